@@ -1,0 +1,101 @@
+# Everything runs from .venv at the root. `make` alone lists the targets.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.PHONY: help install system demo up down doctor test test-unit lint \
+        eval-ocr eval-ir eval-ingest eval-agents eval-security eval-replay eval-routing eval-guard \
+        bench test-kill test-approvals test-api test-vllm clean
+
+PYTHON ?= python3.11
+VENV := .venv
+RUN := $(VENV)/bin/python
+STAMP := $(VENV)/.installed
+
+help: ## list the targets
+	@grep -hE '^[a-z][a-z-]*:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
+
+install: system $(STAMP) ## system packages and the Python environment; instant the second time
+
+system:
+	@command -v tesseract >/dev/null && exit 0; \
+	if [ "$$(id -u)" = 0 ]; then as=; elif sudo -n true 2>/dev/null; then as=sudo; else \
+	  echo "Tesseract is missing, and this account may not install it. Run once:"; \
+	  echo "    sudo apt-get update && sudo apt-get install -y tesseract-ocr"; exit 1; fi; \
+	echo "installing tesseract-ocr"; \
+	$$as apt-get update -qq; \
+	DEBIAN_FRONTEND=noninteractive $$as apt-get install -y -qq --no-install-recommends tesseract-ocr tesseract-ocr-eng >/dev/null
+
+$(STAMP): pyproject.toml configs/constraints.txt
+	@command -v $(PYTHON) >/dev/null || { \
+	  echo "$(PYTHON) is missing. Run: sudo apt-get install -y python3.11 python3.11-venv (or set PYTHON=...)"; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+	  echo "The venv module is missing. Run: sudo apt-get install -y python3.11-venv"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(VENV)/bin/pip install --quiet --disable-pip-version-check -e '.[dev]' -c configs/constraints.txt
+	@touch $@
+
+demo: install ## start everything, ingest the samples, ask three questions
+	$(RUN) -m tests.acceptance.demo
+
+up: install ## start everything; returns when all is healthy
+	$(VENV)/bin/aos up
+
+down: ## stop everything; the data stays
+	@if [ -x $(VENV)/bin/aos ]; then $(VENV)/bin/aos down; else echo "Nothing is installed here."; fi
+
+doctor: install ## health of every part as one table
+	$(VENV)/bin/aos doctor
+
+test: install ## all tests
+	$(RUN) -m pytest tests
+
+test-unit: install ## the tests that need neither Ray nor a database
+	$(RUN) -m pytest tests/unit
+
+lint: install ## ruff, types, import contracts
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/mypy
+	$(VENV)/bin/lint-imports
+
+eval-ocr: install ## reading quality against plain tesseract
+	$(RUN) -m tests.evals.eval_ocr
+
+eval-ir: install ## retrieval quality against the references
+	$(RUN) -m tests.evals.eval_ir
+
+eval-ingest: install ## every kind of file, well-formed or not
+	$(RUN) -m tests.evals.eval_ingest
+
+eval-agents: install ## tool calls in every syntax, false completion
+	$(RUN) -m tests.evals.eval_agents
+
+eval-security: install ## poisoned documents and a model that obeys them
+	$(RUN) -m tests.evals.eval_security
+
+eval-replay: install ## varied runs again, without a network
+	$(RUN) -m tests.evals.eval_replay
+
+eval-routing: install ## questions that no rule of the path router should catch
+	$(RUN) -m tests.evals.eval_routing
+
+eval-guard: install ## personal data and injections before they are remembered
+	$(RUN) -m tests.evals.eval_guard
+
+bench: install ## throughput and latency, each as a ratio
+	$(RUN) -m tests.bench.main
+
+test-kill: install ## kill things; nothing may be lost
+	$(RUN) -m tests.kill.main
+
+test-approvals: install ## kill agents while people decide; nothing runs twice
+	$(RUN) -m tests.kill.approvals
+
+test-vllm: install ## vLLM on the CPU, streamed through the router, in an environment of its own
+	$(RUN) -m tests.vllm.main
+
+test-api: install ## schemathesis over the running API
+	$(RUN) -m tests.evals.eval_api
+
+clean: down ## remove the environment; the state directory stays
+	rm -rf $(VENV)

@@ -1,0 +1,1 @@
+"""The ground everything stands on: state, models, and the Ray cluster itself."""

@@ -1,0 +1,1 @@
+"""The few things everything else may use: errors, retry, scope, telemetry."""

@@ -1,0 +1,44 @@
+"""Who is asking and what they may see: the value under every query."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NewType
+
+TenantId = NewType("TenantId", str)
+WorkspaceId = NewType("WorkspaceId", str)
+UserId = NewType("UserId", str)
+
+EVERY_READER = "*"  # the worker's principal: it acts for the workspace, not for a person
+
+
+class Role(StrEnum):
+    """The four roles, from least to most."""
+
+    VIEWER = "viewer"
+    DEVELOPER = "developer"
+    OPERATOR = "operator"
+    ADMIN = "admin"
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What one request or job may see. Postgres' row-level security reads the same values.
+
+    Attributes:
+        tenant: the organisation; ids are UUIDs as text.
+        workspace: the workspace inside it.
+        principals: names that `documents.readers` may list: `user:<email>`, `role:<role>`, or `*` for the worker.
+        user: who acts, None for the system itself.
+        role: decides which routes are allowed.
+    """
+
+    tenant: TenantId
+    workspace: WorkspaceId
+    principals: tuple[str, ...] = ()
+    user: UserId | None = None
+    role: Role = Role.VIEWER
+
+    @classmethod
+    def of_worker(cls, tenant: TenantId, workspace: WorkspaceId) -> "Scope":
+        """The scope a claimed job works in: its own workspace, whoever the readers are."""
+        return cls(tenant, workspace, (EVERY_READER,), role=Role.OPERATOR)

@@ -1,0 +1,145 @@
+"""`aos`: start and stop everything here, look whether it is well, and use it over HTTP."""
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from cluster.basics.errors import AosError
+from cluster.console import api, chat, commands, connections, turns
+from cluster.console.commands import AsJson, Session
+from cluster.console.credentials import Credentials
+from configs.settings import InvalidConfiguration, load
+
+app = typer.Typer(
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+    help="Documents go in, every page accounted for; cited answers come out.",
+)
+app.command()(commands.login)
+app.command()(commands.ingest)
+app.command()(commands.search)
+app.command()(commands.ask)
+app.command()(commands.export)
+app.add_typer(commands.jobs, name="jobs")
+app.add_typer(commands.documents, name="documents")
+app.command()(chat.chat)
+app.command()(turns.replay)
+app.add_typer(turns.runs, name="runs")
+app.add_typer(turns.approvals, name="approvals")
+app.add_typer(connections.connections, name="connections")
+
+
+@app.callback()
+def _start(
+    context: typer.Context,
+    url: Annotated[str | None, typer.Option(envvar="AOS_URL", help="The server; here when left out.")] = None,
+    token: Annotated[str | None, typer.Option(envvar="AOS_TOKEN", help="Instead of `aos login`.")] = None,
+    state_dir: Annotated[Path | None, typer.Option(envvar="AOS_STATE_DIR", hidden=True)] = None,
+) -> None:
+    server = api.Api((url or api.base_url(load().http)).rstrip("/"), token, Credentials.of(state_dir))
+    context.obj = Session(server, Console(width=None if sys.stdout.isatty() else 120))
+
+
+@app.command()
+def up(
+    context: typer.Context,
+    foreground: Annotated[bool, typer.Option("--foreground", help="Stay here; for systemd and containers.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Start Postgres, Redis, Ray and the applications, and return when all are healthy.
+
+    Example: aos up
+    """
+    from cluster import doctor as probes  # the commands that only talk HTTP need not load these
+    from cluster import supervisor
+
+    session: Session = context.obj
+    settings = load()
+    os.umask(0o077)
+
+    def report(line: str) -> None:
+        if not as_json:
+            session.out.print(f"  {line}", highlight=False, markup=False)
+
+    running = supervisor.find(settings.state_dir) is not None
+    password = supervisor.prepare(settings, report)
+    if password is not None and not as_json:
+        line = f"\nFirst administrator {settings.auth.admin_email}, password (shown once): {password}\n"
+        session.out.print(line, highlight=False, markup=False)
+    if foreground:
+        supervisor.supervise(settings, report)
+        return
+    if not running:
+        supervisor.spawn(settings, report)
+    body = {
+        "url": api.base_url(settings.http),
+        "docs": f"{api.base_url(settings.http)}/docs",
+        "state_dir": str(settings.state_dir),
+        "log": str(supervisor.log_path(settings.state_dir)),
+        "memory_bytes": probes.memory_bytes(settings),
+        "admin_email": settings.auth.admin_email,
+        "admin_password": password,
+    }
+    shown = f"Ready: {body['url']}   API: {body['docs']}   log: {body['log']}\n"
+    shown += f"Idle memory: {probes.memory_bytes(settings) / 2**30:.2f} GiB   Sign in: aos login   Stop: aos down"
+    session.print(body, as_json, shown)
+
+
+@app.command()
+def down(context: typer.Context, as_json: AsJson = False) -> None:
+    """Stop everything that `aos up` started; the data stays.
+
+    Example: aos down
+    """
+    from cluster import supervisor
+
+    session: Session = context.obj
+    state = load().state_dir
+    ran = supervisor.stop(state)
+    session.print({"stopped": ran}, as_json, f"Stopped; the data stays in {state}." if ran else "Nothing ran.")
+
+
+@app.command()
+def doctor(context: typer.Context, as_json: AsJson = False) -> None:
+    """Probe every part and print one table; exit 1 if a part is red.
+
+    Example: aos doctor --json
+    """
+    from cluster import doctor as probes
+
+    session: Session = context.obj
+    findings = probes.examine(load())
+    session.print(probes.as_json(findings), as_json, probes.table(findings))
+    raise typer.Exit(1 if probes.is_red(findings) else 0)
+
+
+def run(arguments: list[str]) -> int:
+    """Run one command; an error is one line, its fix another, and exit code 1."""
+    try:
+        app(arguments, standalone_mode=True)
+    except SystemExit as ended:
+        return int(ended.code or 0)
+    except (AosError, InvalidConfiguration) as error:
+        fix = error.hint if isinstance(error, AosError) else ""
+        code = error.code if isinstance(error, AosError) else "invalid_settings"
+        if "--json" in arguments:
+            sys.stderr.write(json.dumps({"error": {"code": code, "detail": str(error), "fix": fix}}) + "\n")
+        else:
+            sys.stderr.write(f"error: {error}\n" + (f"  fix: {fix}\n" if fix else ""))
+        return 1
+    return 0
+
+
+def main() -> None:
+    """The console script."""
+    sys.exit(run(sys.argv[1:]))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,264 @@
+"""Join the Ray cluster that Settings describes, or run one on this machine as daemons, behind a token."""
+
+import os
+import secrets
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from shutil import rmtree
+
+import httpx
+import psutil
+
+from cluster.basics.errors import Unavailable
+from cluster.state.daemon import make_private, socket_folder, tail
+from configs.sections import Settings
+
+# The longest socket under Ray's folder is HAProxy's, which takes ten bytes less than the kernel would; where it does
+# not fit, /tmp is used.
+LONGEST_SOCKET = f"haproxy/{'f' * 56}/admin.sock" + "." * 10
+START_SECONDS = 180
+LOOPBACK = "127.0.0.1"
+
+
+@dataclass(frozen=True, slots=True)
+class Dashboard:
+    """Ray's own HTTP API (nodes, Serve, jobs): its base URL and the headers that open it."""
+
+    url: str
+    headers: dict[str, str]
+
+    def get(self, path: str, seconds: float = 10) -> httpx.Response:
+        """One answer.
+
+        Raises:
+            Unavailable: nothing listens there, or the token is refused.
+        """
+        try:
+            answer = httpx.get(self.url + path, headers=self.headers, timeout=seconds)
+        except httpx.TransportError as error:
+            raise Unavailable(f"Ray's dashboard does not answer at {self.url}: {error}", fix="Run `aos up`.") from error
+        if answer.status_code in {401, 403}:
+            raise Unavailable(
+                f"Ray at {self.url} refuses our token", fix="Put its token into <AOS_STATE_DIR>/ray-token."
+            )
+        return answer
+
+
+def folder(state_dir: Path) -> Path:
+    """Where this instance's Ray keeps sessions, sockets and HAProxy's files."""
+    return socket_folder(state_dir / "ray", LONGEST_SOCKET)
+
+
+def token_path(state_dir: Path) -> Path:
+    """The token of this instance's Ray, mode 0600. For a joined cluster put its token here."""
+    return state_dir / "ray-token"
+
+
+def dashboard(settings: Settings) -> Dashboard:
+    """How to reach Ray's HTTP API, of the joined cluster or of our own head."""
+    host = LOOPBACK if settings.ray.address is None else settings.ray.address.rpartition("/")[2].rpartition(":")[0]
+    path = token_path(settings.state_dir)
+    headers = {"Authorization": f"Bearer {path.read_text().strip()}"} if path.exists() else {}
+    return Dashboard(f"http://{host}:{settings.ray.dashboard_port}", headers)
+
+
+def connect(settings: Settings) -> None:
+    """Make sure there is a cluster: check the one `ray.address` names, else start a head here if none runs.
+
+    Raises:
+        Unavailable: the named cluster does not answer, a port is taken, or the head does not come up.
+    """
+    if settings.ray.address is not None:
+        dashboard(settings).get("/api/version")
+        return
+    if not alive(settings.state_dir):
+        stop(settings.state_dir)  # what a killed head left behind, HAProxy above all: it would still take connections
+        _start_head(settings)
+    _wait_for_dashboard(dashboard(settings))
+
+
+def alive(state_dir: Path) -> bool:
+    """Whether our head's two essential daemons run."""
+    names = {Path(words[0]).name for _, words in _daemons(state_dir) if words}
+    return {"gcs_server", "raylet"} <= names
+
+
+def stop(state_dir: Path, seconds: float = 10) -> None:
+    """End every process of our Ray: daemons, workers, and what those started. Other clusters are left alone."""
+    found = processes(state_dir)
+    for process in found:
+        with suppress(psutil.NoSuchProcess):
+            process.terminate()
+    deadline = time.monotonic() + seconds
+    while any(_lives(process) for process in found) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    for process in {*found, *processes(state_dir)}:
+        with suppress(psutil.NoSuchProcess):
+            process.kill()
+    while any(_lives(process) for process in found) and time.monotonic() < deadline + seconds:
+        time.sleep(0.05)
+
+
+def processes(state_dir: Path) -> list[psutil.Process]:
+    """Every process of our Ray: those that name its folder, and all their descendants."""
+    found: set[psutil.Process] = set()
+    for process, _ in _daemons(state_dir):
+        found.add(process)
+        with suppress(psutil.NoSuchProcess):
+            found.update(process.children(recursive=True))
+    return [process for process in found if _lives(process)]
+
+
+def _daemons(state_dir: Path) -> Iterator[tuple[psutil.Process, list[str]]]:
+    """Processes with our folder in their arguments; workers hide theirs behind a title, so their log files tell."""
+    place = str(folder(state_dir)) + "/"
+    for process in psutil.process_iter():
+        with suppress(psutil.NoSuchProcess, psutil.AccessDenied):
+            words = process.cmdline()
+            if not words or not _lives(process):
+                continue
+            if words[0].startswith("ray::"):
+                mine = any(file.path.startswith(place) for file in process.open_files())
+            else:  # only programs that Ray starts: somebody's `tail -f` of a log is not ours to end
+                known = Path(words[0]).name.startswith(("python", "gcs_server", "raylet", "haproxy"))
+                mine = known and any(place in f"{word}/" for word in words)
+            if mine:
+                yield process, words
+
+
+def _lives(process: psutil.Process) -> bool:
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def _start_head(settings: Settings) -> None:
+    state, place = settings.state_dir, folder(settings.state_dir)
+    for name, port in {
+        "AOS_RAY_GCS_PORT": settings.ray.gcs_port,
+        "AOS_RAY_DASHBOARD_PORT": settings.ray.dashboard_port,
+        "API_PORT": settings.http.port,
+    }.items():
+        if not _is_free(port):
+            raise Unavailable(f"port {port} is taken by another program", fix=f"Set {name} to a free port.")
+    make_private(state)
+    make_private(place)
+    if not token_path(state).exists():
+        descriptor = os.open(token_path(state), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "w") as file:
+            file.write(secrets.token_hex(32))
+    _forget_old_sessions(place)
+    client_port = _free_port()
+    options = {
+        "--node-ip-address": LOOPBACK,
+        "--port": settings.ray.gcs_port,
+        "--num-cpus": settings.ray.num_cpus,
+        "--num-gpus": settings.ray.num_gpus,
+        "--object-store-memory": settings.ray.object_store_mb * 2**20,
+        "--dashboard-host": LOOPBACK,
+        "--dashboard-port": settings.ray.dashboard_port,
+        "--dashboard-agent-listen-port": _free_port(),
+        "--ray-client-server-port": client_port,
+        "--include-log-monitor": "false",
+        "--temp-dir": place,
+    }
+    log = place / "start.log"
+    with log.open("w") as output:
+        # `env` adds to what we inherited, so every setting of ours reaches Ray's workers without being copied here.
+        done = subprocess.run(
+            ["env", *(f"{name}={value}" for name, value in environment(settings).items())]
+            + [str(Path(sys.executable).parent / "ray"), "start", "--head", "--disable-usage-stats", "--no-monitor"]
+            + [f"{name}={value}" for name, value in options.items()],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            cwd=state,
+            start_new_session=True,
+            timeout=START_SECONDS,
+            check=False,
+        )
+    if done.returncode != 0:
+        raise Unavailable(f"`ray start` failed ({done.returncode}):\n{tail(log)}")
+    _end_client_server(client_port)
+
+
+def _forget_old_sessions(place: Path, keep: int = 2) -> None:
+    """Every start leaves a folder of logs; the last ones are enough to look into."""
+    for session in sorted(place.glob("session_2*"))[:-keep]:
+        rmtree(session, ignore_errors=True)
+
+
+def _end_client_server(port: int) -> None:
+    """Ray Client has no user here, costs 90 MB, and its arguments do not show whose it is; no option leaves it out."""
+    for process in psutil.process_iter():
+        with suppress(psutil.NoSuchProcess, psutil.AccessDenied):
+            words = process.cmdline()
+            if "ray.util.client.server" in words and f"--port={port}" in words:
+                process.kill()
+
+
+def environment(settings: Settings) -> dict[str, str]:
+    """What Ray's daemons get beside what they inherit; measured reasons stand beside the values."""
+    proxy = folder(settings.state_dir) / "haproxy"
+    offline = {} if settings.rerank.download else {"HF_HUB_OFFLINE": "1"}
+    return offline | {
+        "AOS_STATE_DIR": str(settings.state_dir),  # absolute: workers run in another folder
+        "RAY_AUTH_MODE": "token",
+        "RAY_AUTH_TOKEN_PATH": str(token_path(settings.state_dir)),
+        "RAY_USAGE_STATS_ENABLED": "0",
+        # Despite its name it works on Linux too: every daemon then binds 127.0.0.1, not all interfaces.
+        "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
+        "RAY_worker_register_timeout_seconds": "300",  # two busy cores start eight workers slowly
+        "RAY_SERVE_ENABLE_HA_PROXY": "1",  # a third of the CPU per request against Serve's own proxy
+        "RAY_SERVE_THROUGHPUT_OPTIMIZED": "1",
+        "RAY_SERVE_HAPROXY_NBTHREAD": "1",
+        "RAY_SERVE_HAPROXY_CONFIG_FILE_LOC": str(proxy / "haproxy.cfg"),
+        "RAY_SERVE_HAPROXY_SOCKET_PATH": str(proxy / "admin.sock"),
+        "RAY_SERVE_HAPROXY_SERVER_STATE_BASE": str(proxy),
+        "RAY_SERVE_HAPROXY_SERVER_STATE_FILE": str(proxy / "server-state"),
+        "DASHBOARD_METRIC_PORT": str(_free_port()),
+        "RAY_SERVE_FALLBACK_PROXY_HTTP_PORT": str(_free_port()),
+        "RAY_SERVE_HAPROXY_METRICS_PORT": str(_free_port()),
+        "RAY_SERVE_HAPROXY_STATS_PORT": str(_free_port()),
+        "OMP_THREAD_LIMIT": "1",  # Tesseract: 3 CPU-seconds a page with it, 35-102 without
+    }
+
+
+def _wait_for_dashboard(ray: Dashboard) -> None:
+    deadline = time.monotonic() + START_SECONDS
+    while True:
+        try:
+            if ray.get("/api/serve/applications/").status_code == 200:
+                return
+        except Unavailable:
+            if time.monotonic() > deadline:
+                raise
+        time.sleep(0.25)
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        return _binds(probe, port)
+
+
+def _binds(probe: socket.socket, port: int) -> bool:
+    try:
+        probe.bind((LOOPBACK, port))
+    except OSError:
+        return False
+    return True
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind((LOOPBACK, 0))
+        port: int = probe.getsockname()[1]
+        return port

@@ -1,0 +1,219 @@
+"""The HTTP API as the command line uses it: token, one refresh, problem details as named errors."""
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from html import unescape
+from typing import Any
+from uuid import uuid4
+
+import httpx
+
+from cluster.basics.errors import AosError, Unauthenticated, Unavailable
+from cluster.console.credentials import Credentials, Tokens
+from configs.sections import HttpSettings
+
+EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # listening on all interfaces is reached on loopback
+JSON = dict[str, Any]
+PAGE = 100
+ATTEMPTS = 3  # of a request whose connection broke, where a second one does no harm
+# Where the server knows a job again by its Idempotency-Key; every other POST might be done twice.
+KEYED = re.compile(r"/api/documents/(batch-scan|reindex-all|embed-pending|[^/]+/(re)?process)")
+
+
+class Refused(AosError):
+    """The API refused the request."""
+
+    code = "refused"
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """One server-sent event; `id` is what to come back with."""
+
+    id: str | None
+    name: str
+    data: JSON
+
+
+@dataclass(frozen=True, slots=True)
+class Api:
+    """One server and who we are there.
+
+    Attributes:
+        url: base URL without a trailing slash.
+        token: given by the caller (AOS_TOKEN); it beats what `aos login` stored and is never refreshed.
+        credentials: where `aos login` stored its tokens.
+    """
+
+    url: str
+    token: str | None
+    credentials: Credentials
+
+    def login(self, email: str, password: str) -> JSON:
+        """Sign in and keep the tokens; the answer has `must_change_password`."""
+        answer = _json(self._send("POST", "/api/auth/login", None, json={"email": email, "password": password}))
+        self.credentials.write(self.url, Tokens(answer["access_token"], answer["refresh_token"]))
+        return answer
+
+    def change_password(self, old: str, new: str) -> None:
+        """Choose a new password; the answer's tokens replace those that are void now."""
+        answer = self.request("POST", "/api/auth/password", json={"current_password": old, "new_password": new})
+        self.credentials.write(self.url, Tokens(answer["access_token"], answer["refresh_token"]))
+
+    def request(self, method: str, path: str, **options: Any) -> JSON:
+        """One call with our token; an expired one is refreshed once.
+
+        Raises:
+            Unavailable: nobody listens at the URL.
+            Unauthenticated: no token, or it is refused and cannot be refreshed.
+            Refused: any other problem, with the API's own detail and fix.
+        """
+        answer = self._send(method, path, self._token(), **options)
+        if answer.status_code == 401 and (renewed := self._renewed()) is not None:
+            answer = self._send(method, path, renewed, **options)
+        return _json(answer)
+
+    def events(self, method: str, path: str, last: str | None = None, **options: Any) -> Iterator[Told]:
+        """One call whose answer is a stream of server-sent events (WHATWG); nothing is sent twice.
+
+        Args:
+            method, path: of the call.
+            last: id of the last event that is known already.
+            options: for httpx.
+
+        Raises:
+            Unavailable, Unauthenticated, Refused: as for `request`; Unavailable also where the stream breaks.
+        """
+        headers = {"Accept": "text/event-stream"} | ({"Last-Event-ID": last} if last else {})
+        token = self._token()
+        for attempt in (1, 2):
+            if token:
+                headers["Authorization"] = f"Bearer {token}"
+            try:
+                with self._open(method, path, headers, **options) as answer:
+                    if answer.status_code == 401 and attempt == 1 and (token := self._renewed()) is not None:
+                        continue
+                    if not answer.is_success:
+                        answer.read()
+                        _json(answer)
+                    yield from _told(answer.iter_lines())
+                    return
+            except httpx.ConnectError as error:
+                raise Unavailable(
+                    f"nobody answers at {self.url} ({error})", fix="Run `aos up`, or give --url / AOS_URL."
+                ) from error
+            except httpx.TransportError as error:
+                raise Unavailable(
+                    f"the stream from {self.url} broke ({error})", fix="See how far it came: aos runs list"
+                ) from error
+
+    def _open(self, method: str, path: str, headers: JSON, **options: Any) -> AbstractContextManager[httpx.Response]:
+        silence = httpx.Timeout(60, connect=10)  # the server is never silent for longer than 15 s
+        secure = self.url.startswith("https:")
+        return httpx.stream(method, self.url + path, headers=headers, timeout=silence, verify=secure, **options)
+
+    def _token(self) -> str | None:
+        stored = None if self.token else self.credentials.read(self.url)
+        return self.token or (stored.access if stored else None)
+
+    def _renewed(self) -> str | None:
+        """A new access token for the stored refresh token, None where there is none or it is refused."""
+        stored = None if self.token else self.credentials.read(self.url)
+        if stored is None:
+            return None
+        fresh = self._send("POST", "/api/auth/refresh", None, json={"refresh_token": stored.refresh})
+        if fresh.status_code != 200:
+            return None
+        body = fresh.json()
+        renewed = Tokens(body["access_token"], body.get("refresh_token", stored.refresh))
+        self.credentials.write(self.url, renewed)
+        return renewed.access
+
+    def ingest(self, path: str, agent: str | None, key: str | None) -> JSON:
+        """Start a bulk job over a folder or file that the server can read; returns job_id and status."""
+        body = {"path": path} | ({"agent_id": agent} if agent else {})
+        headers = {"Idempotency-Key": key or str(uuid4())}
+        return self.request("POST", "/api/documents/batch-scan", json=body, headers=headers)
+
+    def documents(self, limit: int | None = None) -> Iterator[JSON]:
+        """Every document that this user may see, page by page."""
+        found = 0
+        while True:
+            size = PAGE if limit is None else min(PAGE, limit - found)
+            page = self.request("GET", "/api/documents/", params={"limit": size, "skip": found})
+            yield from page["items"]
+            found += len(page["items"])
+            if not page["items"] or found >= page["total"] or found == limit:
+                return
+
+    def pages(self, document_id: str) -> list[JSON]:
+        """The text of every page, `{number, text, failure}`; the API sends it escaped, without marks here."""
+        found: list[JSON] = []
+        first: int | None = 1
+        while first is not None:
+            path = f"/api/documents/{document_id}/content"
+            part = self.request("GET", path, params={"first_page": first, "pages": PAGE})
+            found += [
+                {"number": page["number"], "text": unescape(page["html"]), "failure": page["failure"]}
+                for page in part["pages"]
+            ]
+            first = part["next_page"]
+        return found
+
+    def _send(self, method: str, path: str, token: str | None, **options: Any) -> httpx.Response:
+        headers = dict(options.pop("headers", {}))
+        if token:
+            headers["Authorization"] = f"Bearer {token}"
+        keyed = method == "POST" and KEYED.fullmatch(path) is not None
+        if keyed:
+            headers.setdefault("Idempotency-Key", str(uuid4()))
+        repeatable = keyed or method in {"GET", "HEAD"}
+        secure = self.url.startswith("https:")  # certificates are loaded only where they are used: 50 ms a call
+        for attempt in range(1, ATTEMPTS + 1):
+            try:
+                return httpx.request(method, self.url + path, headers=headers, timeout=180, verify=secure, **options)
+            except (httpx.ConnectError, httpx.ConnectTimeout) as error:  # nothing was sent
+                if attempt == ATTEMPTS:
+                    raise Unavailable(
+                        f"nobody answers at {self.url} ({error})", fix="Run `aos up`, or give --url / AOS_URL."
+                    ) from error
+            except httpx.TransportError as error:
+                if attempt == ATTEMPTS or not repeatable:
+                    raise Unavailable(
+                        f"the connection to {self.url} broke before the answer ({error})",
+                        fix="Look whether it was done before you repeat it; `aos doctor` shows what is not well.",
+                    ) from error
+        raise AssertionError("the loop returns or raises")
+
+
+def _told(lines: Iterable[str]) -> Iterator[Told]:
+    """Events of a stream; an empty line ends each, lines that begin with a colon are its pulse."""
+    fields: dict[str, str] = {}
+    for line in lines:
+        if line and not line.startswith(":"):
+            name, _, value = line.partition(":")
+            fields[name] = value.removeprefix(" ")
+        elif not line and "data" in fields:
+            yield Told(fields.get("id"), fields.get("event", "message"), json.loads(fields["data"]))
+            fields = {}
+
+
+def base_url(http: HttpSettings) -> str:
+    """Where a client on this machine reaches the gateway."""
+    return f"http://{EVERYWHERE.get(http.host, http.host)}:{http.port}"
+
+
+def _json(answer: httpx.Response) -> JSON:
+    if answer.is_success:
+        return dict(answer.json()) if answer.content else {}
+    problem: JSON = {}
+    if "json" in answer.headers.get("content-type", ""):
+        body = answer.json()
+        problem = body if isinstance(body, dict) else {}
+    detail = problem.get("detail") or problem.get("title") or answer.text[:500] or answer.reason_phrase
+    if answer.status_code == 401:
+        raise Unauthenticated(str(detail), fix="Run `aos login`, or set AOS_TOKEN.")
+    raise Refused(f"{detail} ({answer.status_code})", fix=str(problem.get("fix") or ""))

@@ -1,0 +1,65 @@
+"""Search hits, answers, documents and jobs as a person reads them."""
+
+from collections.abc import Iterable
+
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
+
+from cluster.console.api import JSON
+
+EXCERPT = 240  # characters of a hit's text
+
+
+def hits(answer: JSON) -> Table:
+    """Search results, best first, with the page each stands on."""
+    engine = answer.get("keyword_engine", "?")
+    count, took = answer.get("total_results", 0), answer.get("execution_time_ms", 0)
+    table = Table(
+        title=f"{count} hits in {took:.0f} ms, keyword engine {engine}", title_justify="left", show_lines=True
+    )
+    table.add_column("score", justify="right")
+    table.add_column("file")
+    table.add_column("page", justify="right")
+    table.add_column("text", ratio=1)
+    for hit in answer["results"]:
+        text = " ".join(str(hit["text"]).split())
+        short = text if len(text) <= EXCERPT else text[:EXCERPT] + " …"
+        table.add_row(f"{hit['score']:.3f}", escape(str(hit["filename"])), str(hit["page"]), escape(short))
+    return table
+
+
+def answer(body: JSON) -> Text:
+    """An answer, labelled with how it was made, and its citations."""
+    text = Text()
+    text.append(f"[{body['mode']}] ", style="bold")
+    text.append(str(body["answer"]).strip() + "\n")
+    for cited in body.get("citations", []):
+        text.append(f"\n[{cited['n']}] {cited['filename']}, page {cited['page']}{confidence(cited)}", style="cyan")
+        text.append(f"\n    “{' '.join(str(cited['quote']).split())}”")
+    return text
+
+
+def confidence(cited: JSON) -> str:
+    """How sure OCR was of the cited text; nothing for native text."""
+    value = cited.get("ocr_confidence")
+    return "" if value is None else f", OCR confidence {float(value):.2f}"
+
+
+def rows(items: Iterable[JSON], columns: tuple[str, ...]) -> Table:
+    """Any list as a table of the named keys; a missing key is an empty cell, a mapping shows as done/expected."""
+    table = Table()
+    for column in columns:
+        table.add_column(column.replace("_", " "), overflow="fold")
+    for item in items:
+        table.add_row(*(escape(_cell(item.get(column))) for column in columns))
+    return table
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, dict):
+        failed = f", {value['failed']} failed" if value.get("failed") else ""
+        return f"{value.get('done', 0)}/{value.get('expected', 0)}{failed}"
+    return str(value)

@@ -1,0 +1,219 @@
+"""Roll configs/serve.yaml out through Ray's HTTP API and wait until every application is healthy."""
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import yaml
+
+from cluster import connect
+from cluster.basics.errors import InvalidSettings, Unavailable
+from configs import sections
+from configs import settings as layers
+
+SERVE_YAML = Path(layers.__file__).parent / "serve.yaml"
+HEALTHY_SECONDS = 420  # models are loaded on two busy cores
+LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
+VLLM_INGRESS_CPUS = 0.5
+MODEL_APPLICATIONS = {"embedding": "embedding", "reranker": "rerank"}  # with the section of settings of each
+
+
+@dataclass(frozen=True, slots=True)
+class Application:
+    """One Serve application as Ray reports it: `status` is RUNNING when every deployment is healthy."""
+
+    name: str
+    status: str
+    message: str
+    replicas: dict[str, str]  # deployment -> "running/wanted"
+
+
+def plan(settings: sections.Settings) -> dict[str, Any]:
+    """serve.yaml with this configuration filled in; nothing is sent.
+
+    Raises:
+        InvalidSettings: what runs at least does not leave the readers the CPUs they need, a model insists on a GPU
+            where none is declared, or vLLM wants more GPUs than there are, or would answer the network without a key.
+    """
+    wanted: dict[str, Any] = yaml.safe_load(SERVE_YAML.read_text(encoding="utf-8"))
+    wanted["http_options"] |= {"host": settings.http.host, "port": settings.http.port}
+    wanted["logging_config"] = {"log_level": settings.log_level}  # Serve's own; ours: cluster/logs.py
+    without = {"reranker"} if settings.rerank.model is None else set()
+    without |= {"llm"} if settings.vllm.model is None else set()
+    without |= {"orchestrator", "executor"} if settings.agents.placement == "inproc" else set()
+    wanted["applications"] = [app for app in wanted["applications"] if app["name"] not in without]
+    gpus, uses = settings.ray.num_gpus - _vllm_gpus(settings), _gpu_uses(settings)
+    models = [app for app in wanted["applications"] if uses.get(app["name"], False)]
+    for app in wanted["applications"]:
+        for deployment in app["deployments"]:
+            if app["name"] == "worker":
+                deployment["num_replicas"] = settings.worker.replicas
+            if app in models and gpus:
+                deployment["ray_actor_options"]["num_gpus"] = gpu_share(gpus, _replicas_at_most(models))
+        if settings.ray.address is not None:
+            app["runtime_env"] = {"env_vars": layers_above_profile(settings)}
+    _check_cpus(wanted, settings)
+    return wanted
+
+
+def layers_above_profile(settings: sections.Settings) -> dict[str, str]:
+    """What this configuration adds to its profile's files, as environment names: for the nodes of a joined cluster.
+
+    Secrets are left out, as Ray shows a runtime environment to whoever sees its dashboard: nodes have their own.
+    """
+    plain = layers.load({"AOS_PROFILE": settings.profile})
+    found = {"AOS_PROFILE": settings.profile, "AOS_STATE_DIR": str(settings.state_dir)}
+    if settings.log_level != plain.log_level:
+        found["LOG_LEVEL"] = settings.log_level
+    for section in type(settings).model_fields:
+        ours, theirs = getattr(settings, section), getattr(plain, section)
+        if not isinstance(ours, sections.Section):
+            continue
+        for key in type(ours).model_fields:
+            value = getattr(ours, key)
+            if value is not None and value != getattr(theirs, key) and not ours.is_secret(key):
+                text = ",".join(value) if isinstance(value, tuple) else str(value)
+                found[f"AOS_{section.upper()}_{key.upper()}"] = text
+    return found
+
+
+def deploy(settings: sections.Settings, report: Callable[[str], None]) -> None:
+    """Roll the plan out, see `roll_out`."""
+    roll_out(settings, plan(settings), report)
+
+
+def roll_out(settings: sections.Settings, wanted: dict[str, Any], report: Callable[[str], None]) -> None:
+    """Send what is wanted and wait; `report` gets a line whenever an application's status changes.
+
+    Raises:
+        Unavailable: an application fails to deploy, or is not healthy in time; the detail says which and why.
+    """
+    ray = connect.dashboard(settings)
+    answer = httpx.put(f"{ray.url}/api/serve/applications/", json=wanted, headers=ray.headers, timeout=120)
+    if answer.status_code != 200:
+        raise Unavailable(f"Ray Serve refuses the configuration ({answer.status_code}): {answer.text[-2000:]}")
+    names = {app["name"] for app in wanted["applications"]}
+    seen: dict[str, str] = {}
+    deadline = time.monotonic() + HEALTHY_SECONDS
+    while True:
+        found = {app.name: app for app in applications(ray) if app.name in names}
+        for app in found.values():
+            line = f"{app.name}: {app.status.lower()} {_replicas(app)}".rstrip()
+            if seen.get(app.name) != line:
+                seen[app.name] = line
+                report(line)
+            if app.status == "DEPLOY_FAILED":
+                raise Unavailable(f"the application {app.name} does not deploy: {app.message}")
+        if found.keys() == names and all(app.status == "RUNNING" for app in found.values()):
+            return
+        if time.monotonic() > deadline:
+            late = [f"{app.name} {app.status}: {app.message}" for app in found.values() if app.status != "RUNNING"]
+            raise Unavailable(f"not healthy after {HEALTHY_SECONDS} s: {'; '.join(late)}")
+        time.sleep(0.5)
+
+
+def applications(ray: connect.Dashboard) -> list[Application]:
+    """Every Serve application with the replicas of its deployments."""
+    body = ray.get("/api/serve/applications/").json()
+    return [
+        Application(
+            name,
+            app["status"],
+            _reason(app),
+            {
+                part: f"{sum(r['state'] == 'RUNNING' for r in d['replicas'])}/{d['target_num_replicas']}"
+                for part, d in app["deployments"].items()
+            },
+        )
+        for name, app in body["applications"].items()
+    ]
+
+
+def _reason(app: dict[str, Any]) -> str:
+    parts = [app["message"], *(d["message"] for d in app["deployments"].values() if d["status"] != "HEALTHY")]
+    return " ".join(part.strip() for part in parts if part).strip()
+
+
+def _replicas(app: Application) -> str:
+    return " ".join(f"{part} {count}" for part, count in app.replicas.items())
+
+
+def gpu_share(gpus: int, replicas: int) -> float:
+    """What each replica gets so that all of them fit at once: Ray takes whole GPUs or a fraction of one."""
+    if gpus >= replicas:
+        return gpus // replicas
+    return math.floor(1000 / math.ceil(replicas / gpus)) / 1000
+
+
+def _gpu_uses(settings: sections.Settings) -> dict[str, bool]:
+    """Which applications of models take a part of the declared GPUs."""
+    wishes = {name: getattr(settings, section).gpu for name, section in MODEL_APPLICATIONS.items()}
+    insisting = sorted(name for name, gpu in wishes.items() if gpu is True)
+    taken = _vllm_gpus(settings)
+    if insisting and settings.ray.num_gpus <= taken:
+        rest = f", and vLLM takes {taken}" if taken else ""
+        raise InvalidSettings(
+            f"{' and '.join(insisting)}: gpu is true, but ray.num_gpus is {settings.ray.num_gpus}{rest}",
+            fix="Set AOS_RAY_NUM_GPUS to the number of GPUs, or gpu to auto.",
+        )
+    return {name: gpu is not False for name, gpu in wishes.items()}
+
+
+def _vllm_gpus(settings: sections.Settings) -> int:
+    """How many whole GPUs vLLM takes when all its replicas run; what else computes on GPUs shares the rest."""
+    vllm, gpus = settings.vllm, settings.ray.num_gpus
+    if vllm.model is None:
+        return 0
+    if settings.http.host not in LOOPBACK and vllm.api_key is None:
+        raise InvalidSettings(
+            f"http.host is {settings.http.host}: whoever reaches it could use the model at /llm/v1",
+            fix="Set AOS_VLLM_API_KEY, and LLM_API_KEY to the same.",
+        )
+    if vllm.gpu is False or (vllm.gpu == "auto" and not gpus):
+        return 0
+    needed = vllm.max_replicas * vllm.tensor_parallel
+    if needed > gpus:
+        raise InvalidSettings(
+            f"vllm may take {needed} GPUs (max_replicas x tensor_parallel), but ray.num_gpus is {gpus}",
+            fix="Set AOS_RAY_NUM_GPUS to the number of GPUs, or AOS_VLLM_GPU to false.",
+        )
+    return needed
+
+
+def _vllm_cpus(settings: sections.Settings) -> float:
+    """Logical CPUs of vLLM and its ingress; without GPUs each rank takes one more."""
+    vllm = settings.vllm
+    if vllm.model is None:
+        return 0
+    ranks = 0 if _vllm_gpus(settings) else vllm.tensor_parallel
+    return vllm.max_replicas * (vllm.num_cpus + ranks) + VLLM_INGRESS_CPUS
+
+
+def _replicas_at_most(apps: list[dict[str, Any]]) -> int:
+    return sum(_most(deployment) for app in apps for deployment in app["deployments"])
+
+
+def _most(deployment: dict[str, Any]) -> int:
+    scaling = deployment.get("autoscaling_config")
+    return int(scaling["max_replicas"] if scaling else deployment.get("num_replicas", 1))
+
+
+def _check_cpus(wanted: dict[str, Any], settings: sections.Settings) -> None:
+    """Ray would wait without a word for CPUs that never come free; so say it before."""
+    if settings.ray.address is not None:
+        return  # the joined cluster may grow
+    serve = sum(
+        _most(deployment) * float(deployment["ray_actor_options"]["num_cpus"])
+        for app in wanted["applications"]
+        for deployment in app["deployments"]
+    ) + _vllm_cpus(settings)
+    reading = settings.read.readers * settings.read.reader_cpus + 1  # one more for the dataset's own tasks
+    if serve + reading > settings.ray.num_cpus:
+        raise InvalidSettings(
+            f"ray.num_cpus = {settings.ray.num_cpus}, but Serve may take {serve:g} and reading needs {reading:g}",
+            fix="Raise AOS_RAY_NUM_CPUS (logical CPUs: it may exceed the machine's), or lower AOS_READ_READERS.",
+        )

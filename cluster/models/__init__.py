@@ -1,0 +1,1 @@
+"""The models we call, behind ports."""

@@ -1,0 +1,106 @@
+"""One streaming client for every endpoint of OpenAI's shape, Azure and Cohere among them."""
+
+import json
+from collections.abc import AsyncIterator, Mapping
+from contextlib import aclosing
+from typing import Any
+from urllib.parse import parse_qsl, quote, urlsplit
+
+import httpx2
+import openai
+
+from cluster.basics.errors import AosError, Unavailable
+from cluster.models.connection import AZURE_VERSION, Connection, Provider, auth_headers, masked
+from cluster.models.gather import Gathering
+from cluster.models.messages import ChatRequest, Delta, Reply
+from cluster.models.patience import of_status
+from cluster.models.sdk import Call, Habits, Limits, only
+from cluster.models.wire import in_words, openai_body
+
+
+class OpenAiChat:
+    """Asks once. Closing the iterator closes the HTTP response, which ends the work at the provider."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        endpoint: str,
+        key: str | None,
+        client: httpx2.AsyncClient,
+        habits: Habits,
+        limits: Limits = Limits(),
+    ) -> None:
+        """`endpoint` is the base URL that calls go below; `habits` are shared by the calls of a connection."""
+        self._connection = connection
+        self._caller = _Caller(connection, endpoint, key, client)
+        self._habits = habits
+        self._limits = limits
+
+    async def stream(self, request: ChatRequest) -> AsyncIterator[Delta | Reply]:
+        """As ChatModel."""
+        connection = self._connection
+        asked = request if connection.supports_tools else in_words(request)
+        body = openai_body(asked, connection.model) | {"stream": True}
+        if connection.trait.counts_streams:
+            body["stream_options"] = {"include_usage": True}
+        gathering = Gathering(asked)
+        call = Call(self._caller, connection, self._habits, self._limits)
+        async with aclosing(call.events(body)) as events:
+            async for event in events:
+                if (delta := gathering.feed(event)) is not None:
+                    yield delta
+        yield gathering.reply()
+
+
+class _Caller:
+    """OpenAI's library, aimed at one endpoint."""
+
+    errors = (openai.OpenAIError,)
+
+    def __init__(self, connection: Connection, endpoint: str, key: str | None, client: httpx2.AsyncClient) -> None:
+        base, self._path, self._query = place(connection, endpoint)
+        # The key travels in our own headers: this one would be sent as a bearer token whatever the mode.
+        self._sdk = openai.AsyncOpenAI(api_key="-", base_url=base, http_client=client, max_retries=0)
+        self._headers = only(auth_headers(connection, key), self._sdk.default_headers, openai.Omit())
+        self._key = key
+
+    async def post(self, body: Mapping[str, Any], timeout: httpx2.Timeout) -> openai.AsyncStream[object]:
+        # Decoded JSON instead of the library's types: those trust the server to be OpenAI's own.
+        return await self._sdk.post(
+            self._path,
+            cast_to=object,
+            body=body,
+            options={
+                "headers": self._headers, "params": self._query, "timeout": timeout, "follow_redirects": False,
+            },
+            stream=True,
+            stream_cls=openai.AsyncStream[object],
+        )  # fmt: skip
+
+    def classified(self, error: Exception) -> AosError:
+        return classify(error, self._key)
+
+
+def place(connection: Connection, endpoint: str) -> tuple[str, str, dict[str, str]]:
+    """Base URL, path and query of a chat call; Azure's dated API names the deployment in the path."""
+    if connection.provider is not Provider.AZURE or endpoint.endswith("/v1"):
+        return endpoint, "/chat/completions", {}
+    query = dict(parse_qsl(urlsplit(connection.base_url).query))
+    deployment = "" if "/deployments/" in endpoint else f"/deployments/{quote(connection.model, safe='')}"
+    return endpoint, f"{deployment}/chat/completions", {"api-version": query.get("api-version", AZURE_VERSION)}
+
+
+def classify(error: Exception, key: str | None) -> AosError:
+    """An error of OpenAI's library as one of ours."""
+    if isinstance(error, openai.APIStatusError):
+        return of_status(error.status_code, masked(_message(error), key), error.response.headers)
+    if isinstance(error, openai.APIConnectionError):
+        return Unavailable(f"the model cannot be reached: {error.__cause__ or error}")
+    return Unavailable(f"the model's server failed: {masked(str(error), key)[:300]}")
+
+
+def _message(error: openai.APIStatusError) -> str:
+    if isinstance(error.body, dict):
+        message = error.body.get("message")
+        return message if isinstance(message, str) else json.dumps(error.body)
+    return str(error.body or "")

@@ -1,0 +1,183 @@
+"""A reply put together from the pieces of OpenAI's dialect, as tolerant as its many servers need."""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from cluster.basics.errors import Unavailable
+from cluster.models.messages import ChatRequest, Delta, Reply, ToolCall, Usage
+
+LONGEST = 4_000_000  # characters; a model that is told max_tokens and goes on beyond this does not stop by itself
+
+_FINISH = {
+    "stop": "stop", "eos": "stop", "eos_token": "stop", "end_turn": "stop", "stop_sequence": "stop", "complete": "stop",
+    "length": "length", "max_tokens": "length", "model_context_window_exceeded": "length",
+    "tool_calls": "tool_calls", "tool_call": "tool_calls", "function_call": "tool_calls", "tool_use": "tool_calls",
+    "content_filter": "content_filter", "refusal": "content_filter",
+}  # fmt: skip
+
+
+@dataclass(slots=True)
+class _Call:
+    """A tool call while its fragments arrive."""
+
+    index: object
+    id: str
+    name: str
+    arguments: str = ""
+
+
+class Gathering:
+    """Takes chunks as decoded JSON, gives the pieces to show, and in the end the whole."""
+
+    def __init__(self, request: ChatRequest) -> None:
+        """The request counts earlier calls, from which missing ids are derived, and characters, if nobody counts."""
+        self._request = request
+        self._earlier = sum(len(message.tool_calls) for message in request.messages)
+        self._text: list[str] = []
+        self._reasoning: list[str] = []
+        self._calls: list[_Call] = []
+        self._size = 0
+        self._finish: str | None = None
+        self._whole = False
+        self._usage: Usage | None = None
+        self._model = ""
+
+    def feed(self, chunk: Any) -> Delta | None:
+        """Take a chunk of a stream, or a whole completion; what it adds to the text, None where it adds none.
+
+        Raises:
+            Unavailable: the server reports an error in the stream, or the reply has no end.
+        """
+        if not isinstance(chunk, dict):
+            raise Unavailable("the model's server sent what is no chat completion")
+        if error := chunk.get("error"):
+            message = error.get("message") if isinstance(error, dict) else error
+            raise Unavailable(f"the model's server failed while it answered: {str(message)[:300]}")
+        if isinstance(model := chunk.get("model"), str) and model:
+            self._model = model
+        self._count(chunk.get("usage"))
+        choice = next(iter(_listed(chunk.get("choices"))), None)
+        if not isinstance(choice, dict):
+            # The count alone comes last; some servers give that and no finish reason.
+            self._whole = self._whole or self._usage is not None
+            return None
+        if isinstance(finish := choice.get("finish_reason"), str) and finish:
+            self._finish = finish
+        said = choice.get("delta") or choice.get("message")
+        self._whole = self._whole or isinstance(choice.get("message"), dict)
+        return self._take(said) if isinstance(said, dict) else None
+
+    def add(self, text: str = "", reasoning: str = "") -> Delta | None:
+        """Add to the text."""
+        self._grow(len(text) + len(reasoning))
+        if text:
+            self._text.append(text)
+        if reasoning:
+            self._reasoning.append(reasoning)
+        return Delta(text, reasoning) if text or reasoning else None
+
+    def fragment(self, index: object, id_: str, name: str, arguments: str) -> None:
+        """Add a fragment of a tool call, whatever of index, id and name it carries."""
+        self._grow(len(arguments))
+        call = self._match(index, id_, name)
+        if call is None:
+            self._calls.append(_Call(index, id_, name, arguments))
+            return
+        call.id, call.name = call.id or id_, call.name or name
+        call.arguments += arguments
+
+    def ended(self, finish: str) -> None:
+        """The provider says that the reply is whole."""
+        self._finish = finish
+
+    def counted(self, prompt: int, completion: int) -> None:
+        """The provider's count."""
+        self._usage = Usage(prompt, completion)
+
+    def named(self, model: str) -> None:
+        """What the provider calls the model."""
+        self._model = model
+
+    def reply(self) -> Reply:
+        """The whole.
+
+        Raises:
+            Unavailable: the stream ended before the reply did.
+        """
+        if self._finish is None and not self._whole:
+            raise Unavailable("the model's answer broke off")
+        calls = tuple(
+            ToolCall(call.id or f"call_{self._earlier + n}", call.name, call.arguments or "{}")
+            for n, call in enumerate(self._calls)
+            if call.name
+        )
+        finish = _FINISH.get(self._finish or "", "stop")
+        if calls and finish == "stop":
+            finish = "tool_calls"
+        if not calls and finish == "tool_calls":
+            finish = "stop"
+        usage = self._usage or self._estimate()
+        return Reply("".join(self._text), calls, finish, usage, self._model, "".join(self._reasoning))
+
+    def _take(self, said: dict[str, Any]) -> Delta | None:
+        for call in _listed(said.get("tool_calls")):
+            self._take_call(call)
+        if isinstance(old := said.get("function_call"), dict):  # as it was before tool_calls; some servers still do it
+            self._take_call({"index": 0, "function": old})
+        reasoning = _text(said.get("reasoning_content")) or _text(said.get("reasoning"))
+        return self.add(_text(said.get("content")) or _text(said.get("refusal")), reasoning)
+
+    def _take_call(self, call: Any) -> None:
+        function = call.get("function") if isinstance(call, dict) else None
+        if not isinstance(function, dict):
+            return
+        arguments = function.get("arguments")
+        text = arguments if isinstance(arguments, str) else "" if arguments is None else json.dumps(arguments)
+        self.fragment(call.get("index"), _text(call.get("id")), _text(function.get("name")), text)
+
+    def _match(self, index: object, id_: str, name: str) -> _Call | None:
+        """The call that a fragment belongs to; None where it begins a new one."""
+        same = [call for call in self._calls if index is None or call.index == index]
+        last = same[-1] if same else None
+        if last is None:
+            return None
+        if id_ and last.id and id_ != last.id:  # another call, also where a server gives every call the index 0
+            return next((call for call in same if call.id == id_), None)
+        if name and last.name and not (id_ and last.id) and (index is None or name != last.name):
+            return None
+        return last
+
+    def _grow(self, size: int) -> None:
+        self._size += size
+        if self._size > LONGEST:
+            raise Unavailable(f"the model's answer has more than {LONGEST} characters and no end")
+
+    def _count(self, usage: Any) -> None:
+        if isinstance(usage, dict):
+            prompt, completion = usage.get("prompt_tokens"), usage.get("completion_tokens")
+            if isinstance(prompt, int) and isinstance(completion, int):
+                self.counted(prompt, completion)
+
+    def _estimate(self) -> Usage:
+        """Four characters a token: the provider did not count."""
+        asked = sum(
+            len(m.content) + sum(len(c.name + c.arguments) for c in m.tool_calls) for m in self._request.messages
+        )
+        asked += sum(
+            len(tool.name + tool.description + json.dumps(dict(tool.parameters))) for tool in self._request.tools
+        )
+        return Usage(-(-asked // 4), -(-self._size // 4), estimated=True)
+
+
+def _text(value: Any) -> str:
+    """Text, also where a server sends it in a list of parts."""
+    if isinstance(value, str):
+        return value
+    return "".join(
+        part["text"] for part in _listed(value) if isinstance(part, dict) and isinstance(part.get("text"), str)
+    )
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []

@@ -1,0 +1,116 @@
+"""What is said to a chat model and what it says back, whatever its provider's wire format."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+ChatRole = Literal["system", "user", "assistant", "tool"]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A call that a model asks for; `arguments` is JSON as the model wrote it, so it may be anything."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message of a conversation.
+
+    Attributes:
+        role: retrieved text never has `system`.
+        content: plain text, possibly empty beside tool calls.
+        tool_calls: only of the assistant.
+        tool_call_id: only of a tool: which call this is the result of.
+    """
+
+    role: ChatRole
+    content: str
+    tool_calls: tuple[ToolCall, ...] = ()
+    tool_call_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSpec:
+    """A tool as models are told of it; `parameters` is a JSON schema of type object."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any] = field(default_factory=lambda: {"type": "object", "properties": {}})
+
+
+@dataclass(frozen=True, slots=True)
+class ChatRequest:
+    """A question to a chat model.
+
+    Attributes:
+        messages: oldest first.
+        tools: offered natively; leave empty for a model that does not take them.
+        temperature: 0 to 2.
+        max_tokens: most tokens of the reply.
+        stop: texts at which the model ends its reply; they are not part of it.
+        seed: for providers that take one.
+        json_only: ask for one JSON object, where the provider can promise it.
+    """
+
+    messages: tuple[Message, ...]
+    tools: tuple[ToolSpec, ...] = ()
+    temperature: float = 0.7
+    max_tokens: int = 4096
+    stop: tuple[str, ...] = ()
+    seed: int | None = None
+    json_only: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens as the provider counted them; `estimated` where it did not, at four characters a token."""
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    estimated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """A piece of a reply while it arrives; `reasoning` is what some models think aloud in a channel of its own."""
+
+    text: str = ""
+    reasoning: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Fallback:
+    """One connection was left for another; `why` is the code and the detail of the error."""
+
+    left: str
+    taken: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A whole reply: the last item of a stream.
+
+    Attributes:
+        content: all text pieces joined.
+        tool_calls: native ones, in order.
+        finish_reason: `stop`, `length`, `tool_calls` or `content_filter`.
+        model: as the provider names it.
+        connection: the connection that answered, set by the router.
+        cost_usd: from the connection's prices, set by the router.
+        fallbacks: what was left on the way, set by the router.
+    """
+
+    content: str
+    tool_calls: tuple[ToolCall, ...] = ()
+    finish_reason: str = "stop"
+    usage: Usage = Usage()
+    model: str = ""
+    reasoning: str = ""
+    connection: str = ""
+    cost_usd: float = 0.0
+    fallbacks: tuple[Fallback, ...] = ()

@@ -1,0 +1,61 @@
+"""From a connection to a model that can be asked: the right dialect, patience, and the one HTTP client."""
+
+import random
+from collections.abc import Awaitable, Callable, Sequence
+from typing import assert_never
+
+import httpx2
+
+from cluster.basics.retry import MODEL_WAITS
+from cluster.models.chat import OpenAiChat
+from cluster.models.connection import Connection, candidates
+from cluster.models.patience import Patient
+from cluster.models.ports import ChatModel
+from cluster.models.sdk import Habits, Limits
+
+
+def model_client() -> httpx2.AsyncClient:
+    """The process's client for models: as many streams as there are turns, and no redirect is followed."""
+    limits = httpx2.Limits(max_connections=None, max_keepalive_connections=100, keepalive_expiry=30)
+    return httpx2.AsyncClient(limits=limits, follow_redirects=False, timeout=httpx2.Timeout(120, connect=10))
+
+
+def open_model(
+    connection: Connection,
+    key: str | None,
+    client: httpx2.AsyncClient,
+    sleep: Callable[[float], Awaitable[None]],
+    *,
+    habits: Habits | None = None,
+    limits: Limits = Limits(),
+    waits: Sequence[float] = MODEL_WAITS,
+    chance: Callable[[], float] = random.random,
+) -> ChatModel:
+    """A model behind a connection. Nothing is sent yet, and it costs next to nothing: open one for each call.
+
+    Args:
+        connection: where; its `endpoint` is used as it is, without one the likeliest candidate.
+        key: the secret, unsealed.
+        client: shared by all models of the process.
+        sleep: waits between attempts.
+        habits: what earlier calls learned of the endpoint; None learns anew.
+        limits: seconds to connect, and for a whole answer.
+        waits: seconds between attempts, before jitter; () asks once.
+        chance: numbers from 0 to 1 for the jitter.
+
+    Raises:
+        Invalid: the connection's URL is none.
+    """
+    endpoint = connection.endpoint or candidates(connection.base_url, connection.provider)[0]
+    known = habits or Habits()
+    match connection.trait.wire:
+        case "openai":
+            model: ChatModel = OpenAiChat(connection, endpoint, key, client, known, limits)
+        case "anthropic":
+            # Its library takes a second and 40 MB, and few processes need it. `Switchboard` imports it in a thread.
+            from cluster.models.anthropic_chat import AnthropicChat
+
+            model = AnthropicChat(connection, endpoint, key, client, known, limits)
+        case _:
+            assert_never(connection.trait.wire)
+    return Patient(model, sleep, chance, waits)

@@ -1,0 +1,82 @@
+"""What the models do for the rest of the system, whoever runs them."""
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cluster.models.messages import ChatRequest, Delta, Reply
+
+
+class Lane(StrEnum):
+    """Who waits for the vectors: somebody who asked, or a bulk job. Questions overtake."""
+
+    QUESTION = "question"
+    BULK = "bulk"
+
+
+@dataclass(frozen=True, slots=True)
+class EmbedderFacts:
+    """What an index generation has to know of its embedder.
+
+    Attributes:
+        name: the model, for people.
+        dimension: length of a vector.
+        window: tokens the model reads at once, its special tokens included; longer texts are read window by window.
+        fingerprint: changes when the same text may get another vector.
+    """
+
+    name: str
+    dimension: int
+    window: int
+    fingerprint: str
+
+
+class Embedder(Protocol):
+    """Turns texts into vectors that can be compared by their inner product."""
+
+    async def facts(self) -> EmbedderFacts:
+        """What the vectors are made with."""
+        ...
+
+    async def embed(self, texts: Sequence[str], lane: Lane = Lane.QUESTION) -> NDArray[np.float32]:
+        """One row of length 1 for each text, in order: shape (len(texts), dimension).
+
+        Raises:
+            Overloaded: too much work is waiting.
+            Unavailable: the model cannot be reached.
+        """
+        ...
+
+
+class Reranker(Protocol):
+    """Judges how well texts answer a question, reading both together."""
+
+    async def score(self, query: str, texts: Sequence[str]) -> NDArray[np.float32]:
+        """One score for each text, in order: shape (len(texts),); higher is better, only the order has a meaning.
+
+        Raises:
+            Overloaded: too much work is waiting.
+            Unavailable: the model cannot be reached.
+        """
+        ...
+
+
+class ChatModel(Protocol):
+    """One model behind one connection."""
+
+    def stream(self, request: ChatRequest) -> AsyncIterator[Delta | Reply]:
+        """The reply's pieces as they arrive, then the whole `Reply` as the last item.
+
+        Closing the iterator ends the call at the provider.
+
+        Raises:
+            Unavailable: no connection, too slow, a 5xx, or a body that is no chat completion.
+            Overloaded: 429; `retry_after` in seconds where the provider said.
+            Unusable: 401, 403, 404: this connection's key, address or model's name is wrong; another may do.
+            Invalid: any other refusal; trying again will not help.
+        """
+        ...

@@ -1,0 +1,74 @@
+"""A cross-encoder that reads question and passage together; off, with a reason, where its weights are absent."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cluster.basics.errors import InvalidSettings
+from cluster.models import weights
+from cluster.models.lanes import Lanes
+from cluster.models.ports import Lane, Reranker
+from configs.sections import RerankSettings
+
+BATCH = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A reranker, or the reason why there is none."""
+
+    reranker: Reranker | None
+    reason: str = ""
+
+
+class CrossEncoderReranker:
+    """A `Reranker` whose model lives in this process."""
+
+    def __init__(self, settings: RerankSettings) -> None:
+        """Load the weights; takes seconds.
+
+        Raises:
+            InvalidSettings: no model is named, its files are absent or do not make a cross-encoder, or there is no
+                GPU where one is asked for.
+        """
+        import torch
+        from sentence_transformers import CrossEncoder
+
+        if settings.model is None:
+            raise InvalidSettings("no cross-encoder is configured", fix="set rerank.model to a path or a hub id")
+        folder = weights.locate(settings.model, download=settings.download)
+        on = weights.device(settings.gpu)
+        try:
+            self._model = CrossEncoder(
+                str(folder),
+                device=on,
+                max_length=settings.max_tokens,
+                local_files_only=True,
+                model_kwargs={"dtype": getattr(torch, weights.dtype("auto", on))},
+            )
+        except (OSError, ValueError, KeyError) as error:
+            raise InvalidSettings(f"{settings.model}: cannot be loaded as a cross-encoder: {error}") from error
+        if self._model.num_labels != 1:
+            raise InvalidSettings(f"{settings.model}: gives {self._model.num_labels} scores for a pair, not one")
+        self._lanes = Lanes()
+
+    async def score(self, query: str, texts: Sequence[str]) -> NDArray[np.float32]:
+        """One score for each text, in order: shape (len(texts),). What exceeds `max_tokens` is cut from the text."""
+        if not texts:
+            return np.empty(0, dtype=np.float32)
+        pairs = [(query, text) for text in texts]
+        return await self._lanes.run(Lane.QUESTION, lambda: self._predict(pairs))
+
+    def _predict(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float32]:
+        scores = self._model.predict(pairs, batch_size=BATCH, show_progress_bar=False)
+        return np.asarray(scores, dtype=np.float32).reshape(len(pairs))
+
+
+def load(settings: RerankSettings) -> Loaded:
+    """The configured cross-encoder, or none and the reason, so that the stage is off and can say so."""
+    try:
+        return Loaded(CrossEncoderReranker(settings))
+    except InvalidSettings as error:
+        return Loaded(None, f"{error.detail}. {error.hint}".strip())

@@ -1,0 +1,1 @@
+"""What survives a restart: Postgres, and the ledger in it."""

@@ -1,0 +1,229 @@
+"""What people decide: an action bound by its hash, decided once, in time, executed once or shown as uncertain."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+from psycopg.types.json import Jsonb
+
+from cluster.basics.errors import Conflict, NotFound, Unavailable
+from cluster.basics.scope import Scope
+from cluster.state.audit import Audit
+from cluster.state.canonical import action_digest, normal
+from cluster.state.postgres import Database, Row, Transaction, load_queries
+from cluster.state.run import RunState
+
+_ENDED = (RunState.COMPLETED, RunState.FAILED, RunState.CANCELLED)
+
+
+class Category(StrEnum):
+    """Whether something may happen, or whether it has happened."""
+
+    APPROVAL = "approval"
+    RECONCILE = "reconcile"
+
+
+class Verdict(StrEnum):
+    """What a person says of an action; there is no third answer, and no text is read as one."""
+
+    APPROVED = "approved"
+    REJECTED = "rejected"
+
+
+class Found(StrEnum):
+    """What a person says of an action that was begun and whose end nobody recorded."""
+
+    HAPPENED = "happened"  # with this result
+    RUN = "run"  # it did not happen: run it
+    GIVE_UP = "give_up"  # whatever it was, go on without
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """An action that somebody has to decide.
+
+    Attributes:
+        id: a UUID derived from run and step.
+        step: of the run's journal.
+        expires_at: None where it waits until it is decided.
+    """
+
+    id: str
+    run: str
+    step: int
+    tool: str
+    arguments: Mapping[str, Any]
+    reason: str
+    expires_at: datetime | None
+    category: Category = Category.APPROVAL
+
+
+class Approvals:
+    """Every statement about approvals; each decision is audited in its own transaction."""
+
+    def __init__(self, database: Database, audit: Audit) -> None:
+        """Queries are read from approvals.sql beside this file."""
+        self._db, self._audit = database, audit
+        self._sql = load_queries(Path(__file__).with_suffix(".sql"))
+
+    async def show(self, scope: Scope, approval: str) -> Row:
+        """One of them.
+
+        Raises:
+            NotFound: no such approval in this scope.
+        """
+        async with self._db.transaction(scope) as tx:
+            return await self._show(tx, scope, approval)
+
+    async def page(
+        self, scope: Scope, *, state: str | None = None, run: str | None = None, skip: int = 0, limit: int = 100
+    ) -> tuple[list[Row], int]:
+        """A page of the workspace's, oldest first, and how many there are."""
+        values = {"tenant": scope.tenant, "workspace": scope.workspace, "state": state}
+        values["run"] = None if run is None else _uuid(run, "run")
+        async with self._db.transaction(scope) as tx:
+            rows = await tx.all(self._sql["list"], **values, skip=skip, limit=limit)
+            total = await tx.one(self._sql["count"], **values)
+        return rows, int(total["total"]) if total else 0
+
+    async def decide(
+        self,
+        scope: Scope,
+        approval: str,
+        verdict: Verdict,
+        *,
+        arguments: Mapping[str, Any] | None = None,
+        notes: str = "",
+    ) -> Row:
+        """Approve or reject; the run goes on in the background from the end of this transaction on.
+
+        Args:
+            scope: the reviewer's.
+            approval: which.
+            verdict: yes or no.
+            arguments: edited ones, valid against the tool's schema; None approves those that were asked for.
+            notes: for the record.
+
+        Raises:
+            NotFound: no such approval in this scope.
+            Conflict: it is decided or expired, its run does not wait, or it asks what has happened (`reconcile`).
+        """
+        async with self._db.transaction(scope) as tx:
+            row = await self._show(tx, scope, approval)
+            chosen = normal(row["arguments"] if arguments is None else arguments)
+            digest = action_digest(row["tool"], chosen)
+            await self._decide(tx, scope, row, Category.APPROVAL, verdict, (chosen, digest), notes)
+            detail = {"tool": row["tool"], "digest": digest, "edited": digest != row["digest"]}
+            await self._audit.record(tx, scope, f"approval.{verdict}", approval, detail=detail)
+            return await self._show(tx, scope, approval)
+
+    async def reconcile(self, scope: Scope, approval: str, found: Found, *, result: Any = None, notes: str = "") -> Row:
+        """Say what became of an action that was begun and whose end nobody recorded.
+
+        Its run goes on; of one that has ended, this is only put on record.
+
+        Args:
+            scope: the reviewer's.
+            approval: of category `reconcile`.
+            found: what a person has found out.
+            result: what the tool gave, where it happened.
+            notes: for the record.
+
+        Raises:
+            NotFound, Conflict: as `decide`.
+        """
+        verdict = Verdict.REJECTED if found is Found.GIVE_UP else Verdict.APPROVED
+        async with self._db.transaction(scope) as tx:
+            row = await self._show(tx, scope, approval)
+            said = normal({"found": str(found), "result": result})
+            await self._decide(tx, scope, row, Category.RECONCILE, verdict, (said, row["digest"]), notes)
+            detail = {"tool": row["tool"], "digest": row["digest"]}
+            await self._audit.record(tx, scope, f"reconcile.{found}", approval, detail=detail)
+            return await self._show(tx, scope, approval)
+
+    async def request(self, tx: Transaction, scope: Scope, wanted: Wanted) -> None:
+        """Put an action before a person, once for each step."""
+        await tx.run(
+            self._sql["request"],
+            **_named(scope, wanted.id), run=wanted.run, step=wanted.step, category=wanted.category, tool=wanted.tool,
+            arguments=Jsonb(normal(wanted.arguments)), digest=action_digest(wanted.tool, wanted.arguments),
+            reason=wanted.reason, expires_at=wanted.expires_at,
+        )  # fmt: skip
+
+    async def doubt(self, tx: Transaction, scope: Scope, wanted: Wanted, approval: str | None) -> None:
+        """Ask a person whether an action has happened; `approval` is the one that allowed it, if any did."""
+        await self.request(tx, scope, wanted)
+        await tx.run(self._sql["reopen"], **_named(scope, wanted.id))
+        if approval is not None:
+            await tx.run(self._sql["doubt"], **_named(scope, approval))
+
+    async def begin(self, tx: Transaction, scope: Scope, approval: str, digest: str) -> None:
+        """Begin what was approved, in the transaction that starts its step.
+
+        Raises:
+            Conflict: it is not approved, not this action, or was begun before.
+            Unavailable: somebody wants the run to end; given back, it does.
+        """
+        if await tx.one(self._sql["unwanted"], **_named(scope, approval)) is not None:
+            raise Unavailable("the run is to be cancelled, so the action was not begun")
+        if not await tx.run(self._sql["begin"], **_named(scope, approval), digest=digest):
+            raise Conflict(f"approval {approval} does not allow this action now")
+
+    async def end(
+        self, tx: Transaction, scope: Scope, run: str, step: int, approval: str | None, *, done: bool
+    ) -> None:
+        """Record what became of it, in the transaction that ends its step."""
+        await tx.run(
+            self._sql["end"],
+            tenant=scope.tenant, workspace=scope.workspace, run=run, step=step, id=approval,
+            execution="done" if done else "failed",
+        )  # fmt: skip
+
+    async def _decide(
+        self,
+        tx: Transaction,
+        scope: Scope,
+        row: Row,
+        category: Category,
+        verdict: Verdict,
+        bound: tuple[Mapping[str, Any], str],
+        notes: str,
+    ) -> None:
+        run = {"run": row["run_id"], "tenant": scope.tenant, "workspace": scope.workspace}
+        held = await tx.one(self._sql["hold_run"], **run)
+        decided = await tx.one(
+            self._sql["decide"],
+            **_named(scope, str(row["id"])), category=category, state=verdict, arguments=Jsonb(bound[0]),
+            digest=bound[1], reviewer=scope.user, notes=notes,
+        )  # fmt: skip
+        if decided is None:
+            now = await self._show(tx, scope, str(row["id"]))
+            if now["category"] != category:
+                raise Conflict(f"this is a {now['category']} request")
+            raise Conflict(f"it is {now['state']} already")
+        if category is Category.RECONCILE and held is not None and held["state"] in _ENDED:
+            await tx.run(self._sql["settle"], **run)
+        elif not await tx.run(self._sql["requeue"], **run, category=category):
+            raise Conflict("its run does not wait any more")
+
+    async def _show(self, tx: Transaction, scope: Scope, approval: str) -> Row:
+        row = await tx.one(self._sql["show"], **_named(scope, approval))
+        if row is None:
+            raise NotFound(f"approval {approval}")
+        return row
+
+
+def _named(scope: Scope, approval: str) -> dict[str, str]:
+    return {"id": _uuid(approval, "approval"), "tenant": scope.tenant, "workspace": scope.workspace}
+
+
+def _uuid(text: str, what: str) -> str:
+    """An id that is no UUID names nothing."""
+    try:
+        return str(UUID(text))
+    except ValueError:
+        raise NotFound(f"{what} {text}") from None

@@ -1,0 +1,70 @@
+"""The append-only, hash-chained trail that every mutating and every denied action is written to."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from psycopg.types.json import Jsonb
+
+from cluster.basics.scope import Scope
+from cluster.state.postgres import Database, Row, Transaction, load_queries
+
+
+class Outcome(StrEnum):
+    """How an action ended."""
+
+    DONE = "done"
+    DENIED = "denied"
+    FAILED = "failed"
+
+
+class Audit:
+    """One tenant's trail; the scope of the transaction says which."""
+
+    def __init__(self, database: Database) -> None:
+        """Queries are read from audit.sql beside this file."""
+        self._db = database
+        self._sql = load_queries(Path(__file__).with_suffix(".sql"))
+
+    async def record(
+        self,
+        tx: Transaction,
+        scope: Scope,
+        action: str,
+        object_: str,
+        outcome: Outcome = Outcome.DONE,
+        detail: Mapping[str, Any] | None = None,
+    ) -> int:
+        """Append in the caller's transaction, so that the act and its record stand or fall together.
+
+        Args:
+            tx: the transaction of the act itself.
+            scope: who acts.
+            action: `noun.verb`, such as `document.delete`.
+            object_: the id it was done to.
+            outcome: done, denied or failed.
+            detail: facts worth keeping; never a secret.
+        """
+        actor = scope.user or "worker"
+        row = await tx.one(
+            self._sql["record"],
+            actor=actor, action=action, object=object_, outcome=outcome, detail=Jsonb(detail or {}),
+        )  # fmt: skip
+        return 0 if row is None else int(row["seq"])
+
+    async def denied(self, scope: Scope, action: str, object_: str, detail: Mapping[str, Any] | None = None) -> None:
+        """Record an act that was refused, in a transaction of its own."""
+        async with self._db.transaction(scope) as tx:
+            await self.record(tx, scope, action, object_, Outcome.DENIED, detail)
+
+    async def page(self, scope: Scope, *, skip: int = 0, limit: int = 100) -> list[Row]:
+        """The newest entries first."""
+        async with self._db.transaction(scope) as tx:
+            return await tx.all(self._sql["page"], tenant=scope.tenant, skip=skip, limit=limit)
+
+    async def first_broken(self, scope: Scope) -> int | None:
+        """The number of the first entry that was altered or follows a missing one; None where the chain holds."""
+        async with self._db.transaction(scope) as tx:
+            row = await tx.one(self._sql["broken"], tenant=scope.tenant)
+        return None if row is None else int(row["seq"])

@@ -1,0 +1,39 @@
+"""The first start: a tenant, a workspace, an administrator with a password nobody else knows."""
+
+import secrets
+
+import psycopg
+from argon2 import PasswordHasher
+
+from configs.sections import AuthSettings
+
+
+async def first_admin(conninfo: str, settings: AuthSettings) -> str | None:
+    """Make the first administrator where there is no user yet.
+
+    Args:
+        conninfo: the owner of the schema; it sees all tenants.
+        settings: the e-mail, and the password if the operator chose one.
+
+    Returns:
+        The new password, to be printed once; None where users exist already. It must be changed at the first login.
+    """
+    password = settings.admin_password or secrets.token_urlsafe(15)
+    async with await psycopg.AsyncConnection.connect(conninfo) as connection:
+        await connection.execute("select pg_advisory_xact_lock(hashtext('aos.bootstrap'))")
+        cursor = await connection.execute("select exists (select 1 from users)")
+        row = await cursor.fetchone()
+        if row and row[0]:
+            return None
+        await connection.execute(
+            """
+            with t as (insert into tenants (name) values ('default') returning id),
+                 w as (insert into workspaces (tenant_id, name) select id, 'default' from t returning id, tenant_id),
+                 u as (insert into users (tenant_id, email, password_hash, must_change_password, role)
+                       select id, %s, %s, true, 'admin' from t returning id)
+            insert into memberships (user_id, workspace_id, tenant_id, role)
+            select u.id, w.id, w.tenant_id, 'admin' from u, w
+            """,
+            (settings.admin_email.lower(), PasswordHasher().hash(password)),
+        )
+    return password

@@ -1,0 +1,287 @@
+"""Conversations in Postgres: sessions, their messages numbered without a gap, facts and summaries."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Literal
+from uuid import UUID
+
+from psycopg.types.json import Jsonb
+
+from cluster.basics.errors import Conflict, Forbidden, NotFound
+from cluster.basics.scope import Role, Scope
+from cluster.state.postgres import Database, Row, Transaction, load_queries
+
+LONGEST_KEY = 128  # characters of a client's own name for a session
+_TITLE = 80
+
+Speaker = Literal["user", "assistant"]
+Status = Literal["open", "closed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A conversation of one user.
+
+    Attributes:
+        key: the client's own name for it.
+        messages: how many it has, which is the number of the last one.
+    """
+
+    id: str
+    agent: str | None
+    user: str
+    key: str | None
+    title: str
+    status: Status
+    messages: int
+    created_at: datetime
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class NewMessage:
+    """Something said; `findings` counts what was masked or marked in it before, by kind."""
+
+    role: Speaker
+    text: str
+    run: str | None = None
+    findings: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A message as it is kept; `seq` counts from 1 within its session."""
+
+    seq: int
+    role: Speaker
+    text: str
+    run: str | None
+    findings: Mapping[str, int]
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What was said up to and including message `upto`."""
+
+    upto: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """Something worth remembering; categories and importances are those of the table."""
+
+    category: str
+    importance: str
+    text: str
+
+
+class Conversations:
+    """A user sees their own sessions only; an administrator of the workspace may also read those of others."""
+
+    def __init__(self, database: Database) -> None:
+        """Queries are read from conversations.sql beside this file."""
+        self._db = database
+        self._sql = load_queries(Path(__file__).with_suffix(".sql"))
+
+    async def open(
+        self, tx: Transaction, scope: Scope, wanted: str | None, agent: str | None, title: str = ""
+    ) -> Session:
+        """The session that a message belongs to.
+
+        Args:
+            tx: the caller's.
+            scope: the user's.
+            wanted: a session's UUID, or the user's own name for one, made where there is none; None makes a new one.
+            agent: who is spoken to in a new session.
+            title: of a new session without a name; the first message gives one otherwise.
+
+        Raises:
+            NotFound: the UUID is none of this user's sessions.
+            Conflict: the session is closed.
+        """
+        values = {**_scoped(scope), "user": _user(scope), "agent": agent}
+        if wanted is None:
+            row = await tx.one(self._sql["open_new"], title=title[:_TITLE], **values)
+        elif (id_ := _uuid(wanted)) is not None:
+            row = await tx.one(self._sql["show"], session=id_, everyone=False, **values)
+        else:
+            row = await tx.one(self._sql["open_by_key"], key=wanted[:LONGEST_KEY], **values)
+        if row is None:
+            raise NotFound(f"session {wanted}", fix="Leave the session out to begin one, or use a name of your own.")
+        session = _session(row)
+        if session.status == "closed":
+            raise Conflict(f"session {session.id} is closed", fix="Begin another one, or open this one again.")
+        return session
+
+    async def show(self, scope: Scope, session: str) -> Session:
+        """One session, by its UUID or by the reader's own name for it.
+
+        Raises:
+            NotFound: there is none of this id, or it is another user's and the reader no administrator.
+        """
+        async with self._db.transaction(scope) as tx:
+            return await self._show(tx, scope, session)
+
+    async def page(
+        self, scope: Scope, *, agent: str | None = None, everyone: bool = False, skip: int = 0, limit: int = 50
+    ) -> tuple[list[Session], int]:
+        """A page of sessions, the one used last first, and how many there are.
+
+        Raises:
+            Forbidden: `everyone`, and the reader is no administrator.
+        """
+        if everyone and scope.role is not Role.ADMIN:
+            raise Forbidden("only an administrator may list other people's sessions")
+        values = {**_scoped(scope), "user": _user(scope), "agent": agent, "everyone": everyone}
+        async with self._db.transaction(scope) as tx:
+            rows = await tx.all(self._sql["list"], skip=skip, limit=limit, **values)
+            total = await tx.one(self._sql["count"], **values)
+        return [_session(row) for row in rows], int(total["total"]) if total else 0
+
+    async def change(
+        self, tx: Transaction, scope: Scope, session: str, *, title: str | None = None, status: Status | None = None
+    ) -> None:
+        """Rename, close or open one's own session again; None leaves it as it is.
+
+        Raises:
+            NotFound: it is none of this user's.
+        """
+        values = {**_scoped(scope), "session": _uuid(session), "user": _user(scope), "title": title, "status": status}
+        if await tx.one(self._sql["change"], **values) is None:
+            raise NotFound(f"session {session}")
+
+    async def delete(self, tx: Transaction, scope: Scope, session: str) -> None:
+        """One's own session, its messages, facts, summary and runs, for good.
+
+        Raises:
+            NotFound: it is none of this user's.
+            Conflict: a turn of it has not ended; an approved action must not lose its record.
+        """
+        values = {**_scoped(scope), "session": _uuid(session), "user": _user(scope)}
+        if await tx.one(self._sql["lock"], **values) is None:
+            raise NotFound(f"session {session}")
+        if (run := await tx.one(self._sql["busy"], **values)) is not None:
+            raise Conflict(f"run {run['id']} of it is {run['state']}", fix="Cancel the run, or decide its approval.")
+        await tx.run(self._sql["delete"], **values)
+
+    async def append(self, tx: Transaction, scope: Scope, session: str, messages: Sequence[NewMessage]) -> list[Stored]:
+        """Add messages; their numbers follow the last one without a gap, also where others write at the same time.
+
+        Raises:
+            NotFound: it is none of this user's sessions.
+            Conflict: it is closed; the answer to what was said before is still taken.
+        """
+        values = {**_scoped(scope), "session": _uuid(session), "user": _user(scope)}
+        said = next((" ".join(m.text.split())[:_TITLE] for m in messages if m.role == "user"), "")
+        held = await tx.one(self._sql["hold"], title=said, **values)
+        if held is None:
+            raise NotFound(f"session {session}")
+        if held["status"] == "closed" and any(message.role == "user" for message in messages):
+            raise Conflict(f"session {session} is closed")
+        rows = await tx.all(
+            self._sql["append"],
+            roles=[m.role for m in messages],
+            contents=[Jsonb({"text": m.text, "findings": dict(m.findings)}) for m in messages],
+            runs=[m.run for m in messages],
+            **values,
+        )
+        return sorted((_stored(row) for row in rows), key=lambda stored: stored.seq)
+
+    async def last(self, tx: Transaction, scope: Scope, session: str, *, upto: int, limit: int) -> list[Stored]:
+        """The newest messages up to number `upto`, oldest first; nobody's name is checked here, `open` did that."""
+        rows = await tx.all(self._sql["last"], session=session, upto=upto, limit=limit, **_scoped(scope))
+        return [_stored(row) for row in reversed(rows)]
+
+    async def messages(self, scope: Scope, session: str, *, after: int = 0, limit: int = 100) -> list[Stored]:
+        """The messages after a number, oldest first.
+
+        Raises:
+            NotFound: as `show`.
+        """
+        async with self._db.transaction(scope) as tx:
+            found = await self._show(tx, scope, session)
+            rows = await tx.all(self._sql["after"], session=found.id, after=after, limit=limit, **_scoped(scope))
+        return [_stored(row) for row in rows]
+
+    async def summary(self, tx: Transaction, scope: Scope, session: str) -> Summary | None:
+        """What was said before; None where nothing was summarised yet."""
+        row = await tx.one(self._sql["summary"], session=session, **_scoped(scope))
+        return None if row is None else Summary(int(row["upto_seq"]), row["summary"])
+
+    async def summarise(self, tx: Transaction, scope: Scope, session: str, summary: Summary) -> None:
+        """Keep a summary, unless one that reaches further is there already."""
+        values = {"session": session, "user": _user(scope), "upto": summary.upto, "summary": summary.text}
+        await tx.run(self._sql["summarise"], **values, **_scoped(scope))
+
+    async def facts(self, tx: Transaction, scope: Scope, session: str) -> list[Fact]:
+        """What is known from this session, the important first."""
+        return [_fact(row) for row in await tx.all(self._sql["facts"], session=session, **_scoped(scope))]
+
+    async def known(self, tx: Transaction, scope: Scope, session: Session, limit: int) -> list[Fact]:
+        """What is known of this session's user from it and from their other sessions with the same agent."""
+        values = {"session": session.id, "user": session.user, "agent": session.agent, "limit": limit}
+        return [_fact(row) for row in await tx.all(self._sql["known"], **values, **_scoped(scope))]
+
+    async def learn(self, tx: Transaction, scope: Scope, session: str, facts: Sequence[Fact]) -> int:
+        """Keep facts of one's own session; returns how many are new."""
+        return await tx.run(
+            self._sql["learn"],
+            session=session,
+            user=_user(scope),
+            categories=[fact.category for fact in facts],
+            importances=[fact.importance for fact in facts],
+            facts=[fact.text for fact in facts],
+            **_scoped(scope),
+        )
+
+    async def _show(self, tx: Transaction, scope: Scope, session: str) -> Session:
+        values = {**_scoped(scope), "user": _user(scope), "everyone": scope.role is Role.ADMIN}
+        if (id_ := _uuid(session)) is not None:
+            row = await tx.one(self._sql["show"], session=id_, **values)
+        else:
+            row = await tx.one(self._sql["show_by_key"], key=session, **values)
+        if row is None:
+            raise NotFound(f"session {session}")
+        return _session(row)
+
+
+def _scoped(scope: Scope) -> dict[str, Any]:
+    return {"tenant": scope.tenant, "workspace": scope.workspace}
+
+
+def _user(scope: Scope) -> str:
+    if scope.user is None:
+        raise Forbidden("a conversation belongs to a person")
+    return scope.user
+
+
+def _uuid(text: str) -> str | None:
+    """An id that is no UUID names no session."""
+    try:
+        return str(UUID(text))
+    except ValueError:
+        return None
+
+
+def _session(row: Row) -> Session:
+    agent = None if row["agent_id"] is None else str(row["agent_id"])
+    return Session(
+        str(row["id"]), agent, str(row["user_id"]), row["key"], row["title"], row["status"], int(row["messages"]),
+        row["created_at"], row["updated_at"],
+    )  # fmt: skip
+
+
+def _stored(row: Row) -> Stored:
+    content, run = row["content"], row["run_id"]
+    findings = content.get("findings", {})
+    return Stored(
+        row["seq"], row["role"], content["text"], None if run is None else str(run), findings, row["created_at"]
+    )
+
+
+def _fact(row: Row) -> Fact:
+    return Fact(row["category"], row["importance"], row["fact"])

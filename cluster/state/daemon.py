@@ -1,0 +1,111 @@
+"""Server programs as daemons: started, recognised by pid file, ended; and a lock file against a second starter."""
+
+import fcntl
+import os
+import signal
+import stat
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from hashlib import sha256
+from pathlib import Path
+
+import psutil
+
+from cluster.basics.errors import Unavailable
+
+SOCKET_PATH_LIMIT = 107  # bytes in sockaddr_un.sun_path on Linux, less the final zero
+
+
+def running(pid_file: Path, program: str, argument: str) -> psutil.Process | None:
+    """The process a pid file names, if its command line has both words; a pid reused by another does not count."""
+    try:
+        process = psutil.Process(int(pid_file.read_text().split()[0]))
+        words = " ".join(process.cmdline())
+    except (FileNotFoundError, PermissionError, IndexError, ValueError, psutil.Error):
+        return None
+    return process if program in words and argument in words else None
+
+
+def end(process: psutil.Process | None, how: signal.Signals = signal.SIGTERM, seconds: float = 60) -> None:
+    """Ask a process to end and wait; kill it when `seconds` pass. None and an ended process are fine."""
+    if process is None:
+        return
+    try:
+        process.send_signal(how)
+        if not _ended(process, seconds):
+            process.kill()
+            _ended(process, 10)
+    except psutil.NoSuchProcess:
+        return
+
+
+def _ended(process: psutil.Process, seconds: float) -> bool:
+    """Wait; a zombie has ended, although nobody may be there to reap it (containers without an init)."""
+    deadline = time.monotonic() + seconds
+    while process.is_running() and process.status() != psutil.STATUS_ZOMBIE:
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+def run_as(owner: tuple[int, int] | None, command: list[str], log: Path | None) -> None:
+    """Run a command that daemonises or ends; in its own session, so that a Ctrl-C here does not reach it."""
+    done = subprocess.run(
+        command,
+        user=None if owner is None else owner[0],
+        group=None if owner is None else owner[1],
+        extra_groups=None if owner is None else [],
+        cwd="/",
+        stdin=subprocess.DEVNULL,
+        # A pipe would be inherited by the server and never close; initdb ends, so its words can be read.
+        stdout=subprocess.PIPE if log is None else subprocess.DEVNULL,
+        stderr=subprocess.STDOUT if log is None else subprocess.DEVNULL,
+        start_new_session=True,
+        check=False,
+        text=True,
+    )
+    if done.returncode != 0:
+        words = done.stdout if log is None else tail(log)
+        raise Unavailable(f"{Path(command[0]).name} failed ({done.returncode}):\n{words}")
+
+
+def tail(log: Path, lines: int = 15) -> str:
+    """The last lines of a log, for an error's detail."""
+    if not log.exists():
+        return "(no log)"
+    return "\n".join(log.read_text(encoding="utf-8", errors="replace").splitlines()[-lines:])
+
+
+def let_through(path: Path) -> None:
+    """Let other accounts traverse (not list) the folders above `path`, so that Postgres reaches its own."""
+    for folder in path.parents:
+        mode = stat.S_IMODE(folder.stat().st_mode)
+        if not mode & stat.S_IXOTH:
+            folder.chmod(mode | stat.S_IXOTH)
+
+
+def socket_folder(preferred: Path, name: str) -> Path:
+    """The server's own folder, or a short one under /tmp where the path would not fit a socket address."""
+    if len(os.fsencode(preferred / name)) <= SOCKET_PATH_LIMIT:
+        return preferred
+    return Path("/tmp") / f"aos-{sha256(os.fsencode(preferred)).hexdigest()[:10]}"
+
+
+def make_private(folder: Path, owner: tuple[int, int] | None = None) -> None:
+    """Make a folder that only its owner may enter; one that somebody else made is refused."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if folder.stat().st_uid not in {os.geteuid(), owner[0] if owner else None}:
+        raise Unavailable(f"{folder} belongs to another account", fix="Choose another AOS_STATE_DIR.")
+    if owner is not None:
+        os.chown(folder, *owner)
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """One holder of this lock file at a time, across processes; the kernel frees it when the holder dies."""
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield

@@ -1,0 +1,98 @@
+-- find: The ids behind an e-mail address, the hash of an API key or the hash of a refresh token.
+select user_id, tenant_id, workspace_id, key_id from find_login(%(kind)s, %(value)s);
+
+-- credentials: What a password is checked against.
+select id, password_hash from users where id = %(user)s and tenant_id = %(tenant)s;
+
+-- member: A user in one workspace, or in the oldest one they belong to.
+select u.id as user_id, u.tenant_id, u.email, u.role as tenant_role, u.must_change_password, m.workspace_id, m.role
+from users u
+join memberships m on m.user_id = u.id and m.tenant_id = u.tenant_id
+join workspaces w on w.id = m.workspace_id and w.tenant_id = u.tenant_id
+where u.id = %(user)s and u.tenant_id = %(tenant)s and not u.disabled
+  and (%(workspace)s::uuid is null or m.workspace_id = %(workspace)s::uuid)
+order by w.created_at, w.id limit 1;
+
+-- key: A living API key, and whether its last use was long enough ago to be written down.
+select id, role, workspace_id, coalesce(last_used_at < now() - interval '1 minute', true) as unwritten from api_keys
+where id = %(key)s and tenant_id = %(tenant)s and revoked_at is null;
+
+-- touch_key: Write down that a key was used.
+update api_keys set last_used_at = now() where id = %(key)s and tenant_id = %(tenant)s;
+
+-- set_password: A new password; it was chosen by its owner.
+update users set password_hash = %(hash)s, must_change_password = false
+where id = %(user)s and tenant_id = %(tenant)s;
+
+-- end_sessions: Every refresh token of a user dies.
+delete from refresh_tokens where user_id = %(user)s and tenant_id = %(tenant)s;
+
+-- sweep_sessions: A user's refresh tokens that ran out are of no more use.
+delete from refresh_tokens where user_id = %(user)s and tenant_id = %(tenant)s and expires_at < %(now)s;
+
+-- keep_refresh: Remember a refresh token by its hash.
+insert into refresh_tokens (hash, family, tenant_id, user_id, workspace_id, expires_at)
+values (%(hash)s, %(family)s, %(tenant)s, %(user)s, %(workspace)s, %(expires)s);
+
+-- use_refresh: Spend a refresh token; no row where it is spent or too old.
+update refresh_tokens set used_at = %(now)s
+where hash = %(hash)s and tenant_id = %(tenant)s and used_at is null and expires_at > %(now)s
+returning family, user_id, workspace_id;
+
+-- end_family: A refresh token came a second time: every token that descends from the same login dies.
+delete from refresh_tokens where tenant_id = %(tenant)s and family in (
+    select family from refresh_tokens where hash = %(hash)s and tenant_id = %(tenant)s and used_at is not null);
+
+-- tenants: The tenant itself and those it has made.
+select id, name, parent_id, created_at from tenants
+where id = %(tenant)s or parent_id = %(tenant)s order by created_at, id offset %(skip)s limit %(limit)s;
+
+-- add_tenant: A tenant below one's own.
+insert into tenants (id, name, parent_id) values (%(id)s, %(name)s, %(tenant)s);
+
+-- enter_child: The rest of this transaction acts inside a tenant that was made below one's own.
+select set_config('aos.tenant', id::text, true) from tenants where id = %(id)s and parent_id = %(tenant)s;
+
+-- workspaces: The workspaces a user belongs to.
+select w.id, w.name, m.role, w.created_at from workspaces w
+join memberships m on m.workspace_id = w.id and m.user_id = %(user)s
+where w.tenant_id = %(tenant)s order by w.created_at, w.id offset %(skip)s limit %(limit)s;
+
+-- add_workspace: A workspace of a tenant.
+insert into workspaces (tenant_id, name) values (%(tenant)s, %(name)s) returning id, name, created_at;
+
+-- users: Who belongs to a workspace.
+select u.id, u.email, m.role, u.disabled, u.must_change_password, u.created_at from users u
+join memberships m on m.user_id = u.id and m.workspace_id = %(workspace)s
+where u.tenant_id = %(tenant)s order by u.created_at, u.id offset %(skip)s limit %(limit)s;
+
+-- user_by_email: A user of the own tenant.
+select id from users where email = %(email)s and tenant_id = %(tenant)s;
+
+-- add_user: A user whose first password is to be changed at the first login.
+insert into users (tenant_id, email, password_hash, must_change_password, role)
+values (%(tenant)s, %(email)s, %(hash)s, true, %(role)s) returning id;
+
+-- set_tenant_role: What a user may do across the tenant.
+update users set role = %(role)s where id = %(user)s and tenant_id = %(tenant)s;
+
+-- join_workspace: A user's role in a workspace.
+insert into memberships (user_id, workspace_id, tenant_id, role)
+select %(user)s, w.id, w.tenant_id, %(role)s from workspaces w where w.id = %(workspace)s and w.tenant_id = %(tenant)s
+on conflict (user_id, workspace_id) do update set role = excluded.role;
+
+-- keys: The API keys of a workspace that live; of one user, or of all.
+select id, name, prefix, role, user_id, created_at, last_used_at from api_keys
+where tenant_id = %(tenant)s and workspace_id = %(workspace)s and revoked_at is null
+  and (%(user)s::uuid is null or user_id = %(user)s::uuid)
+order by created_at desc, id offset %(skip)s limit %(limit)s;
+
+-- add_key: Remember an API key by its hash.
+insert into api_keys (tenant_id, workspace_id, user_id, name, prefix, hash, role)
+values (%(tenant)s, %(workspace)s, %(user)s, %(name)s, %(prefix)s, %(hash)s, %(role)s) returning id, created_at;
+
+-- revoke_key: An API key dies; one's own, or anybody's for an administrator.
+update api_keys set revoked_at = now()
+where id = %(key)s and tenant_id = %(tenant)s and workspace_id = %(workspace)s and revoked_at is null
+  and (%(user)s::uuid is null or user_id = %(user)s::uuid)
+returning id;

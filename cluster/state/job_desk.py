@@ -1,0 +1,97 @@
+"""What people see of jobs and ask of them: show, list, cancel, resume, retry, follow."""
+
+from pathlib import Path
+from uuid import UUID
+
+from cluster.basics.errors import Conflict, NotFound
+from cluster.basics.scope import Scope
+from cluster.state.jobs import JobId, append_event, counters
+from cluster.state.postgres import Database, Row, Transaction, load_queries
+
+
+class JobDesk:
+    """Reads and requests; a worker writes through Jobs instead."""
+
+    def __init__(self, database: Database) -> None:
+        """Queries are those of jobs.sql."""
+        self._db = database
+        self._sql = load_queries(Path(__file__).with_name("jobs.sql"))
+
+    async def show(self, scope: Scope, job: JobId) -> Row:
+        """The job with its counters and its failures by reason.
+
+        Raises:
+            NotFound: no such job in this scope.
+        """
+        async with self._db.transaction(scope) as tx:
+            row = await tx.one(self._sql["show"], job=_uuid(job), workspace=scope.workspace)
+            if row is None:
+                raise NotFound(f"job {job}")
+            failures = await tx.all(self._sql["failures"], job=job, workspace=scope.workspace)
+            row["progress"] = await counters(tx, self._sql["progress"], scope, job)
+        row["failures"] = {f["reason"] or "unknown": f["count"] for f in failures}
+        return row
+
+    async def page(self, scope: Scope, *, state: str | None, skip: int, limit: int) -> tuple[list[Row], int]:
+        """A page of the workspace's jobs, newest first, and how many there are."""
+        async with self._db.transaction(scope) as tx:
+            rows = await tx.all(self._sql["list"], workspace=scope.workspace, state=state, skip=skip, limit=limit)
+            total = await tx.one(self._sql["count"], workspace=scope.workspace, state=state)
+            for row in rows:
+                row["progress"] = await counters(tx, self._sql["progress"], scope, JobId(str(row["id"])))
+        return rows, int(total["total"]) if total else 0
+
+    async def failed_units(self, scope: Scope, job: JobId, *, skip: int = 0, limit: int = 100) -> list[Row]:
+        """Which documents and pages failed and why; those of documents that the scope may not see are left out."""
+        async with self._db.transaction(scope) as tx:
+            return await tx.all(
+                self._sql["failed_units"], job=_uuid(job), workspace=scope.workspace, skip=skip, limit=limit
+            )
+
+    async def cancel(self, tx: Transaction, scope: Scope, job: JobId) -> None:
+        """Ask for an end.
+
+        Raises:
+            NotFound, Conflict: no such job, or it has ended.
+        """
+        await self._change(tx, scope, job, "ask_cancel")
+
+    async def resume(self, tx: Transaction, scope: Scope, job: JobId) -> None:
+        """Go on with the units that are left, with new attempts."""
+        await self._change(tx, scope, job, "resume")
+        await tx.run(self._sql["fresh_attempts"], job=job, workspace=scope.workspace)
+
+    async def retry(self, tx: Transaction, scope: Scope, job: JobId, *, last_stage: str) -> int:
+        """Do failed units again, and the last stage of what they belong to; returns how many subjects that touches."""
+        await self._change(tx, scope, job, "resume")
+        rows = await tx.all(self._sql["reopen_failed"], job=job, workspace=scope.workspace)
+        subjects = [row["subject"] for row in rows]
+        await tx.run(
+            self._sql["reopen_subjects"], job=job, workspace=scope.workspace, stage=last_stage, subjects=subjects
+        )
+        return len(subjects)
+
+    async def events_after(self, scope: Scope, job: JobId, after: int, limit: int = 500) -> list[Row]:
+        """The job's events with a number above `after`."""
+        async with self._db.transaction(scope) as tx:
+            return await tx.all(
+                self._sql["events_after"], stream=f"job:{job}", workspace=scope.workspace, after=after, limit=limit
+            )
+
+    async def _change(self, tx: Transaction, scope: Scope, job: JobId, query: str) -> None:
+        row = await tx.one(self._sql[query], job=_uuid(job), workspace=scope.workspace)
+        if row is not None:
+            await append_event(tx, self._sql["event"], job, query, {})
+            return
+        found = await tx.one(self._sql["show"], job=job, workspace=scope.workspace)
+        if found is None:
+            raise NotFound(f"job {job}")
+        raise Conflict(f"job {job} is {found['state']}")
+
+
+def _uuid(job: JobId) -> str:
+    """An id that is no UUID names no job."""
+    try:
+        return str(UUID(job))
+    except ValueError:
+        raise NotFound(f"job {job}") from None

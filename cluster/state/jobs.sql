@@ -1,0 +1,180 @@
+-- enqueue: Add a job, or return the one that already carries this idempotency key.
+with added as (
+    insert into jobs (tenant_id, workspace_id, kind, lane, payload, idempotency_key, request_hash, created_by)
+    values (%(tenant)s, %(workspace)s, %(kind)s, %(lane)s, %(payload)s, %(key)s, %(request_hash)s, %(user)s)
+    on conflict (workspace_id, idempotency_key) do nothing
+    returning id, request_hash, true as fresh
+)
+select id, request_hash, fresh from added
+union all
+select id, request_hash, false from jobs
+where workspace_id = %(workspace)s and idempotency_key = %(key)s and not exists (select 1 from added);
+
+-- claim: Take the next job of a lane, round robin over tenants, with a new fencing token.
+select id, tenant_id, workspace_id, fence from claim_job(%(lane)s, %(owner)s, make_interval(secs => %(lease)s));
+
+-- load: What a worker needs to know of the job it has claimed.
+select id, kind, lane, phase, payload, created_by, cancel_requested from jobs
+where id = %(job)s and workspace_id = %(workspace)s;
+
+-- heartbeat: Extend the lease; no row where another worker has the job now.
+update jobs set lease_until = clock_timestamp() + make_interval(secs => %(lease)s)
+where id = %(job)s and workspace_id = %(workspace)s and fence = %(fence)s and state = 'running'
+returning cancel_requested;
+
+-- hold: Lock the job row for this transaction if the fencing token still holds.
+select id from jobs
+where id = %(job)s and workspace_id = %(workspace)s and fence = %(fence)s and state = 'running'
+for update;
+
+-- planned: All units are written; from now on only they decide what is left.
+update jobs set phase = 'run', payload = payload || %(found)s where id = %(job)s and workspace_id = %(workspace)s;
+
+-- move: Wait in another lane.
+update jobs set lane = %(lane)s where id = %(job)s and workspace_id = %(workspace)s;
+
+-- release: Let another tenant have its turn; the units keep what is done.
+update jobs set state = 'queued', owner = null, lease_until = null
+where id = %(job)s and workspace_id = %(workspace)s and fence = %(fence)s and state = 'running';
+
+-- finish: Give the job its last state.
+update jobs set state = %(state)s, error = %(error)s, owner = null, lease_until = null, finished_at = clock_timestamp()
+where id = %(job)s and workspace_id = %(workspace)s;
+
+-- turn_done: A turn ended as it should, so the lapses before it say nothing any more.
+update jobs set lapses = 0 where id = %(job)s and workspace_id = %(workspace)s and lapses > 0;
+
+-- refund: Units that were begun and not touched have not used up an attempt.
+update units set attempts = greatest(attempts - 1, 0)
+where job_id = %(job)s and workspace_id = %(workspace)s and stage = %(stage)s and key = any(%(keys)s)
+  and status = 'pending';
+
+-- turn: Count what a tenant was served.
+select record_turn(%(tenant)s, %(lane)s, %(units)s);
+
+-- others_wait: Whether another tenant's job waits in this lane.
+select others_wait(%(lane)s, %(tenant)s) as waits;
+
+-- expect: Write one unit that is to be done; a second time changes nothing.
+insert into units (job_id, stage, key, subject, tenant_id, workspace_id, fingerprint, payload)
+select %(job)s, %(stage)s, u.key, u.subject, %(tenant)s, %(workspace)s, u.fingerprint, u.payload
+from unnest(%(keys)s::text[], %(subjects)s::text[], %(fingerprints)s::text[], %(payloads)s::jsonb[])
+    as u(key, subject, fingerprint, payload)
+on conflict do nothing;
+
+-- count_expected: Add what was newly written to the job's counters.
+insert into job_progress (job_id, stage, tenant_id, workspace_id, expected)
+values (%(job)s, %(stage)s, %(tenant)s, %(workspace)s, %(count)s)
+on conflict (job_id, stage) do update set expected = job_progress.expected + excluded.expected;
+
+-- pending: The next units of a stage that are to be done, in the order they were planned.
+select key, subject, fingerprint, payload, attempts from units
+where job_id = %(job)s and workspace_id = %(workspace)s and stage = %(stage)s and status = 'pending'
+order by position limit %(limit)s;
+
+-- pending_ready: The next units of a stage whose subject has nothing left to do in the stage before.
+select u.key, u.subject, u.fingerprint, u.payload, u.attempts from units u
+where u.job_id = %(job)s and u.workspace_id = %(workspace)s and u.stage = %(stage)s and u.status = 'pending'
+  and not exists (select 1 from units b where b.job_id = u.job_id and b.subject = u.subject
+                  and b.stage = %(before)s and b.status = 'pending')
+order by u.position limit %(limit)s;
+
+-- begin_units: Count an attempt before the work starts, so that a unit which kills its worker is found out.
+update units set attempts = attempts + 1
+where job_id = %(job)s and workspace_id = %(workspace)s and stage = %(stage)s and key = any(%(keys)s)
+  and status = 'pending';
+
+-- settle: Mark units as done, unchanged or failed; only those still pending count.
+with settled as (
+    update units u set status = s.status, failure = s.failure, settled_at = clock_timestamp()
+    from unnest(%(keys)s::text[], %(statuses)s::text[], %(failures)s::jsonb[]) as s(key, status, failure)
+    where u.job_id = %(job)s and u.workspace_id = %(workspace)s and u.stage = %(stage)s and u.key = s.key
+      and u.status = 'pending'
+    returning u.status
+)
+update job_progress p set
+    done = p.done + (select count(*) from settled where status = 'done'),
+    failed = p.failed + (select count(*) from settled where status = 'failed'),
+    unchanged = p.unchanged + (select count(*) from settled where status = 'unchanged')
+where p.job_id = %(job)s and p.workspace_id = %(workspace)s and p.stage = %(stage)s;
+
+-- progress: The counters of each stage.
+select stage, expected, done, failed, unchanged from job_progress
+where job_id = %(job)s and workspace_id = %(workspace)s;
+
+-- failures: How often each reason occurred.
+select failure->>'reason' as reason, count(*) as count from units
+where job_id = %(job)s and workspace_id = %(workspace)s and status = 'failed'
+group by 1 order by 2 desc, 1;
+
+-- failed_units: Which documents and pages failed and why, oldest first; nothing of documents the reader may not see.
+select u.stage, d.id as document_id, d.filename,
+       case when u.stage = 'read' then (u.payload->>'number')::int end as page, u.failure, u.attempts
+from units u
+cross join lateral (
+    select d.id, d.filename from documents d
+    where u.stage = 'survey' and d.origin = u.key and d.workspace_id = u.workspace_id
+    union all
+    select d.id, d.filename from document_versions v
+    join documents d on d.id = v.document_id and d.workspace_id = v.workspace_id
+    where u.stage <> 'survey' and v.id = u.subject and v.workspace_id = u.workspace_id
+) d
+where u.job_id = %(job)s and u.workspace_id = %(workspace)s and u.status = 'failed'
+order by u.position offset %(skip)s limit %(limit)s;
+
+-- show: One job as its readers see it.
+select id, kind, lane, state, phase, payload, created_at, started_at, finished_at, error, cancel_requested, attempts,
+       lease_until
+from jobs where id = %(job)s and workspace_id = %(workspace)s;
+
+-- list: The jobs of a workspace, newest first.
+select id, kind, lane, state, phase, payload, created_at, started_at, finished_at, error, cancel_requested, attempts,
+       lease_until
+from jobs where workspace_id = %(workspace)s and (%(state)s::text is null or state = %(state)s)
+order by created_at desc, id offset %(skip)s limit %(limit)s;
+
+-- count: How many jobs a workspace has.
+select count(*) as total from jobs where workspace_id = %(workspace)s and (%(state)s::text is null or state = %(state)s);
+
+-- ask_cancel: Stop a waiting job now, a running one at its next heartbeat.
+update jobs set cancel_requested = (state = 'running'),
+    state = case when state = 'queued' then 'cancelled' else state end,
+    finished_at = case when state = 'queued' then clock_timestamp() end
+where id = %(job)s and workspace_id = %(workspace)s and state in ('queued', 'running') returning state;
+
+-- fresh_attempts: Whoever resumes a job gives what is left of it new attempts.
+update units set attempts = 0 where job_id = %(job)s and workspace_id = %(workspace)s and status = 'pending';
+
+-- resume: Put an ended job with units left back in the queue.
+update jobs set state = 'queued', cancel_requested = false, finished_at = null, error = null, lapses = 0
+where id = %(job)s and workspace_id = %(workspace)s and state in ('cancelled', 'failed', 'partial') returning state;
+
+-- reopen_failed: Failed units are to be done again, with new attempts.
+with reopened as (
+    update units set status = 'pending', attempts = 0, failure = null, settled_at = null
+    where job_id = %(job)s and workspace_id = %(workspace)s and status = 'failed'
+    returning stage, subject
+), counted as (
+    update job_progress p set failed = p.failed - r.count
+    from (select stage, count(*) as count from reopened group by stage) r
+    where p.job_id = %(job)s and p.workspace_id = %(workspace)s and p.stage = r.stage
+    returning p.stage
+)
+select distinct subject from reopened;
+
+-- reopen_subjects: A stage that ran over incomplete subjects is to run over them again.
+with reopened as (
+    update units set status = 'pending', attempts = 0, failure = null, settled_at = null
+    where job_id = %(job)s and workspace_id = %(workspace)s and stage = %(stage)s
+      and subject = any(%(subjects)s) and status = 'done'
+    returning 1
+)
+update job_progress p set done = p.done - (select count(*) from reopened)
+where p.job_id = %(job)s and p.workspace_id = %(workspace)s and p.stage = %(stage)s;
+
+-- event: Append to a stream without a gap.
+select append_event(%(stream)s, %(type)s, %(payload)s) as seq;
+
+-- events_after: What a reader of the stream has not seen.
+select seq, type, payload, at from events
+where stream = %(stream)s and workspace_id = %(workspace)s and seq > %(after)s order by seq limit %(limit)s;

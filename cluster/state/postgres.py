@@ -1,0 +1,186 @@
+"""One pool, named queries from .sql files, and the transaction that carries a scope for row-level security."""
+
+import re
+import select
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import psycopg
+from psycopg import sql
+from psycopg.rows import dict_row
+from psycopg_pool import AsyncConnectionPool, PoolTimeout
+
+from cluster.basics.errors import Overloaded, Unavailable
+from cluster.basics.scope import Scope
+
+Row = dict[str, Any]
+Connection = psycopg.AsyncConnection[Row]
+
+_NAMED = re.compile(r"^-- (\w+): (.+)$", re.MULTILINE)
+
+
+def load_queries(path: Path) -> Mapping[str, str]:
+    """Read `-- name: a sentence that says what it does` blocks.
+
+    Raises:
+        ValueError: two queries share a name, or SQL stands before the first name.
+    """
+    text = path.read_text(encoding="utf-8")
+    marks = list(_NAMED.finditer(text))
+    if not marks or text[: marks[0].start()].strip():
+        raise ValueError(f"{path.name}: every query begins with `-- name: what it does`")
+    found: dict[str, str] = {}
+    for mark, following in zip(marks, [*marks[1:], None], strict=True):
+        name = mark.group(1)
+        if name in found:
+            raise ValueError(f"{path.name}: {name} stands there twice")
+        found[name] = text[mark.start() : following.start() if following else len(text)].strip()
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Transaction:
+    """One open transaction; its scope is set in Postgres and ends with it."""
+
+    connection: Connection
+
+    async def all(self, query: str, **values: Any) -> list[Row]:
+        """Every row."""
+        cursor = await self.connection.execute(query, values)
+        return await cursor.fetchall()
+
+    async def one(self, query: str, **values: Any) -> Row | None:
+        """The first row, None where there is none."""
+        cursor = await self.connection.execute(query, values)
+        return await cursor.fetchone()
+
+    async def run(self, query: str, **values: Any) -> int:
+        """Execute and tell how many rows it touched."""
+        cursor = await self.connection.execute(query, values)
+        return cursor.rowcount
+
+    async def many(self, query: str, rows: list[Row]) -> None:
+        """Execute once a row, pipelined."""
+        if rows:
+            async with self.connection.cursor() as cursor:
+                await cursor.executemany(query, rows)
+
+
+class Database:
+    """The application's pool. It connects as a role that row-level security binds."""
+
+    def __init__(self, conninfo: str, *, size: int = 8, timeout: float = 60) -> None:
+        """Nothing is opened yet.
+
+        Args:
+            conninfo: libpq URL or keywords of the application role.
+            size: most connections this process holds.
+            timeout: seconds a caller waits for one before Overloaded.
+        """
+        self._pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(
+            conninfo,
+            min_size=1,
+            max_size=size,
+            timeout=timeout,
+            open=False,
+            kwargs={"row_factory": dict_row, "autocommit": True},  # transactions are opened with their scope
+            check=_check,
+        )
+
+    async def open(self) -> None:
+        """Connect, or say that the server cannot be reached."""
+        try:
+            await self._pool.open(wait=True, timeout=30)
+        except (PoolTimeout, psycopg.OperationalError) as error:
+            await self._pool.close()
+            raise Unavailable(f"Postgres does not answer: {error}", fix="Start it with `aos up`.") from error
+
+    async def close(self) -> None:
+        """Give the connections back."""
+        await self._pool.close()
+
+    async def read(
+        self, scope: Scope, query: str, settings: Mapping[str, str] = MappingProxyType({}), /, **values: Any
+    ) -> list[Row]:
+        """Every row of one query, in a read-only transaction that is one journey to the server and back.
+
+        Args:
+            scope: whose rows.
+            query: the named query.
+            settings: of Postgres, such as the planner's, for this query only.
+            values: the query's own.
+        """
+        async with self._lent() as connection:
+            try:
+                async with connection.pipeline():
+                    await connection.execute("begin read only")
+                    await connection.execute(_set(_of_scope(scope) | dict(settings)))
+                    cursor = await connection.execute(query, values)
+                    await connection.execute("commit")
+            except BaseException:
+                await connection.rollback()
+                raise
+            return await cursor.fetchall()
+
+    @asynccontextmanager
+    async def transaction(self, scope: Scope | None = None) -> AsyncIterator[Transaction]:
+        """Commit at the end, roll back on any error. Without a scope no row that belongs to somebody is seen."""
+        async with self._lent() as connection:
+            await connection.execute(_begin(scope))
+            try:
+                yield Transaction(connection)
+            except BaseException:
+                await connection.rollback()
+                raise
+            await connection.commit()
+
+    @asynccontextmanager
+    async def _lent(self) -> AsyncIterator[Connection]:
+        try:
+            async with self._pool.connection() as connection:
+                yield connection
+        except PoolTimeout as error:
+            raise Overloaded("every database connection is busy") from error
+        except psycopg.OperationalError as error:
+            raise Unavailable(f"Postgres went away: {error}") from error
+
+
+async def _check(connection: Connection) -> None:
+    """Whether a lent connection still stands: a server that went away has closed it, which makes it readable.
+
+    To ask the server each time would cost every request a journey.
+    """
+    waiting = select.poll()
+    waiting.register(connection.fileno(), select.POLLIN)
+    if waiting.poll(0):
+        await AsyncConnectionPool.check_connection(connection)
+
+
+def _begin(scope: Scope | None) -> sql.SQL | sql.Composed:
+    """Open the transaction and set its scope in one message: every request pays for each round trip."""
+    return sql.SQL("begin") if scope is None else sql.SQL("begin; {}").format(_set(_of_scope(scope)))
+
+
+def _of_scope(scope: Scope) -> dict[str, str]:
+    """What the policies read."""
+    return {
+        "aos.tenant": scope.tenant, "aos.workspace": scope.workspace, "aos.principals": _array(scope.principals),
+    }  # fmt: skip
+
+
+def _set(settings: Mapping[str, str]) -> sql.Composed:
+    calls = [
+        sql.SQL("set_config({}, {}, true)").format(sql.Literal(name), sql.Literal(value))
+        for name, value in settings.items()
+    ]
+    return sql.SQL("select {}").format(sql.SQL(", ").join(calls))
+
+
+def _array(values: Sequence[str]) -> str:
+    """A Postgres array literal of texts."""
+    quoted = (value.replace("\\", "\\\\").replace('"', '\\"') for value in values)
+    return "{" + ",".join(f'"{value}"' for value in quoted) + "}"

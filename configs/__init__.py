@@ -1,0 +1,1 @@
+"""Configuration: layered values and the one reader of them."""

@@ -1,0 +1,295 @@
+"""The settings by section: each key with its type, default and bounds; frozen, unknown keys refused."""
+
+from enum import Enum
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+KNOWN_DEFAULT_SECRETS = frozenset(
+    {"AOS@Admin2026!", "changeme", "change-me", "secret", "password", "admin", "postgres", "your-secret-key"}
+)
+
+
+class Mark(Enum):
+    """What is said of a key beside its type."""
+
+    SECRET = "secret"
+
+
+# Also URLs that may hold a password. Such values stay in the environment of whoever has them: nothing passes them on.
+Secret = Annotated[str | None, Mark.SECRET]
+Gpu = Literal["auto"] | bool
+
+
+class Section(BaseModel):
+    """A part of the settings: frozen, and an unknown key is an error."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    @classmethod
+    def is_secret(cls, key: str) -> bool:
+        """Whether the key's value must not be shown or passed on."""
+        return Mark.SECRET in cls.model_fields[key].metadata
+
+
+class PostgresSettings(Section):
+    """Where durable state lives. Without `host` and `url` an embedded server is started."""
+
+    url: Secret = None
+    admin_url: Secret = None
+    host: str | None = None
+    port: int = 5432
+    database: str = "aos"
+    user: str = "aos_app"
+    password: Secret = None
+    admin_user: str | None = None
+    admin_password: Secret = None
+    pool_size: int = Field(8, ge=1, le=500)
+    pool_timeout: float = Field(60, gt=0)
+
+
+class RedisSettings(Section):
+    """Where state that may be lost lives. Without `host` and `url` an embedded Valkey is started."""
+
+    url: Secret = None
+    host: str | None = None
+    port: int = 6379
+    password: Secret = None
+
+
+class AuthSettings(Section):
+    """Tokens and the first administrator. Without `secret_key` one is made and kept in the state directory."""
+
+    secret_key: Secret = None
+    access_minutes: int = Field(60, ge=1)
+    refresh_days: int = Field(14, ge=1)
+    admin_email: str = "admin@orchestrator.local"
+    admin_password: Secret = None
+
+    @field_validator("secret_key", "admin_password")
+    @classmethod
+    def _refuse_known(cls, value: str | None) -> str | None:
+        if value is not None and value in KNOWN_DEFAULT_SECRETS:
+            raise ValueError("is a published default; choose another, or leave it out and one is made")
+        return value
+
+
+class HttpSettings(Section):
+    """Where the gateway listens and what it accepts."""
+
+    host: str = "127.0.0.1"
+    port: int = Field(8000, ge=1, le=65535)
+    max_upload_bytes: int = Field(50 * 2**20, ge=1)
+    max_body_bytes: int = Field(2 * 2**20, ge=1)
+    cors_origins: tuple[str, ...] = ()
+
+
+class OcrSettings(Section):
+    """How pictures of pages become text."""
+
+    strategy: Literal["cascade", "tesseract", "easyocr"] = "cascade"
+    dpi: int = Field(300, ge=72, le=1200)
+    confidence_threshold: float = Field(0.60, ge=0, le=1)
+    languages: tuple[str, ...] = ("eng",)
+    psm: int = Field(3, ge=0, le=13)
+    engine_seconds: float = Field(120, gt=0)
+    max_pixels: int = Field(120_000_000, ge=1)
+    easyocr_max_lines: int = Field(12, ge=0)
+    easyocr_models: str | None = None
+    gpu: bool = False
+
+
+class ReadSettings(Section):
+    """Limits on files, and how many pages travel together."""
+
+    nfs_base_path: str | None = None
+    min_useful_text: int = Field(50, ge=0)
+    part_chars: int = Field(20_000, ge=1_000)
+    max_file_bytes: int = Field(2 * 2**30, ge=1)
+    max_unpacked_bytes: int = Field(1 * 2**30, ge=1)
+    max_pages: int = Field(50_000, ge=1)
+    page_seconds: float = Field(180, gt=0)
+    open_seconds: float = Field(60, gt=0)
+    batch_pages: int = Field(200, ge=1)
+    small_pages: int = Field(20, ge=1)
+    max_attempts: int = Field(3, ge=1)
+    readers: int = Field(2, ge=1)
+    reader_cpus: float = Field(0.9, gt=0)
+
+
+class ChunkSettings(Section):
+    """How text is split. Sizes are characters."""
+
+    strategy: Literal["semantic"] = "semantic"
+    size: int = Field(1500, ge=100)
+    overlap: int = Field(300, ge=0)
+    minimum: int = Field(100, ge=1)
+
+
+class EmbeddingSettings(Section):
+    """The model that turns text into vectors; `model` is a path, a hub id, or `packaged`.
+
+    `gpu`: `auto` computes on the GPU that Ray gives its replica (ray.num_gpus) where torch sees one; true insists.
+    """
+
+    model: str = "packaged"
+    dtype: Literal["auto", "float32", "bfloat16"] = "auto"
+    batch_tokens: int = Field(2048, ge=256)
+    placement: Literal["inproc", "serve"] = "serve"
+    gpu: Gpu = "auto"
+
+
+class RerankSettings(Section):
+    """The cross-encoder; without `model` (a local path, or a hub id with `download`) the stage is off and says so.
+
+    `gpu`: as the embedder's.
+    """
+
+    model: str | None = None
+    download: bool = False
+    candidates: int = Field(12, ge=1)
+    max_tokens: int = Field(192, ge=32)
+    gpu: Gpu = "auto"
+
+
+class SearchSettings(Section):
+    """How the legs are run and fused. `exact_scope` is the number of chunks up to which both legs scan exactly."""
+
+    weight_keyword: float = Field(0.7, ge=0)
+    weight_vector: float = Field(0.3, ge=0)
+    rrf_k: int = Field(60, ge=1)
+    fetch: int = Field(100, ge=1)
+    exact_scope: int = Field(5_000, ge=0)
+    ef_search: int = Field(100, ge=10, le=1000)
+    k1: float = Field(0.9, gt=0)
+    b: float = Field(0.4, ge=0, le=1)
+
+
+class LlmSettings(Section):
+    """An OpenAI-compatible endpoint for generated answers. Without `base_url` answers are extractive."""
+
+    base_url: str | None = None
+    model: str | None = None
+    api_key: Secret = None
+    supports_tools: bool | None = None
+    seconds: float = Field(120, gt=0)
+
+
+class VllmSettings(Section):
+    """vLLM on this cluster (ray.serve.llm), under /llm/v1; without `model`, a path or a hub id, it is not deployed.
+
+    Its environment is another one: configs/constraints-gpu.txt. `gpu`: `auto` takes GPUs where ray.num_gpus declares
+    some; a replica takes `tensor_parallel` whole ones, or as many logical CPUs. `engine` holds further arguments of
+    vLLM's engine as name=value, the value in YAML without a comma: `max_model_len=8192`.
+    """
+
+    model: str | None = None
+    name: str | None = None
+    api_key: Secret = None
+    download: bool = False
+    gpu: Gpu = "auto"
+    tensor_parallel: int = Field(1, ge=1)
+    num_cpus: float = Field(0.5, gt=0)
+    min_replicas: int = Field(1, ge=0)
+    max_replicas: int = Field(1, ge=1)
+    target_requests: int = Field(16, ge=1)
+    engine: tuple[Annotated[str, Field(pattern=r"^[a-z_]\w*=[^,]*$")], ...] = ()
+
+
+class ModelsSettings(Section):
+    """How models are chosen and asked. `vault_key` seals their keys: 32 bytes in base64; without it one is made."""
+
+    connections_file: Path | None = None
+    vault_key: Secret = None
+    max_fallbacks: int = Field(3, ge=0)
+    probe_seconds: float = Field(5, gt=0)
+    connect_seconds: float = Field(10, gt=0)
+
+
+class AgentSettings(Section):
+    """How agents work. `placement`: in the gateway's replica, or as Serve deployments of their own."""
+
+    placement: Literal["inproc", "serve"] = "inproc"
+    max_rounds: int = Field(10, ge=1)
+    seconds: float = Field(300, gt=0)
+    rag_top_k: int = Field(8, ge=0)
+    temperature: float = Field(0.7, ge=0, le=2)
+    max_tokens: int = Field(4096, ge=1)
+    max_depth: int = Field(3, ge=0, le=3)
+    dispatch_threshold: float = Field(0.6, ge=0, le=1)
+    planning_enabled: bool = True
+    max_plan_steps: int = Field(6, ge=1, le=50)
+    plan_style: Literal["structured", "concise"] = "structured"
+    max_replans: int = Field(3, ge=0)
+    approval_hours: float = Field(24, gt=0)
+    lease_seconds: float = Field(15, gt=0)
+    heartbeat_seconds: float = Field(3, gt=0)
+    poll_seconds: float = Field(0.5, gt=0)
+    http_allow: tuple[str, ...] = ()
+    approvals_file: Path | None = None
+
+
+class MemorySettings(Section):
+    """What conversations keep at hand. Redis may be flushed at any time: Postgres holds it all."""
+
+    ttl_seconds: int = Field(3600, ge=1)
+    sessions: int = Field(1000, ge=1)
+    prompt_messages: int = Field(50, ge=1)
+    summary_after: int = Field(30, ge=2)
+    compliance_every: int = Field(10, ge=1)
+    extract_facts: bool = True
+
+
+class TelemetrySettings(Section):
+    """Where OpenTelemetry spans go (OTLP over HTTP); without `endpoint` none are made."""
+
+    endpoint: str | None = None
+    service: str = "aos"
+    prompts: bool = False
+
+
+class WorkerSettings(Section):
+    """How jobs are claimed."""
+
+    lease_seconds: float = Field(30, gt=0)
+    heartbeat_seconds: float = Field(5, gt=0)
+    poll_seconds: float = Field(0.2, gt=0)
+    replicas: int = Field(1, ge=1)
+
+
+class RaySettings(Section):
+    """The cluster: join `address`, or start one here with `num_cpus` logical CPUs."""
+
+    address: str | None = None
+    num_cpus: int = Field(8, ge=1)
+    num_gpus: int = Field(0, ge=0)
+    dashboard_port: int = 8265
+    gcs_port: int = 6399
+    object_store_mb: int = Field(512, ge=78)
+
+
+class Settings(Section):
+    """Everything, by section. Pass a section down, not the whole."""
+
+    profile: str = "dev"
+    state_dir: Path = Path(".aos")
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
+    postgres: PostgresSettings = PostgresSettings()
+    redis: RedisSettings = RedisSettings()
+    auth: AuthSettings = AuthSettings()
+    http: HttpSettings = HttpSettings()
+    ocr: OcrSettings = OcrSettings()
+    read: ReadSettings = ReadSettings()
+    chunk: ChunkSettings = ChunkSettings()
+    embedding: EmbeddingSettings = EmbeddingSettings()
+    rerank: RerankSettings = RerankSettings()
+    search: SearchSettings = SearchSettings()
+    llm: LlmSettings = LlmSettings()
+    vllm: VllmSettings = VllmSettings()
+    models: ModelsSettings = ModelsSettings()
+    agents: AgentSettings = AgentSettings()
+    memory: MemorySettings = MemorySettings()
+    telemetry: TelemetrySettings = TelemetrySettings()
+    worker: WorkerSettings = WorkerSettings()
+    ray: RaySettings = RaySettings()

@@ -1,0 +1,169 @@
+"""The one reader of configuration: layered YAML, then system_settings rows, then the environment; frozen afterwards."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, cast
+
+import yaml
+from pydantic import ValidationError
+
+from configs.sections import Section, Settings
+
+HERE = Path(__file__).parent
+
+
+class InvalidConfiguration(Exception):
+    """The configuration is not valid; every line names a key and its fix."""
+
+
+# The names the documentation uses; every other setting is reachable as AOS_<SECTION>_<KEY>.
+SPOKEN_NAMES: dict[str, str] = {
+    "DATABASE_URL": "postgres.url",
+    "DATABASE_ADMIN_URL": "postgres.admin_url",
+    "POSTGRES_HOST": "postgres.host",
+    "POSTGRES_PORT": "postgres.port",
+    "POSTGRES_DATABASE": "postgres.database",
+    "POSTGRES_USER": "postgres.user",
+    "POSTGRES_PASSWORD": "postgres.password",
+    "POSTGRES_ADMIN_USER": "postgres.admin_user",
+    "POSTGRES_ADMIN_PASSWORD": "postgres.admin_password",
+    "DB_POOL_SIZE": "postgres.pool_size",
+    "DB_POOL_TIMEOUT": "postgres.pool_timeout",
+    "REDIS_URL": "redis.url",
+    "REDIS_HOST": "redis.host",
+    "REDIS_PORT": "redis.port",
+    "REDIS_PASSWORD": "redis.password",
+    "AUTH_SECRET_KEY": "auth.secret_key",
+    "AOS_ADMIN_EMAIL": "auth.admin_email",
+    "AOS_ADMIN_PASSWORD": "auth.admin_password",
+    "API_HOST": "http.host",
+    "API_PORT": "http.port",
+    "LOG_LEVEL": "log_level",
+    "CORS_ORIGINS": "http.cors_origins",
+    "NFS_BASE_PATH": "read.nfs_base_path",
+    "MIN_USEFUL_TEXT": "read.min_useful_text",
+    "OCR_STRATEGY": "ocr.strategy",
+    "OCR_DPI": "ocr.dpi",
+    "OCR_CONFIDENCE_THRESHOLD": "ocr.confidence_threshold",
+    "OCR_LANGUAGES": "ocr.languages",
+    "RAG_CHUNK_SIZE": "chunk.size",
+    "RAG_CHUNK_OVERLAP": "chunk.overlap",
+    "EMBEDDING_MODEL": "embedding.model",
+    "DEEP_AGENT_PLANNING_ENABLED": "agents.planning_enabled",
+    "DEEP_AGENT_MAX_PLAN_STEPS": "agents.max_plan_steps",
+    "DEEP_AGENT_PLAN_STYLE": "agents.plan_style",
+    "LLM_BASE_URL": "llm.base_url",
+    "LLM_DEFAULT_MODEL": "llm.model",
+    "LLM_API_KEY": "llm.api_key",
+    "RAY_ADDRESS": "ray.address",
+}
+
+# Switches of the program itself, not settings of a section.
+PROGRAM_NAMES = frozenset({"AOS_CONFIG", "AOS_TOKEN", "AOS_URL", "AOS_PROFILE", "AOS_STATE_DIR"})
+
+
+def load(
+    environment: Mapping[str, str] | None = None,
+    rows: Mapping[str, Any] | None = None,
+) -> Settings:
+    """Read every layer once and return one immutable snapshot.
+
+    Args:
+        environment: the process environment unless given; tests pass their own.
+        rows: `system_settings` rows, dotted key to value; they beat YAML and lose to the environment.
+
+    Raises:
+        InvalidConfiguration: with a line for each unknown key, wrong type or known default secret.
+    """
+    env = os.environ if environment is None else environment
+    profile = env.get("AOS_PROFILE", "dev")
+    tree: dict[str, Any] = {}
+    for path in _files(profile, env.get("AOS_CONFIG")):
+        _merge(tree, _yaml(path))
+    for dotted, value in (rows or {}).items():
+        _put(tree, dotted, value)
+    for dotted, value in _from_environment(env).items():
+        _put(tree, dotted, value)
+    tree["profile"] = profile
+    if "AOS_STATE_DIR" in env:
+        tree["state_dir"] = env["AOS_STATE_DIR"]
+    try:
+        settings = Settings.model_validate(tree)
+    except ValidationError as error:
+        raise InvalidConfiguration("\n".join(_explain(error))) from None
+    return settings.model_copy(update={"state_dir": settings.state_dir.expanduser().absolute()})
+
+
+def _files(profile: str, extra: str | None) -> list[Path]:
+    layers = [HERE / "base.yaml", HERE / f"{profile}.yaml"]
+    if not layers[1].exists():
+        known = sorted(path.stem for path in HERE.glob("*.yaml") if path.stem in {"dev", "prod"})
+        raise InvalidConfiguration(f"AOS_PROFILE={profile}: there is no such profile; use one of {', '.join(known)}")
+    return layers + ([Path(extra)] if extra else [])
+
+
+def _yaml(path: Path) -> dict[str, Any]:
+    if not path.exists():
+        raise InvalidConfiguration(f"{path}: no such file; correct AOS_CONFIG")
+    loaded = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
+    if not isinstance(loaded, dict):
+        raise InvalidConfiguration(f"{path}: must be a mapping of sections")
+    return cast(dict[str, Any], loaded)
+
+
+def _merge(into: dict[str, Any], other: Mapping[str, Any]) -> None:
+    for key, value in other.items():
+        if isinstance(value, dict) and isinstance(into.get(key), dict):
+            _merge(into[key], value)
+        else:
+            into[key] = value
+
+
+def _put(tree: dict[str, Any], dotted: str, value: Any) -> None:
+    *sections, key = dotted.split(".")
+    for section in sections:
+        tree = tree.setdefault(section, {})
+    tree[key] = value
+
+
+def _from_environment(env: Mapping[str, str]) -> dict[str, Any]:
+    names = SPOKEN_NAMES | _generic_names()
+    unknown = [n for n in env if n.startswith("AOS_") and n not in names and n not in PROGRAM_NAMES]
+    if unknown:
+        raise InvalidConfiguration("\n".join(f"{name}: unknown; see configs/settings.py" for name in sorted(unknown)))
+    found = {names[name]: env[name] for name in names if env.get(name, "") != ""}
+    return {dotted: _listed(dotted, value) for dotted, value in found.items()}
+
+
+def _generic_names() -> dict[str, str]:
+    names = {}
+    for section, info in Settings.model_fields.items():
+        if isinstance(info.annotation, type) and issubclass(info.annotation, Section):
+            for key in info.annotation.model_fields:
+                names[f"AOS_{section.upper()}_{key.upper()}"] = f"{section}.{key}"
+    return names
+
+
+def _listed(dotted: str, value: str) -> Any:
+    """Tuples are written with commas in the environment."""
+    section, _, key = dotted.partition(".")
+    owner = Settings.model_fields[section].annotation
+    if not (key and isinstance(owner, type) and issubclass(owner, Section)):
+        return value
+    if str(owner.model_fields[key].annotation).startswith("tuple"):
+        return tuple(part.strip() for part in value.split(",") if part.strip())
+    return value
+
+
+def _explain(error: ValidationError) -> list[str]:
+    spoken = {dotted: name for name, dotted in SPOKEN_NAMES.items()}
+    lines = []
+    for problem in error.errors():
+        dotted = ".".join(str(part) for part in problem["loc"])
+        name = f" ({spoken[dotted]})" if dotted in spoken else ""
+        what = (
+            "unknown key; remove it or correct its spelling" if problem["type"] == "extra_forbidden" else problem["msg"]
+        )
+        lines.append(f"{dotted}{name}: {what}")
+    return lines

@@ -1,0 +1,1 @@
+"""Documents in, pages accounted for, chunks indexed."""

@@ -1,0 +1,80 @@
+"""Where uploaded bytes are kept: a port, and a shared folder with tenant-prefixed keys behind it."""
+
+import os
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import NewType, Protocol
+from urllib.parse import quote_from_bytes, unquote_to_bytes
+from uuid import uuid4
+
+from cluster.basics.errors import NotFound
+
+# `blob:<key>` for uploads, `file:<absolute path>` for folders left in place, `fileb:<quoted bytes>` where a path is no
+# UTF-8, which neither Postgres nor JSON can hold.
+Location = NewType("Location", str)
+
+
+def location_of(path: Path) -> Location:
+    """Where a file that stays in place is, as text that can be stored."""
+    try:
+        return Location(f"file:{str(path).encode().decode()}")
+    except UnicodeEncodeError:
+        return Location(f"fileb:{quote_from_bytes(os.fsencode(path))}")
+
+
+class BlobStore(Protocol):
+    """Bytes by key; keys never cross a workspace."""
+
+    async def put(self, tenant: str, workspace: str, chunks: AsyncIterator[bytes]) -> Location:
+        """Store a stream and return where it is."""
+        ...
+
+    def path(self, location: Location) -> Path:
+        """A local path to read from."""
+        ...
+
+    def delete(self, location: Location) -> None:
+        """Forget an upload; a file of a scanned folder is never touched."""
+        ...
+
+
+class FolderBlobs:
+    """A folder every node sees."""
+
+    def __init__(self, root: Path) -> None:
+        """`root` is made on first use."""
+        self._root = root
+
+    async def put(self, tenant: str, workspace: str, chunks: AsyncIterator[bytes]) -> Location:
+        """Write beside the final name and rename, so that a crash leaves no half file under a key."""
+        key = f"{tenant}/{workspace}/{uuid4().hex}"
+        target = self._root / key
+        target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        unfinished = target.with_suffix(".part")
+        with unfinished.open("wb") as file:
+            async for chunk in chunks:
+                file.write(chunk)
+            file.flush()
+            os.fsync(file.fileno())
+        unfinished.rename(target)
+        return Location(f"blob:{key}")
+
+    def path(self, location: Location) -> Path:
+        """The file behind either kind of location.
+
+        Raises:
+            NotFound: the location is of no known kind.
+        """
+        kind, _, rest = location.partition(":")
+        if kind == "file":
+            return Path(rest)
+        if kind == "fileb":
+            return Path(os.fsdecode(unquote_to_bytes(rest)))
+        if kind == "blob" and ".." not in rest.split("/"):
+            return self._root / rest
+        raise NotFound(f"no file at {location}")
+
+    def delete(self, location: Location) -> None:
+        """Remove the bytes of an upload."""
+        if location.startswith("blob:"):
+            self.path(location).unlink(missing_ok=True)

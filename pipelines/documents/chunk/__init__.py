@@ -1,0 +1,1 @@
+"""From the text of pages to passages worth finding."""

@@ -1,0 +1,126 @@
+"""A page's text as blocks: titles, paragraphs, tables and code, in the order they stand."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import accumulate
+
+from pipelines.documents.chunk import headings
+
+_FENCE = re.compile(r"(```+|~~~+)")
+_RULE = re.compile(r"\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?")
+_CODE_START = re.compile(
+    r"(?:def|class|import|from|return|if|elif|else|for|while|try|except|func|fn|let|var|const|public|private|static"
+    r"|void|int|#include|package|using|namespace|export|module|async|struct|enum|interface|type)\b.*[({:;=>\"'\])]$"
+    r"|(?:import|from|package|using|#include)\s\S+$"
+)
+_CODE_ENDS = ("{", "}", ";", ");", "},", "(", "):")
+
+
+class Kind(StrEnum):
+    """What a block is; it decides where the block may be cut."""
+
+    TITLE = "title"
+    PROSE = "prose"
+    TABLE = "table"
+    CODE = "code"
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Lines of a page that belong together: characters [start, end) of its text.
+
+    Attributes:
+        kind: what the lines are.
+        start: offset of the first character.
+        end: offset after the last one, its newline included.
+        level: depth of a title, 1 outermost; else 0.
+        body: where a table's rows begin, after its header and rule; else `start`.
+    """
+
+    kind: Kind
+    start: int
+    end: int
+    level: int = 0
+    body: int = 0
+
+
+def find(text: str, running: frozenset[str] = frozenset()) -> Iterator[Block]:
+    """Cut a page into blocks that cover all of its non-space text, in linear time.
+
+    Args:
+        text: the page's text.
+        running: page headers and footers (`headings.running`), which are never titles.
+    """
+    whole = text.splitlines(keepends=True)
+    offsets = [0, *accumulate(map(len, whole))]
+    stripped = [line.strip() for line in whole]
+    code = _is_code(text, stripped)
+    shouting = headings.is_shouting(stripped)
+    at, after_title = 0, False
+    while at < len(stripped):
+        if not stripped[at]:
+            at += 1
+            continue
+        level = None if code else _title(stripped, at, after_title, shouting, running)
+        if level is not None:
+            until = at + 2 if _is_underline(stripped, at) else at + 1
+            yield Block(Kind.TITLE, offsets[at], offsets[until], level, offsets[at])
+        else:
+            kind, until = (Kind.CODE, _paragraph_end(stripped, at)) if code else _extent(stripped, at)
+            headed = kind is Kind.TABLE and until - at > 2 and _RULE.fullmatch(stripped[at + 1])
+            yield Block(kind, offsets[at], offsets[until], 0, offsets[at + 2 if headed else at])
+        after_title = level is not None
+        at = until
+
+
+def _title(lines: list[str], at: int, after_title: bool, shouting: bool, running: frozenset[str]) -> int | None:
+    line = lines[at]
+    if running and headings.without_digits(line) in running:
+        return None
+    before = lines[at - 1] if at and not after_title else ""
+    if _is_underline(lines, at) and not before:
+        return 1 if lines[at + 1][0] == "=" else 2
+    return headings.level(line, before=before, after=_at(lines, at + 1), shouting=shouting)
+
+
+def _is_underline(lines: list[str], at: int) -> bool:
+    below = _at(lines, at + 1)
+    return len(below) >= 3 and below[0] in "=-" and not below.strip(below[0]) and len(lines[at]) <= 120
+
+
+def _extent(lines: list[str], at: int) -> tuple[Kind, int]:
+    """The kind of the block that begins at line `at`, and the line after its last."""
+    if fence := _FENCE.match(lines[at]):
+        return Kind.CODE, _fence_end(lines, at, fence[1])
+    if lines[at].startswith("|"):
+        return Kind.TABLE, next((n for n in range(at, len(lines)) if not lines[n].startswith("|")), len(lines))
+    end = at + 1
+    while end < len(lines) and lines[end] and not lines[end].startswith(("|", "```", "~~~", "#")):
+        end += 1
+    return Kind.PROSE, end
+
+
+def _fence_end(lines: list[str], at: int, fence: str) -> int:
+    for n in range(at + 1, len(lines)):
+        if lines[n].startswith(fence) and not lines[n].strip(fence[0]):
+            return n + 1
+    return len(lines)
+
+
+def _paragraph_end(lines: list[str], at: int) -> int:
+    return next((n for n in range(at, len(lines)) if not lines[n]), len(lines))
+
+
+def _at(lines: list[str], at: int) -> str:
+    return lines[at] if at < len(lines) else ""
+
+
+def _is_code(text: str, lines: list[str]) -> bool:
+    """At least half of the page's lines end or begin as statements do (comments would look like Markdown titles)."""
+    if "```" in text or "~~~" in text:
+        return False
+    filled = [line for line in lines if line and not line.startswith(("#", "//", "*", "/*", "--"))]
+    codelike = sum(1 for line in filled if line.endswith(_CODE_ENDS) or _CODE_START.match(line))
+    return len(filled) >= 3 and 2 * codelike >= len(filled)

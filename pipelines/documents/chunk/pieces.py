@@ -1,0 +1,171 @@
+"""The smallest parts a chunk is made of: sentences, table rows, paragraphs of code, titles."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from configs.sections import ChunkSettings
+from pipelines.documents.chunk import blocks, headings
+from pipelines.documents.chunk.blocks import Block, Kind
+from pipelines.documents.chunk.sentences import sentences, shortened
+from pipelines.documents.document import Page
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Characters [start, end) of a page that stay together, without white space around.
+
+    Attributes:
+        page: index into the readable pages.
+        start: offset of the first character in the page's text.
+        end: offset after the last one.
+        place: `start` on one ruler for all pages, on which pages follow each other one character apart.
+        kind: what it was cut from.
+        section: counts titles; pieces under the same title share it.
+        opens: whether a paragraph, table or block of code begins here.
+        fixed: cut by length, for want of a border.
+        header: [start, end) of the header of a table that began before this row.
+    """
+
+    page: int
+    start: int
+    end: int
+    place: int
+    kind: Kind
+    section: int
+    opens: bool
+    fixed: bool = False
+    header: tuple[int, int] | None = None
+
+    @property
+    def stop(self) -> int:
+        """`end` on the ruler of `place`."""
+        return self.place + self.end - self.start
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """A document's pieces in order, and for each section the titles above it, outermost first."""
+
+    pieces: Sequence[Piece]
+    titles: Sequence[tuple[str, ...]]
+
+
+def outline(pages: Sequence[Page], settings: ChunkSettings) -> Outline:
+    """Take pages apart; every piece has at most `settings.size` characters, a row with its table's header included."""
+    running = headings.running([page.text for page in pages])
+    pieces: list[Piece] = []
+    titles: list[tuple[str, ...]] = [()]
+    stack: list[tuple[int, str]] = []
+    opened = 0  # the first piece of the section
+    for index, page in enumerate(pages):
+        offset: int | None = None  # from the page's own offsets to the ruler
+        for block in blocks.find(page.text, running):
+            if block.kind is Kind.TITLE:
+                _climb(stack, block.level, page.text[block.start : block.end])
+                if not (pieces and pieces[-1].kind is Kind.TITLE):
+                    titles.append(())
+                    opened = len(pieces)
+                titles[-1] = tuple(words for _, words in stack)
+            opens = offset is not None or not _goes_on(pages, pieces, page, block)
+            for cut in _cuts(page.text, block, settings, _room_below(pieces, opened, index, block, settings.size)):
+                if offset is None:
+                    offset = (pieces[-1].stop + 1 if pieces else 0) - cut.start
+                place, section = offset + cut.start, len(titles) - 1
+                pieces.append(
+                    Piece(index, cut.start, cut.end, place, block.kind, section, opens, cut.fixed, cut.header)
+                )
+                opens = False
+    return Outline(pieces, titles)
+
+
+def _climb(stack: list[tuple[int, str]], level: int, text: str) -> None:
+    """Leave the titles that end here, and go under the new one."""
+    while stack and stack[-1][0] >= level:
+        stack.pop()
+    stack.append((level, headings.title(text.strip().splitlines()[0].strip())))
+
+
+def _goes_on(pages: Sequence[Page], pieces: Sequence[Piece], page: Page, block: Block) -> bool:
+    """A page that begins in lower case after an unfinished sentence continues the last page's paragraph."""
+    if not pieces or pieces[-1].kind is not Kind.PROSE or block.kind is not Kind.PROSE:
+        return False
+    last = pages[pieces[-1].page].text[pieces[-1].end - 1]
+    return last not in ".!?:…。！？" and page.text[block.start : block.end].lstrip()[:1].islower()
+
+
+def _room_below(pieces: Sequence[Piece], opened: int, page: int, block: Block, size: int) -> int:
+    """The room for the first piece under the titles from `opened` on, so that all fit into one chunk."""
+    if not pieces or pieces[-1].kind is not Kind.TITLE or block.kind is Kind.TITLE:
+        return size
+    used = pieces[-1].stop - pieces[opened].place
+    used += block.start - pieces[-1].end if pieces[-1].page == page else 1
+    return size - used if 2 * used <= size else size
+
+
+@dataclass(frozen=True, slots=True)
+class _Cut:
+    start: int
+    end: int
+    fixed: bool
+    header: tuple[int, int] | None
+
+
+def _cuts(text: str, block: Block, settings: ChunkSettings, first: int) -> Iterator[_Cut]:
+    """The pieces of a block; `first` is the room for the first one."""
+    size, room, header = settings.size, first, None
+    for start, end in _borders(text, block):
+        if block.kind is Kind.TABLE and start >= block.body > block.start:
+            above = _trimmed(text, block.start, block.body)
+            used = above[1] - above[0] + 1
+            # A header that fills the chunk would leave no room for its rows.
+            header, room = (above, size - used) if 2 * used <= size else (None, size)
+        start, end = _trimmed(text, start, end)
+        fixed = end - start > room
+        # Text without borders is cut fine enough for the overlap, which repeats whole pieces.
+        fine = fixed and block.kind is Kind.PROSE and 8 * settings.overlap >= size
+        for begin, stop in shortened(text, start, end, min(room, settings.overlap) if fine else room):
+            begin, stop = _trimmed(text, begin, stop)
+            if begin < stop:
+                yield _Cut(begin, stop, fixed, header)
+        if header is None and start < end:
+            room = size
+
+
+def _borders(text: str, block: Block) -> Iterator[tuple[int, int]]:
+    """Where a block may be cut, by its kind."""
+    if block.kind is Kind.PROSE:
+        yield from sentences(text, block.start, block.end)
+    elif block.kind is Kind.TABLE:
+        if block.body > block.start:
+            yield block.start, block.body
+        yield from _lines(text, block.body, block.end)
+    elif block.kind is Kind.CODE:
+        yield from _paragraphs(text, block.start, block.end)
+    else:
+        yield block.start, block.end
+
+
+def _lines(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    while start < end:
+        stop = text.find("\n", start, end) + 1 or end
+        yield start, stop
+        start = stop
+
+
+def _paragraphs(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    begin = start
+    for line, stop in _lines(text, start, end):
+        if not text[line:stop].strip():
+            yield begin, stop
+            begin = stop
+    if begin < end:
+        yield begin, end
+
+
+def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
+    """Without the white space around; empty where there is nothing else."""
+    while start < end and text[start].isspace():
+        start += 1
+    while start < end and text[end - 1].isspace():
+        end -= 1
+    return start, end

@@ -1,0 +1,57 @@
+"""Cutting text finer: into sentences, then lines, then words, and where nothing else helps, by length."""
+
+import re
+from collections.abc import Iterator
+
+# A terminator with its closing quotes and the white space behind it; CJK full stops need no space. Possessive, and
+# tried only where a run of terminators begins: a page of dots would cost quadratic time otherwise.
+_END = re.compile(r"(?<![.!?…])[.!?…]++[\"'’”»)\]]*+\s++|[。！？]+[」』”）]*\s*")
+_ABBREVIATION = re.compile(
+    r"(?:^|[\s(\[\"'“‘])(?:mr|mrs|ms|dr|prof|st|sr|jr|rev|gen|col|capt|lt|hon|vs|nos|fig|figs|eq|vol|pp?|ed|eds"
+    r"|art|sec|ch|cf|al|approx|dept|inc|ltd|co|corp|e\.g|i\.e|u\.s|[a-z])\.$",
+    re.I,
+)
+
+
+def sentences(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Where the sentences of text[start:end] stand; together they cover it, white space goes with the one before."""
+    begin = start
+    for match in _END.finditer(text, start, end):
+        stop = match.end()
+        if stop >= end or not _continues(text, match):
+            yield begin, stop
+            begin = stop
+    if begin < end:
+        yield begin, end
+
+
+def shortened(text: str, start: int, end: int, limit: int) -> Iterator[tuple[int, int]]:
+    """Cut text[start:end] into pieces of at most `limit` characters: after a line, else after a word, else anywhere.
+
+    Pieces are as long as they can be, but a cut in the first half of the room is not worth its fragment.
+    """
+    while end - start > limit:
+        floor, roof = start + limit // 2, start + limit
+        cut = text.rfind("\n", floor, roof) + 1 or _after_word(text, floor, roof) or roof
+        yield start, cut
+        start = cut
+    if start < end:
+        yield start, end
+
+
+def _after_word(text: str, floor: int, roof: int) -> int:
+    """The offset after the last white space in [floor, roof), or 0."""
+    for at in range(roof, floor, -1):
+        if text[at - 1].isspace():
+            return at
+    return 0
+
+
+def _continues(text: str, match: re.Match[str]) -> bool:
+    """The full stop belongs to an abbreviation or an initial, or the next word goes on in lower case."""
+    if text[match.start()] != ".":
+        return False
+    if text[match.end()].islower():
+        return True
+    stop = match.start() + 1
+    return match[0][0] == "." and _ABBREVIATION.search(text, max(0, stop - 10), stop) is not None

@@ -1,0 +1,77 @@
+"""Pages in, chunks out: the semantic chunker."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from configs.sections import ChunkSettings
+from pipelines.documents import document
+from pipelines.documents.chunk.boxes import Geometry
+from pipelines.documents.chunk.pack import Draft, pack
+from pipelines.documents.chunk.pieces import Outline, Piece, outline
+from pipelines.documents.document import Chunk, Page, Span
+
+VERSION = 1
+
+
+def split(pages: Sequence[Page], settings: ChunkSettings) -> list[Chunk]:
+    """Cut a document where its meaning is cut: titles, paragraphs, tables between rows, code between blank lines.
+
+    No text is lost: every non-space character of every readable page stands in at least one chunk. The same pages and
+    settings give the same chunks. Time is linear in the text.
+
+    Args:
+        pages: in order; those with a failure are skipped. A chunk may go on over the end of a page.
+        settings: sizes in characters.
+
+    Returns:
+        Chunks of at most `settings.size` characters. A chunk's text is its spans' texts joined by newlines. Where it
+        begins inside a table, its first span is the table's header. `headings` are the titles that hold for all of
+        the chunk, its own included. Overlap is whole sentences, at most `settings.overlap` characters and half a
+        chunk, and never reaches over a title. `method` is `fixed` where text without any border was cut by length.
+    """
+    readable = [page for page in pages if page.failure is None]
+    parts = outline(readable, settings)
+    geometry = [Geometry.of(page) for page in readable]
+    return [_chunk(ordinal, draft, parts, geometry) for ordinal, draft in enumerate(pack(parts.pieces, settings))]
+
+
+def fingerprint(settings: ChunkSettings) -> str:
+    """16 hex digits; a change means that chunks have to be made again."""
+    return document.fingerprint("chunk", VERSION, settings.model_dump())
+
+
+def _chunk(ordinal: int, draft: Draft, parts: Outline, geometry: Sequence[Geometry]) -> Chunk:
+    pieces = parts.pieces[draft.lead : draft.end]
+    located = list(_spans(pieces))
+    spans = tuple(replace(span, page=geometry[span.page].page.number) for span in located)
+    return Chunk(
+        ordinal=ordinal,
+        text="\n".join(geometry[span.page].page.text[span.start : span.end] for span in located),
+        spans=spans,
+        headings=_common([parts.titles[section] for section in dict.fromkeys(piece.section for piece in pieces)]),
+        method="fixed" if any(piece.fixed for piece in pieces) else "semantic",
+        boxes=tuple(
+            box for where, span in zip(located, spans, strict=True) for box in geometry[where.page].lines(span)
+        ),
+    )
+
+
+def _spans(pieces: Sequence[Piece]) -> Iterator[Span]:
+    """One span a page, by index, and one for a repeated header."""
+    if pieces[0].header:
+        yield Span(pieces[0].page, *pieces[0].header)
+    begin = pieces[0]
+    for before, piece in zip(pieces, [*pieces[1:], None], strict=True):
+        if piece is None or piece.page != before.page:
+            yield Span(begin.page, begin.start, before.end)
+            begin = piece or begin
+
+
+def _common(paths: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+    shared = paths[0]
+    for path in paths[1:]:
+        same = 0
+        while same < min(len(shared), len(path)) and shared[same] == path[same]:
+            same += 1
+        shared = shared[:same]
+    return shared

@@ -1,0 +1,119 @@
+"""Pages and chunks as JSON values: the one form they have in Postgres, in Arrow rows and over HTTP."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pipelines.documents.document import Attempt, Box, Chunk, Failure, Page, PageBox, Reason, Span, Word
+
+Json = Any
+
+
+def words_to_json(words: Sequence[Word]) -> list[Json]:
+    """`[start, text, x0, y0, x1, y1, confidence]` a word, four decimals."""
+    return [[w.start, w.text, *_edges(w.box), round(w.confidence, 4)] for w in words]
+
+
+def words_from_json(rows: Sequence[Json]) -> tuple[Word, ...]:
+    """The inverse, up to four decimals."""
+    return tuple(Word(text, start, Box(x0, y0, x1, y1), conf) for start, text, x0, y0, x1, y1, conf in rows)
+
+
+def attempts_to_json(attempts: Sequence[Attempt]) -> list[Json]:
+    """Every engine that was tried."""
+    return [
+        {"engine": a.engine, "confidence": round(a.confidence, 4), "ms": a.ms, "kept": a.kept, "note": a.note}
+        for a in attempts
+    ]
+
+
+def attempts_from_json(rows: Sequence[Mapping[str, Json]]) -> tuple[Attempt, ...]:
+    """The inverse."""
+    return tuple(Attempt(**row) for row in rows)
+
+
+def failure_to_json(failure: Failure | None) -> dict[str, Json] | None:
+    """Stage, reason, detail, retryable."""
+    if failure is None:
+        return None
+    return {
+        "stage": failure.stage, "reason": str(failure.reason), "detail": _storable(failure.detail),
+        "retryable": failure.retryable,
+    }  # fmt: skip
+
+
+def failure_from_json(row: Mapping[str, Json] | None) -> Failure | None:
+    """The inverse."""
+    if row is None:
+        return None
+    return Failure(row["stage"], Reason(row["reason"]), row["detail"], row["retryable"])
+
+
+def page_to_json(page: Page) -> dict[str, Json]:
+    """A page as it is stored."""
+    return {
+        "number": page.number,
+        "text": _storable(page.text),
+        "words": [[s, _storable(t), *rest] for s, t, *rest in words_to_json(page.words)],
+        "engine": page.engine,
+        "confidence": page.confidence,
+        "attempts": attempts_to_json(page.attempts),
+        "ms": page.ms,
+        "failure": failure_to_json(page.failure),
+    }
+
+
+def page_from_json(row: Mapping[str, Json]) -> Page:
+    """The inverse."""
+    return Page(
+        number=row["number"],
+        text=row["text"],
+        words=words_from_json(row["words"]),
+        engine=row["engine"],
+        confidence=row["confidence"],
+        attempts=attempts_from_json(row["attempts"]),
+        ms=row["ms"],
+        failure=failure_from_json(row["failure"]),
+    )
+
+
+def chunk_to_json(chunk: Chunk) -> dict[str, Json]:
+    """A chunk as it travels and is stored."""
+    return {
+        "ordinal": chunk.ordinal,
+        "text": chunk.text,
+        "spans": [[s.page, s.start, s.end] for s in chunk.spans],
+        "headings": list(chunk.headings),
+        "method": chunk.method,
+        "boxes": [[b.page, *_edges(b.box)] for b in chunk.boxes],
+    }
+
+
+def chunk_from_json(row: Mapping[str, Json]) -> Chunk:
+    """The inverse."""
+    return Chunk(
+        ordinal=row["ordinal"],
+        text=row["text"],
+        spans=tuple(Span(*span) for span in row["spans"]),
+        headings=tuple(row["headings"]),
+        method=row["method"],
+        boxes=tuple(PageBox(page, Box(*edges)) for page, *edges in row["boxes"]),
+    )
+
+
+def search_text(chunk: Chunk) -> str:
+    """What the keyword index and the embedder see: the titles above the passage, then the passage."""
+    above = [heading for heading in chunk.headings if heading not in chunk.text]
+    return "\n".join([*above, chunk.text])
+
+
+def _edges(box: Box) -> list[float]:
+    return [round(edge, 4) for edge in (box.x0, box.y0, box.x1, box.y1)]
+
+
+def _storable(text: str) -> str:
+    """Postgres text holds neither NUL nor lone surrogates; each becomes one replacement character, so offsets stay."""
+    return text.replace("\x00", "\ufffd").encode("utf-8", "replace").decode() if _strange(text) else text
+
+
+def _strange(text: str) -> bool:
+    return "\x00" in text or any("\ud800" <= char <= "\udfff" for char in text)

@@ -1,0 +1,1 @@
+"""From bytes of one format to the text of one page."""

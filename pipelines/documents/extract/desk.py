@@ -1,0 +1,105 @@
+"""Where files are opened, inside the guarded child: one kept open between the pages that are asked of it."""
+
+import importlib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from numpy import uint8
+from numpy.typing import NDArray
+
+from configs.sections import OcrSettings, ReadSettings
+from pipelines.documents.document import Page, Reason, Unreadable
+from pipelines.documents.extract.opened import Context, Opened, PageReader
+from pipelines.documents.sources.sniff import Kind, sniff
+
+Opener = Callable[[Path, Context], Opened]
+
+OPENERS: Mapping[Kind, str] = {
+    Kind.PDF: "pdf.open_pdf",
+    Kind.IMAGE: "image.open_image",
+    Kind.TEXT: "text.open_text",
+    Kind.MARKDOWN: "text.open_text",
+    Kind.CODE: "text.open_text",
+    Kind.HTML: "html.open_html",
+    Kind.DOCX: "word.open_docx",
+    Kind.PPTX: "slides.open_pptx",
+    Kind.XLSX: "sheets.open_xlsx",
+    Kind.CSV: "sheets.open_csv",
+    Kind.EMAIL: "mail.open_mail",
+    Kind.ODT: "odt.open_odt",
+    Kind.EPUB: "epub.open_epub",
+    Kind.RTF: "rtf.open_rtf",
+    Kind.XLS: "sheets.open_xls",
+    Kind.MSG: "mail.open_msg",
+}
+"""Where each kind's opener is. Imported when first needed: all parsers together take a second of CPU, which every
+fresh child would spend before its first page."""
+
+EngineMaker = Callable[[OcrSettings], PageReader]
+
+
+class Desk:
+    """Answers the reader's calls about one file at a time."""
+
+    def __init__(
+        self,
+        read: ReadSettings,
+        ocr: OcrSettings,
+        make_engine: EngineMaker,
+        find: Callable[[Kind], Opener] | None = None,
+    ) -> None:
+        """Nothing is loaded yet; OCR is built at the first picture. `find` gives the opener of a kind."""
+        self._find = find or opener
+        self._context = Context(read, ocr, _LazyEngine(ocr, make_engine))
+        self._key: object = None
+        self._document: Opened | None = None
+
+    def survey(self, path: Path, filename: str | None) -> tuple[Kind, int]:
+        """The kind and the number of pages. Raises Unreadable."""
+        kind = sniff(path, filename)
+        return kind, self._open(path, kind).pages
+
+    def page(self, path: Path, kind: Kind, number: int) -> Page:
+        """One page. Raises Unreadable."""
+        return self._at(path, kind, number).page(number)
+
+    def picture(self, path: Path, kind: Kind, number: int, dpi: int) -> bytes:
+        """A PNG of one page. Raises Unreadable."""
+        return self._at(path, kind, number).picture(number, dpi)
+
+    def _at(self, path: Path, kind: Kind, number: int) -> Opened:
+        document = self._open(path, kind)
+        if not 1 <= number <= document.pages:
+            raise Unreadable(Reason.CHANGED, f"there is no page {number}; the file has {document.pages}")
+        return document
+
+    def _open(self, path: Path, kind: Kind) -> Opened:
+        facts = path.stat()
+        key = (path, kind, facts.st_ino, facts.st_size, facts.st_mtime_ns)
+        if self._document is None or key != self._key:
+            if self._document is not None:
+                self._document.close()
+            self._document, self._key = None, None
+            self._document = self._find(kind)(path, self._context)
+            self._key = key
+        return self._document
+
+
+def opener(kind: Kind) -> Opener:
+    """The function that opens files of a kind."""
+    module, _, name = OPENERS[kind].partition(".")
+    found: Opener = getattr(importlib.import_module(f"pipelines.documents.extract.{module}"), name)
+    return found
+
+
+class _LazyEngine:
+    """Builds OCR when the first picture comes, so that born-digital files never load it."""
+
+    def __init__(self, settings: OcrSettings, make: EngineMaker) -> None:
+        self._settings, self._make = settings, make
+        self._engine: PageReader | None = None
+
+    def read(self, image: NDArray[uint8], number: int, dpi: int | None = None) -> Page:
+        if self._engine is None:
+            self._engine = self._make(self._settings)
+        return self._engine.read(image, number, dpi)

@@ -1,0 +1,1 @@
+"""From passages to rows that can be searched."""

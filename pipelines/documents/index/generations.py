@@ -1,0 +1,247 @@
+"""Generations of an index: which one readers use, what is written into it, and the switch to the next."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from json import dumps
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from psycopg.types.json import Jsonb
+
+from cluster.basics.errors import Conflict, Transient
+from cluster.basics.scope import Scope
+from cluster.models.ports import EmbedderFacts
+from cluster.state.postgres import Database, Row, Transaction, load_queries
+from pipelines.documents.codec import chunk_to_json, search_text
+from pipelines.documents.document import Chunk, DocumentId, VersionId, chunk_id, fingerprint
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """What a generation is made with; another recipe is another generation."""
+
+    embedder: EmbedderFacts
+    chunker: str
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes with the model, its windows, or the way text is cut."""
+        return fingerprint(self.embedder.name, self.embedder.dimension, self.embedder.fingerprint, self.chunker)
+
+
+@dataclass(frozen=True, slots=True)
+class Indexed:
+    """The chunks of one version, and their vectors unless the embedder failed.
+
+    Attributes:
+        version: which version.
+        chunks: in order.
+        vectors: shape (len(chunks), dimension), rows L2-normalised; None where the embedder could not be reached.
+        reads: the version's counter when its text was taken.
+    """
+
+    version: VersionId
+    chunks: tuple[Chunk, ...]
+    vectors: NDArray[np.float32] | None
+    reads: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where a job writes: a generation and the chunker it is made with."""
+
+    generation: int
+    chunker: str
+
+
+class GenerationMoved(Transient):
+    """Readers use another generation since this job looked; it looks again."""
+
+    code = "generation_moved"
+
+
+class Generations:
+    """Statements about chunks, vectors and generations."""
+
+    def __init__(self, database: Database) -> None:
+        """Queries are read from generations.sql beside this file."""
+        self._db = database
+        self._sql = load_queries(Path(__file__).with_suffix(".sql"))
+
+    async def live(self, scope: Scope, recipe: Recipe) -> int:
+        """The generation this workspace's readers use, opened on first use.
+
+        Raises:
+            Conflict: it was made with another embedder or chunker; mixing them would make answers wrong.
+        """
+        async with self._db.transaction(scope) as tx:
+            current = await tx.one(self._sql["lock_workspace"], workspace=scope.workspace)
+            if current is not None and current["generation_id"] is not None:
+                if current["fingerprint"] != recipe.fingerprint:
+                    raise Conflict(
+                        "the index was built with another embedder or chunker",
+                        fix="Rebuild it with POST /api/documents/reindex-all, or set the old values back.",
+                    )
+                return int(current["generation_id"])
+            generation = await self._open(tx, recipe, fresh=False)
+            await self.use(tx, scope, generation)
+            return generation
+
+    async def next(self, scope: Scope, recipe: Recipe) -> int:
+        """A generation to build beside the live one."""
+        async with self._db.transaction(scope) as tx:
+            current = await tx.one(self._sql["lock_workspace"], workspace=scope.workspace)
+            rebuilt = current is not None and current["fingerprint"] == recipe.fingerprint
+            return await self._open(tx, recipe, fresh=rebuilt)
+
+    async def write(
+        self, tx: Transaction, scope: Scope, indexed: Indexed, target: "Target", *, building: bool = False
+    ) -> bool:
+        """Replace the chunks of one version in one transaction, and make it current if it is the newest.
+
+        Args:
+            tx: a transaction of the ledger.
+            scope: the job's.
+            indexed: what to write.
+            target: the generation to write into.
+            building: it is not live yet; readers stay with the one they have.
+
+        Returns:
+            False where the text was read again meanwhile: nothing was written, and the version is to be indexed again.
+            True also where the document was deleted or superseded; then there is nothing to write.
+
+        Raises:
+            GenerationMoved: readers use another generation since this job looked.
+        """
+        live = await tx.one(self._sql["lock_workspace"], workspace=scope.workspace)
+        if live is not None and not building and live["generation_id"] != target.generation:
+            raise GenerationMoved(f"generation {live['generation_id']} replaced {target.generation}")
+        generation, chunker = target.generation, target.chunker
+        owner = await tx.one(self._sql["lock_version"], version=indexed.version, workspace=scope.workspace)
+        if owner is None or live is None or not owner["newest"]:
+            return True
+        if owner["reads"] != indexed.reads:
+            return False
+        rows = [_row(indexed.version, chunker, chunk, owner) for chunk in indexed.chunks]
+        named = {"version": indexed.version, "workspace": scope.workspace}
+        await tx.run(self._sql["drop_stale_chunks"], **named, chunker=chunker, ids=[row["id"] for row in rows])
+        await self._put_chunks(tx, scope, owner, indexed.version, chunker, rows)
+        if indexed.vectors is not None:
+            await tx.run(
+                self._sql["put_embeddings"],
+                generation=generation, document=owner["document_id"], tenant=scope.tenant, workspace=scope.workspace,
+                readers=owner["readers"], ids=[row["id"] for row in rows],
+                vectors=[dumps(vector) for vector in indexed.vectors.tolist()],
+            )  # fmt: skip
+        await tx.run(
+            self._sql["record"],
+            **named, generation=generation, document=owner["document_id"], tenant=scope.tenant, reads=indexed.reads,
+            chunks=len(rows), embedded=indexed.vectors is not None,
+        )  # fmt: skip
+        if not building:
+            await tx.run(self._sql["drop_other_versions"], **named, document=owner["document_id"])
+            await tx.run(
+                self._sql["settle_document"],
+                **named, document=owner["document_id"], chunk_count=len(rows), page_count=owner["page_count"],
+                embedded=indexed.vectors is not None,
+            )  # fmt: skip
+            await tx.run(self._sql["changed"], workspace=scope.workspace)
+        return True
+
+    async def switch(self, tx: Transaction, scope: Scope, generation: int) -> None:
+        """Let readers use a finished generation, keep the one before, forget older ones."""
+        await self.use(tx, scope, generation)
+        row = await tx.one(self._sql["lock_workspace"], workspace=scope.workspace)
+        kept = [g for g in (row or {}).values() if isinstance(g, int)]
+        await tx.run(self._sql["follow"], workspace=scope.workspace, generation=generation)
+        await tx.run(self._sql["forget_unused"], workspace=scope.workspace, kept=kept)
+        await tx.run(self._sql["drop_unused_vectors"], workspace=scope.workspace, kept=kept)
+        await tx.run(self._sql["drop_unused_chunks"], workspace=scope.workspace, kept=kept)
+
+    async def use(self, tx: Transaction, scope: Scope, generation: int) -> None:
+        """One row: readers follow it from their next query on."""
+        await tx.run(self._sql["use_generation"], workspace=scope.workspace, generation=generation)
+
+    async def to_index(
+        self, scope: Scope, *, agent: str | None, only_pending: bool, after: str, limit: int
+    ) -> list[Row]:
+        """Documents to index again, in the order of their ids."""
+        async with self._db.transaction(scope) as tx:
+            return await tx.all(
+                self._sql["to_reindex"],
+                workspace=scope.workspace, agent=agent, only_pending=only_pending, after=after, limit=limit,
+            )  # fmt: skip
+
+    async def current_version(self, scope: Scope, document: DocumentId) -> VersionId | None:
+        """The version of a document that readers see; None where there is none."""
+        async with self._db.transaction(scope) as tx:
+            row = await tx.one(self._sql["current_version"], workspace=scope.workspace, document=document)
+        return VersionId(row["current_version"]) if row and row["current_version"] else None
+
+    async def missing(self, tx: Transaction, scope: Scope, job: str, generation: int, limit: int) -> list[Row]:
+        """Documents whose text, as it is now, a generation lacks; the workspace is held until the switch."""
+        await tx.one(self._sql["lock_workspace"], workspace=scope.workspace)
+        return await tx.all(
+            self._sql["missing_in"], workspace=scope.workspace, job=job, generation=generation, limit=limit
+        )
+
+    async def grow(self, scope: Scope, generation: int, rows: int) -> bool:
+        """Build the vector graph once the generation has that many rows; True if it was built now."""
+        async with self._db.transaction(scope) as tx:
+            row = await tx.one(self._sql["index_generation"], generation=generation, rows=rows)
+        return bool(row and row["built"])
+
+    async def _open(self, tx: Transaction, recipe: Recipe, *, fresh: bool) -> int:
+        row = await tx.one(
+            self._sql["open_generation"],
+            embedder=recipe.embedder.name, dimension=recipe.embedder.dimension, chunker=recipe.chunker,
+            fingerprint=recipe.fingerprint, fresh=fresh,
+        )  # fmt: skip
+        return int(row["id"]) if row else 0
+
+    async def _put_chunks(
+        self,
+        tx: Transaction,
+        scope: Scope,
+        owner: Row,
+        version: VersionId,
+        chunker: str,
+        rows: Sequence[dict[str, Any]],
+    ) -> None:
+        await tx.run(
+            self._sql["put_chunks"],
+            document=owner["document_id"], version=version, tenant=scope.tenant, workspace=scope.workspace,
+            readers=owner["readers"], chunker=chunker,
+            ids=[r["id"] for r in rows], indexes=[r["index"] for r in rows], texts=[r["text"] for r in rows],
+            search_texts=[r["search_text"] for r in rows], starts=[r["start"] for r in rows],
+            ends=[r["end"] for r in rows], spans=[r["spans"] for r in rows], boxes=[r["boxes"] for r in rows],
+            headings=[r["headings"] for r in rows], metadata=[r["metadata"] for r in rows],
+        )  # fmt: skip
+
+
+def _row(version: VersionId, chunker: str, chunk: Chunk, owner: Row) -> dict[str, Any]:
+    """One chunk with the metadata that filters and citations need."""
+    stored = chunk_to_json(chunk)
+    metadata = {
+        "doc_id": owner["document_id"],
+        "doc_type": owner["file_type"],
+        "source_file": owner["filename"],
+        "upload_date": owner["upload_date"].isoformat(),
+        "page_number": chunk.spans[0].page,
+        "chunk_index": chunk.ordinal,
+        "chunking_method": chunk.method,
+    }
+    return {
+        "id": chunk_id(version, chunker, chunk.ordinal, chunk.text),
+        "index": chunk.ordinal,
+        "text": chunk.text,
+        "search_text": search_text(chunk),
+        "start": chunk.spans[0].page,
+        "end": chunk.spans[-1].page,
+        "spans": Jsonb(stored["spans"]),
+        "boxes": Jsonb(stored["boxes"]),
+        "headings": Jsonb(stored["headings"]),
+        "metadata": Jsonb(metadata),
+    }

@@ -1,0 +1,106 @@
+-- lock_version: The version and its document, held against a delete until the transaction ends.
+select d.id as document_id, d.readers, d.filename, d.file_type, d.upload_date, d.current_version, v.page_count, v.reads,
+       v.created_at >= coalesce((select c.created_at from document_versions c where c.id = d.current_version),
+                                v.created_at) as newest
+from documents d join document_versions v on v.document_id = d.id
+where v.id = %(version)s and d.workspace_id = %(workspace)s for update of d;
+
+-- lock_workspace: The generation that readers use, held against a switch until the transaction ends.
+select w.generation_id, w.previous_generation_id, g.fingerprint from workspaces w
+left join generations g on g.id = w.generation_id where w.id = %(workspace)s for no key update of w;
+
+-- drop_stale_chunks: Remove what an earlier cut of this version left behind.
+delete from document_chunks where version_id = %(version)s and workspace_id = %(workspace)s and chunker = %(chunker)s
+  and id <> all(%(ids)s::text[]);
+
+-- drop_other_versions: Once a version is current, the chunks of the others are not searched any more.
+delete from document_chunks where document_id = %(document)s and workspace_id = %(workspace)s
+  and version_id <> %(version)s;
+
+-- put_chunks: Write the chunks of one version.
+insert into document_chunks (id, document_id, version_id, tenant_id, workspace_id, readers, chunker, chunk_index, text,
+                             search_text, page_start, page_end, spans, boxes, headings, metadata)
+select c.id, %(document)s, %(version)s, %(tenant)s, %(workspace)s, %(readers)s, %(chunker)s, c.chunk_index, c.text,
+       c.search_text, c.page_start, c.page_end, c.spans, c.boxes,
+       array(select jsonb_array_elements_text(c.headings)), c.metadata
+from unnest(%(ids)s::text[], %(indexes)s::int[], %(texts)s::text[], %(search_texts)s::text[], %(starts)s::int[],
+            %(ends)s::int[], %(spans)s::jsonb[], %(boxes)s::jsonb[], %(headings)s::jsonb[], %(metadata)s::jsonb[])
+    as c(id, chunk_index, text, search_text, page_start, page_end, spans, boxes, headings, metadata)
+on conflict (id) do nothing;
+
+-- put_embeddings: Write the vectors of one version into a generation.
+insert into embeddings (generation_id, chunk_id, document_id, tenant_id, workspace_id, readers, embedding)
+select %(generation)s, e.id, %(document)s, %(tenant)s, %(workspace)s, %(readers)s, e.vector::vector
+from unnest(%(ids)s::text[], %(vectors)s::text[]) as e(id, vector)
+on conflict (generation_id, chunk_id) do update set embedding = excluded.embedding, readers = excluded.readers;
+
+-- settle_document: What the document's pages and vectors make of it.
+update documents d set
+    current_version = %(version)s,
+    chunk_count = %(chunk_count)s,
+    has_embeddings = %(embedded)s,
+    processed_date = now(),
+    failure = f.failure,
+    status = case when f.failed > 0 and f.failed >= %(page_count)s then 'failed'
+                  when f.failed > 0 then 'partial'
+                  when not %(embedded)s then 'embedding_pending' else 'completed' end
+from (select count(*) filter (where failure is not null) as failed,
+             (array_agg(failure order by number) filter (where failure is not null))[1] as failure
+      from pages where version_id = %(version)s and workspace_id = %(workspace)s) f
+where d.id = %(document)s and d.workspace_id = %(workspace)s;
+
+-- changed: The corpus of this workspace is another one now; caches ask for this number.
+update workspaces set corpus_version = corpus_version + 1 where id = %(workspace)s;
+
+-- use_generation: Readers use this generation from now on; the one before is kept for a rollback.
+update workspaces set previous_generation_id = nullif(generation_id, %(generation)s), generation_id = %(generation)s,
+    corpus_version = corpus_version + 1
+where id = %(workspace)s and generation_id is distinct from %(generation)s;
+
+-- drop_unused_vectors: Vectors of this workspace in generations that are neither live nor the one before.
+delete from embeddings where workspace_id = %(workspace)s and generation_id <> all(%(kept)s::int[]);
+
+-- forget_unused: A generation whose vectors are gone holds nothing.
+delete from indexed_versions where workspace_id = %(workspace)s and generation_id <> all(%(kept)s::int[]);
+
+-- drop_unused_chunks: Chunks of cuts that no kept generation uses.
+delete from document_chunks where workspace_id = %(workspace)s
+  and chunker not in (select chunker from generations where id = any(%(kept)s::int[]));
+
+-- open_generation: The generation for an embedder and a chunker; `fresh` begins another build of it.
+select open_generation(%(embedder)s, %(dimension)s, %(chunker)s, %(fingerprint)s, %(fresh)s) as id;
+
+-- index_generation: Build the graph where the generation has outgrown exact scans.
+select index_generation(%(generation)s, %(rows)s) as built;
+
+-- to_reindex: Document versions that a generation does not hold completely yet.
+select d.id as document_id, d.current_version as version_id from documents d
+where d.workspace_id = %(workspace)s and d.current_version is not null and d.id > %(after)s
+  and (%(agent)s::uuid is null or exists (
+        select 1 from document_agent_links l where l.document_id = d.id and l.agent_id = %(agent)s::uuid))
+  and (not %(only_pending)s or not d.has_embeddings)
+order by d.id limit %(limit)s;
+
+-- record: What the generation holds of a version from now on.
+insert into indexed_versions (generation_id, version_id, document_id, tenant_id, workspace_id, reads, chunks, embedded)
+values (%(generation)s, %(version)s, %(document)s, %(tenant)s, %(workspace)s, %(reads)s, %(chunks)s, %(embedded)s)
+on conflict (generation_id, version_id) do update set
+    reads = excluded.reads, chunks = excluded.chunks, embedded = excluded.embedded;
+
+-- missing_in: Documents whose text, as it is now, a generation does not hold; those that cannot be indexed stay out.
+select d.id as document_id, d.current_version as version_id from documents d
+join document_versions v on v.id = d.current_version
+left join indexed_versions m on m.generation_id = %(generation)s and m.version_id = v.id
+where d.workspace_id = %(workspace)s and (m.version_id is null or m.reads <> v.reads or not m.embedded)
+  and not exists (select 1 from units u where u.job_id = %(job)s and u.stage = 'index' and u.key = d.current_version
+                  and u.status = 'failed')
+order by d.id limit %(limit)s;
+
+-- follow: What documents say of themselves follows the generation that readers use now.
+update documents d set chunk_count = m.chunks, has_embeddings = m.embedded,
+    status = case when d.status = 'embedding_pending' and m.embedded then 'completed' else d.status end
+from indexed_versions m
+where m.generation_id = %(generation)s and m.version_id = d.current_version and d.workspace_id = %(workspace)s;
+
+-- current_version: The version of a document that readers see.
+select current_version from documents where id = %(document)s and workspace_id = %(workspace)s;

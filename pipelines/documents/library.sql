@@ -1,0 +1,130 @@
+-- list: A page of the documents of a workspace, newest first.
+select d.id, d.filename, d.file_type, d.source_type, d.status, d.failure, d.description, d.tags, d.readers,
+       d.chunk_count, d.has_embeddings, d.upload_date, d.processed_date, v.page_count, v.file_size
+from documents d
+left join document_versions v on v.id = d.current_version and v.workspace_id = d.workspace_id
+where d.workspace_id = %(workspace)s
+  and (%(status)s::text is null or d.status = %(status)s)
+  and (%(file_type)s::text is null or d.file_type = %(file_type)s)
+  and (%(search)s::text is null or d.filename ilike %(search)s or d.description ilike %(search)s)
+order by d.upload_date desc, d.id offset %(skip)s limit %(limit)s;
+
+-- count: How many documents the same filters find.
+select count(*) as total from documents d
+where d.workspace_id = %(workspace)s
+  and (%(status)s::text is null or d.status = %(status)s)
+  and (%(file_type)s::text is null or d.file_type = %(file_type)s)
+  and (%(search)s::text is null or d.filename ilike %(search)s or d.description ilike %(search)s);
+
+-- show: One document with the version its readers see, or the newest while there is none to be seen.
+select d.id, d.origin, d.filename, d.file_type, d.source_type, d.status, d.failure, d.description, d.tags, d.readers,
+       d.chunk_count, d.has_embeddings, d.upload_date, d.processed_date, d.metadata - 'uploads' as metadata, d.current_version,
+       v.id as version_id, v.file_hash, v.file_size, v.kind, v.location, v.page_count
+from documents d
+left join lateral (
+    select * from document_versions v
+    where v.document_id = d.id and v.workspace_id = d.workspace_id
+      and (d.current_version is null or v.id = d.current_version)
+    order by v.created_at desc, v.id limit 1
+) v on true
+where d.id = %(document)s and d.workspace_id = %(workspace)s;
+
+-- page_counts: How many pages of a version are stored, and how many of them could not be read.
+select count(*) as stored, count(failure) as failed from pages p
+where p.version_id = %(version)s and p.workspace_id = %(workspace)s;
+
+-- agents_of: The agents a document is linked to.
+select a.id, a.name from document_agent_links l
+join agents a on a.id = l.agent_id and a.workspace_id = l.workspace_id
+where l.document_id = %(document)s and l.workspace_id = %(workspace)s order by a.name;
+
+-- page: One page of a version.
+select p.number, p.text, p.words, p.confidence, p.engine, p.attempts, p.ms, p.failure, p.read_at from pages p
+where p.version_id = %(version)s and p.number = %(number)s and p.workspace_id = %(workspace)s;
+
+-- texts: The text of consecutive pages.
+select p.number, p.text, p.failure from pages p
+where p.version_id = %(version)s and p.number >= %(first)s and p.workspace_id = %(workspace)s
+order by p.number limit %(limit)s;
+
+-- spans: Where chunks of a version stand.
+select c.id, c.spans from document_chunks c
+where c.version_id = %(version)s and c.id = any(%(chunks)s) and c.workspace_id = %(workspace)s;
+
+-- impact: What goes when a document goes.
+select (select count(*) from document_versions v where v.document_id = d.id) as versions,
+       (select count(*) from pages p where p.document_id = d.id
+          and p.version_id in (select v.id from document_versions v where v.document_id = d.id)) as pages,
+       (select count(*) from document_chunks c where c.document_id = d.id) as chunks,
+       (select count(*) from embeddings e where e.document_id = d.id) as embeddings
+from documents d where d.id = %(document)s and d.workspace_id = %(workspace)s;
+
+-- lock_workspace: Whoever changes what a workspace's index is made of takes this first, and documents' rows after it.
+select w.id from workspaces w where w.id = %(workspace)s and w.tenant_id = %(tenant)s for no key update;
+
+-- lock: Nobody else changes the document until this transaction ends.
+select d.id, d.filename from documents d
+where d.id = %(document)s and d.workspace_id = %(workspace)s for update;
+
+-- locations: Where the bytes of its versions are, and those of uploads that never became one.
+select v.location from document_versions v where v.document_id = %(document)s and v.workspace_id = %(workspace)s
+union
+select jsonb_array_elements_text(d.metadata->'uploads') from documents d
+where d.id = %(document)s and d.workspace_id = %(workspace)s;
+
+-- delete_vectors: By document, for which there is an index; the cascade would look for chunk after chunk.
+delete from embeddings e where e.document_id = %(document)s and e.workspace_id = %(workspace)s;
+
+-- delete: The document; its versions, pages, chunks and links follow.
+delete from documents d where d.id = %(document)s and d.workspace_id = %(workspace)s;
+
+-- corpus_changed: What was remembered of searches is old now.
+update workspaces w set corpus_version = corpus_version + 1 where w.id = %(workspace)s;
+
+-- same_bytes: A document whose current content has this hash.
+select d.id, d.filename, d.status from documents d
+join document_versions v on v.id = d.current_version and v.workspace_id = d.workspace_id
+where v.workspace_id = %(workspace)s and v.file_hash = %(hash)s and d.workspace_id = %(workspace)s
+  and d.status in ('completed', 'partial', 'embedding_pending')
+order by d.upload_date, d.id limit 1;
+
+-- announce: A document that was accepted and is to be read; one that is known stays as it is.
+insert into documents (id, tenant_id, workspace_id, origin, filename, file_type, source_type, readers, tags,
+                       description, created_by)
+values (%(document)s, %(tenant)s, %(workspace)s, %(origin)s, %(filename)s, %(file_type)s, 'upload', %(readers)s,
+        %(tags)s, %(description)s, %(user)s)
+on conflict (id) do nothing;
+
+-- remember_upload: Where the bytes are, beside those of earlier uploads that have not become a version.
+update documents d set metadata = jsonb_set(d.metadata, '{uploads}', to_jsonb(array(
+    select u.location from jsonb_array_elements_text(coalesce(d.metadata->'uploads', '[]')) as u(location)
+    where not exists (select 1 from document_versions v
+                      where v.document_id = d.id and v.workspace_id = d.workspace_id and v.location = u.location)
+    union all select %(location)s
+)))
+where d.id = %(document)s and d.workspace_id = %(workspace)s;
+
+-- by_status: How many documents stand where, and how many still lack vectors.
+select d.status, count(*) as documents, count(*) filter (where not d.has_embeddings) as without_vectors from documents d
+where d.workspace_id = %(workspace)s
+  and (%(agent)s::uuid is null or exists (select 1 from document_agent_links l
+       where l.document_id = d.id and l.agent_id = %(agent)s::uuid and l.workspace_id = d.workspace_id))
+group by d.status;
+
+-- volume: Pages, chunks and vectors of the live generation behind the documents that readers see.
+select count(distinct d.id) as documents, coalesce(sum(v.page_count), 0) as pages, coalesce(sum(d.chunk_count), 0) as chunks,
+       coalesce(sum((select count(*) from embeddings e where e.document_id = d.id
+           and e.workspace_id = d.workspace_id and e.generation_id = w.generation_id)), 0) as embeddings
+from documents d
+join workspaces w on w.id = d.workspace_id
+join document_versions v on v.id = d.current_version and v.workspace_id = d.workspace_id
+where d.workspace_id = %(workspace)s
+  and (%(agent)s::uuid is null or exists (select 1 from document_agent_links l
+       where l.document_id = d.id and l.agent_id = %(agent)s::uuid and l.workspace_id = d.workspace_id));
+
+-- generation: The generation a workspace searches, and the one a rollback would return to.
+select w.corpus_version, w.previous_generation_id, g.id, g.embedder, g.dimension, g.chunker, g.build, g.created_at,
+       case when to_regclass(format('embeddings_%%s_hnsw', g.id)) is null then 'exact' else 'hnsw' end as vector_index,
+       case when to_regclass('document_chunks_bm25') is null then 'full_text' else 'bm25' end as keyword_engine
+from workspaces w left join generations g on g.id = w.generation_id
+where w.id = %(workspace)s;

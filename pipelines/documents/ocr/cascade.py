@@ -1,0 +1,260 @@
+"""The OCR cascade: Tesseract, then EasyOCR for what stays weak; a reading is kept only if it is better."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from importlib.metadata import PackageNotFoundError, version
+from time import monotonic
+
+import cv2
+import numpy as np
+
+from configs.sections import OcrSettings
+from pipelines.documents import document
+from pipelines.documents.document import Attempt, Page, Reason, Unreadable
+from pipelines.documents.ocr import preprocess
+from pipelines.documents.ocr.compose import as_line, compose
+from pipelines.documents.ocr.easyocr import EasyOcr
+from pipelines.documents.ocr.preprocess import Prepared
+from pipelines.documents.ocr.reading import (
+    Area,
+    Engine,
+    EngineMissing,
+    Line,
+    LineEngine,
+    Picture,
+    Transcript,
+    confidence,
+    worth,
+)
+from pipelines.documents.ocr.tesseract import Tesseract
+
+REVISION = 1  # of this package's own decisions; raise it when the same page may read differently
+# Under this page mean a second look pays: cheaper than a wrong page, and clean scans are well above.
+DOUBTFUL = 0.80
+SINGLE_BLOCK = 6  # Tesseract's segmentation mode for a page it cuts up wrongly otherwise (receipts, forms)
+LINE_MARGIN = 0.12  # of the line's height: ascenders that the word boxes cut off
+
+
+@dataclass
+class _Work:
+    """One page's readings so far."""
+
+    view: Prepared
+    deadline: float
+    clock: Callable[[], float]
+    lines: tuple[Line, ...] = ()
+    attempts: list[Attempt] = field(default_factory=list)
+
+    def left(self) -> float:
+        return self.deadline - self.clock()
+
+
+class Cascade:
+    """Reads pictures of pages by the configured strategy."""
+
+    def __init__(
+        self,
+        settings: OcrSettings,
+        tesseract: Engine,
+        easyocr: LineEngine | None,
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
+        """Take the engines; `easyocr` None means that weak lines stay as Tesseract read them."""
+        self._settings, self._tesseract, self._easyocr, self._clock = settings, tesseract, easyocr, clock
+
+    def read(self, image: Picture, number: int, dpi: int | None = None) -> Page:
+        """Read one page.
+
+        Args:
+            image: H × W grey or H × W × 3 RGB, uint8.
+            number: the page's 1-based number.
+            dpi: dots per inch of the picture, where known.
+
+        Raises:
+            Unreadable: timeout, crashed (retryable) or bomb.
+            EngineMissing: the engine the strategy cannot do without is not installed.
+        """
+        started = self._clock()
+        height, width = image.shape[:2]
+        if height * width > self._settings.max_pixels:
+            raise Unreadable(Reason.BOMB, f"{width} × {height} pixels; the limit is {self._settings.max_pixels}")
+        if not height or not width:
+            return Page(number, "", engine=self._first_engine(), confidence=0.0)
+        view = preprocess.prepare(image, dpi, self._settings.max_pixels)
+        work = _Work(view, started + self._settings.engine_seconds, self._clock)
+        if self._settings.strategy == "easyocr":
+            self._detect(work, self._required_line_engine())
+        else:
+            self._read_page(work, image, dpi)
+            if self._settings.strategy == "cascade":
+                self._ask_second_engine(work)
+        text, words = compose(work.lines, work.view.to_prepared, width, height)
+        engines = {attempt.engine for attempt in work.attempts if attempt.kept}
+        return Page(
+            number,
+            text,
+            words,
+            engine="+".join(name for name in ("tesseract", "easyocr") if name in engines) or self._first_engine(),
+            confidence=round(confidence(work.lines), 4),
+            attempts=tuple(work.attempts),
+            ms=self._since(started),
+        )
+
+    def _read_page(self, work: _Work, image: Picture, dpi: int | None) -> None:
+        """The first reading, and others only where it is doubtful."""
+        self._try_page(work, work.view, None, ", ".join(work.view.steps))
+        # Bulk work in one engine asks for speed: there only a reading under the threshold is looked at again.
+        fast = self._settings.strategy == "tesseract"
+        doubtful = self._settings.confidence_threshold if fast else max(self._settings.confidence_threshold, DOUBTFUL)
+        if confidence(work.lines) >= doubtful or not work.view.inked:
+            return
+        if confidence(work.lines) < self._settings.confidence_threshold:
+            degrees = self._turn(work)
+            if degrees:
+                self._try_page(work, preprocess.turned(work.view, degrees), None, f"rotation {degrees}")
+        if confidence(work.lines) < doubtful:
+            self._try_page(work, work.view, SINGLE_BLOCK, f"psm {SINGLE_BLOCK}")
+        if confidence(work.lines) < self._settings.confidence_threshold and work.view.steps:
+            self._try_page(work, preprocess.untouched(image, dpi), None, "untouched")
+
+    def _try_page(self, work: _Work, view: Prepared, layout: int | None, note: str) -> None:
+        """One reading of the page; it is kept if it is the first, or worth more than what is there."""
+        began, first = self._clock(), not work.attempts
+        try:
+            lines = self._tesseract.read(view.image, dpi=view.dpi, layout=layout, seconds=work.left())
+        except Unreadable as error:
+            if first:
+                raise
+            work.attempts.append(Attempt(self._tesseract.name, 0.0, self._since(began), False, f"{note}: {error}"))
+            return
+        better = first or (bool(lines) and (not work.lines or worth(lines) > worth(work.lines)))
+        if better:
+            work.attempts = [replace(attempt, kept=False) for attempt in work.attempts]
+            work.view, work.lines = view, lines
+        mean = round(confidence(lines), 4)
+        work.attempts.append(Attempt(self._tesseract.name, mean, self._since(began), better, note))
+
+    def _turn(self, work: _Work) -> int:
+        began = self._clock()
+        try:
+            return self._tesseract.turn(work.view.image, seconds=work.left())
+        except (Unreadable, EngineMissing) as error:
+            note = f"orientation: {error}"
+            work.attempts.append(Attempt(self._tesseract.name, 0.0, self._since(began), False, note))
+            return 0
+
+    def _ask_second_engine(self, work: _Work) -> None:
+        """EasyOCR's recogniser for weak lines, its detector where no line was found; without it the page stands."""
+        weak = self._weak(work.lines)
+        nothing = not work.lines and work.view.inked
+        if not weak and not nothing:
+            return
+        began = self._clock()
+        try:
+            if self._easyocr is None:
+                raise EngineMissing("not configured")
+            if work.left() <= 0:
+                raise Unreadable(Reason.TIMEOUT, "no time left for it")
+            if nothing:
+                self._detect(work, self._easyocr)
+            else:
+                self._reread(work, self._easyocr, weak)
+        except (EngineMissing, Unreadable) as error:
+            note = f"{len(weak)} weak lines stay as they are: {error}" if weak else f"no line found: {error}"
+            work.attempts.append(Attempt("easyocr", 0.0, self._since(began), False, note))
+
+    def _weak(self, lines: tuple[Line, ...]) -> list[int]:
+        """Indices of lines under the threshold, those with most to gain first, as many as are allowed."""
+        found = [i for i, line in enumerate(lines) if line.confidence < self._settings.confidence_threshold]
+        found.sort(key=lambda i: (1 - lines[i].confidence) * len(lines[i].text), reverse=True)
+        return found[: self._settings.easyocr_max_lines]
+
+    def _reread(self, work: _Work, engine: LineEngine, weak: list[int]) -> None:
+        lines = list(work.lines)
+        for index in weak:
+            if work.left() <= 0:
+                work.attempts.append(Attempt(engine.name, 0.0, 0, False, f"line {index + 1}: no time left"))
+                continue
+            began, old = self._clock(), lines[index]
+            crop = _widened(old.area)
+            (transcript,) = engine.recognise(work.view.image, [crop])
+            mean = comparable(transcript)
+            new = as_line(transcript, old.area, mean, old)
+            better = new is not None and mean > old.confidence
+            if better and new is not None:
+                lines[index] = new
+            work.attempts.append(
+                Attempt(engine.name, round(mean, 4), self._since(began), better, f"line {index + 1}: {old.text[:80]}")
+            )
+        work.lines = tuple(lines)
+
+    def _detect(self, work: _Work, engine: LineEngine) -> None:
+        """The whole page by the line engine: its own lines, then their text."""
+        began = self._clock()
+        areas = engine.detect(work.view.image) if work.view.inked else ()
+        read = engine.recognise(work.view.image, areas) if areas else ()
+        found = (as_line(t, area, comparable(t)) for t, area in zip(read, areas, strict=True))
+        lines = tuple(line for line in found if line is not None)
+        if lines or not work.attempts:
+            work.lines = lines
+            work.attempts = [replace(attempt, kept=False) for attempt in work.attempts]
+        mean, note = round(confidence(lines), 4), f"detector: {len(areas)} lines"
+        work.attempts.append(Attempt(engine.name, mean, self._since(began), bool(lines), note))
+
+    def _first_engine(self) -> str:
+        return "easyocr" if self._settings.strategy == "easyocr" else "tesseract"
+
+    def _required_line_engine(self) -> LineEngine:
+        if self._easyocr is None:
+            raise EngineMissing("ocr.strategy is easyocr, but there is no such engine", fix="Set OCR_STRATEGY=cascade.")
+        return self._easyocr
+
+    def _since(self, began: float) -> int:
+        return round(1000 * (self._clock() - began))
+
+
+def build(settings: OcrSettings) -> Cascade:
+    """The cascade with the real engines; EasyOCR is loaded when a page first needs it."""
+    tesseract = Tesseract(settings.languages, settings.psm)
+    if settings.strategy == "tesseract":
+        return Cascade(settings, tesseract, None)
+    return Cascade(settings, tesseract, EasyOcr(settings.languages, settings.easyocr_models, settings.gpu))
+
+
+def fingerprint(settings: OcrSettings) -> str:
+    """Changes when the same page may read differently: engine versions and the settings that matter."""
+    parts: list[object] = [REVISION, settings.strategy, settings.dpi, settings.languages, cv2.__version__]
+    if settings.strategy != "easyocr":
+        parts += [_tesseract_version(), settings.psm, settings.confidence_threshold]
+    if settings.strategy != "tesseract":
+        parts += [_easyocr_version(), settings.easyocr_models, settings.easyocr_max_lines]
+    return document.fingerprint(*parts)
+
+
+def comparable(transcript: Transcript) -> float:
+    """EasyOCR's confidence in Tesseract's measure: its cube root.
+
+    Tesseract's is that of the worst letter of each word, averaged; EasyOCR's multiplies over the line and so falls with
+    its length (`custom_mean`: product ** (2 / sqrt(n))). On weak lines of receipts the cube root chose the better
+    reading most often (roots from 1.4 to 4 tried).
+    """
+    return float(np.cbrt(max(transcript.confidence, 0.0)))
+
+
+def _widened(area: Area) -> Area:
+    margin = LINE_MARGIN * (area.y1 - area.y0) + 1
+    return Area(area.x0 - 2 * margin, area.y0 - margin, area.x1 + 2 * margin, area.y1 + margin)
+
+
+def _tesseract_version() -> str:
+    try:
+        return Tesseract().version()
+    except EngineMissing:
+        return "absent"
+
+
+def _easyocr_version() -> str:
+    try:
+        return version("easyocr")
+    except PackageNotFoundError:
+        return "absent"

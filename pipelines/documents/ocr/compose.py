@@ -1,0 +1,62 @@
+"""From lines in pixels to a page: its text, and words that index it exactly."""
+
+from collections.abc import Sequence
+
+from pipelines.documents.document import Word
+from pipelines.documents.ocr import geometry
+from pipelines.documents.ocr.reading import Area, Line, Token, Transcript
+
+
+def compose(
+    lines: Sequence[Line], to_prepared: geometry.Matrix, width: int, height: int
+) -> tuple[str, tuple[Word, ...]]:
+    """Words joined by a space, lines by a line break, paragraphs by an empty line.
+
+    Args:
+        lines: in reading order, in pixels of the prepared picture.
+        to_prepared: original to prepared.
+        width: of the original, in pixels.
+        height: of the original, in pixels.
+
+    Returns:
+        The text, and each word with its offset in it and its box as fractions of the original.
+    """
+    pieces: list[str] = []
+    words: list[Word] = []
+    offset = 0
+    for number, line in enumerate(lines):
+        glue = "" if number == 0 else "\n\n" if line.opens else "\n"
+        for token in line.tokens:
+            pieces += [glue, token.text]
+            offset += len(glue)
+            box = geometry.to_page(token.area, to_prepared, width, height)
+            words.append(Word(token.text, offset, box, round(token.confidence, 4)))
+            offset += len(token.text)
+            glue = " "
+    return "".join(pieces), tuple(words)
+
+
+def as_line(transcript: Transcript, area: Area, confidence: float, known: Line | None = None) -> Line | None:
+    """A transcript as words with boxes; None where it is empty.
+
+    A line engine tells no boxes: where it sees as many words as are known already they keep theirs, else each gets
+    its share of the width by its characters.
+    """
+    texts = transcript.text.split()
+    if not texts:
+        return None
+    if known is not None and len(known.tokens) == len(texts):
+        areas = [token.area for token in known.tokens]
+    else:
+        areas = _shares(texts, area)
+    tokens = tuple(Token(text, place, confidence) for text, place in zip(texts, areas, strict=True))
+    return Line(tokens, opens=known.opens if known is not None else False)
+
+
+def _shares(texts: list[str], area: Area) -> list[Area]:
+    letter = (area.x1 - area.x0) / (sum(map(len, texts)) + len(texts) - 1)
+    areas, x = [], area.x0
+    for text in texts:
+        areas.append(Area(x, area.y0, x + letter * len(text), area.y1))
+        x += letter * (len(text) + 1)
+    return areas

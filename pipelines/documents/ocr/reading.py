@@ -1,0 +1,153 @@
+"""What an engine reads from a picture, in pixels of that picture, and the two ports engines satisfy."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cluster.basics.errors import Permanent
+
+Picture = NDArray[np.uint8]
+"""H × W grey, or H × W × 3 RGB."""
+
+# A word under this confidence does more harm than good. Tesseract's is that of the worst letter of the word, so it lies
+# under a half; on receipts anything from 0.35 to 0.5 chose well.
+BREAK_EVEN = 0.4
+
+
+class EngineMissing(Permanent):
+    """An OCR engine is not installed, or its models are not there."""
+
+    code = "engine_missing"
+
+
+@dataclass(frozen=True, slots=True)
+class Area:
+    """A rectangle in pixels; edges, not pixel centres, so that x1 - x0 is its width."""
+
+    x0: float
+    y0: float
+    x1: float
+    y1: float
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A word as an engine read it; confidence 0 to 1."""
+
+    text: str
+    area: Area
+    confidence: float
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Words of one line, left to right; at least one.
+
+    Attributes:
+        tokens: its words.
+        opens: whether a new paragraph or block begins here.
+    """
+
+    tokens: tuple[Token, ...]
+    opens: bool = False
+
+    @property
+    def text(self) -> str:
+        """Its words with single spaces."""
+        return " ".join(token.text for token in self.tokens)
+
+    @property
+    def confidence(self) -> float:
+        """Mean over its words."""
+        return sum(token.confidence for token in self.tokens) / len(self.tokens)
+
+    @property
+    def area(self) -> Area:
+        """The rectangle around its words."""
+        return around([token.area for token in self.tokens])
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """A crop's text as one string, where an engine reads lines as a whole; confidence 0 to 1, in its own measure."""
+
+    text: str
+    confidence: float
+
+
+class Engine(Protocol):
+    """Reads a whole page: finds its lines and words."""
+
+    @property
+    def name(self) -> str:
+        """As it appears in a page's attempts."""
+        ...
+
+    def read(self, image: Picture, *, dpi: int | None, layout: int | None, seconds: float) -> tuple[Line, ...]:
+        """Lines in reading order, empty for a blank page.
+
+        Args:
+            image: the page.
+            dpi: dots per inch where they are known.
+            layout: Tesseract's page segmentation mode; None takes the engine's configured one.
+            seconds: give up after this long.
+
+        Raises:
+            Unreadable: timeout or crashed.
+            EngineMissing: not installed, or a language is missing.
+        """
+        ...
+
+    def turn(self, image: Picture, *, seconds: float) -> int:
+        """Degrees clockwise (0, 90, 180, 270) that bring the page upright; 0 where it cannot tell."""
+        ...
+
+
+class LineEngine(Protocol):
+    """Reads given lines of a page, and can find them where nobody else did."""
+
+    @property
+    def name(self) -> str:
+        """As it appears in a page's attempts."""
+        ...
+
+    def recognise(self, image: Picture, areas: Sequence[Area]) -> tuple[Transcript, ...]:
+        """One transcript for each area, in their order; empty text where it sees none.
+
+        Raises:
+            Unreadable: crashed.
+            EngineMissing: not installed, or no models.
+        """
+        ...
+
+    def detect(self, image: Picture) -> tuple[Area, ...]:
+        """Lines in reading order. Slow without a GPU: some seconds a page.
+
+        Raises:
+            Unreadable: crashed.
+            EngineMissing: not installed, or no models.
+        """
+        ...
+
+
+def around(areas: Sequence[Area]) -> Area:
+    """The smallest rectangle that holds all of them."""
+    return Area(min(a.x0 for a in areas), min(a.y0 for a in areas), max(a.x1 for a in areas), max(a.y1 for a in areas))
+
+
+def confidence(lines: Sequence[Line]) -> float:
+    """The page mean: the mean word confidence, 0 to 1; 0 where there is no word."""
+    tokens = [token for line in lines for token in line.tokens]
+    return sum(token.confidence for token in tokens) / len(tokens) if tokens else 0.0
+
+
+def worth(lines: Sequence[Line]) -> float:
+    """What two readings of one page are compared by: characters rightly read, less those that had better stayed away.
+
+    The mean confidence alone would prefer a reading that skips half of the page; a sum alone one that is full of
+    garbage.
+    """
+    return sum((token.confidence - BREAK_EVEN) * len(token.text) for line in lines for token in line.tokens)

@@ -1,0 +1,180 @@
+"""Reads files page by page in a guarded child: whatever a file does, each of its pages gets an answer."""
+
+import functools
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from configs.sections import OcrSettings, ReadSettings
+from pipelines.documents import document
+from pipelines.documents.document import Page, Reason, Unreadable
+from pipelines.documents.extract.opened import PageReader
+from pipelines.documents.guard import Died, Guard, TookTooLong
+from pipelines.documents.sources.files import Kind, hash_file
+
+STAGE = "read"
+EXTRACTION = 1
+"""Count up when the same bytes would give another text."""
+
+_LIBRARIES = (
+    "pypdfium2",
+    "pdfplumber",
+    "pillow",
+    "python-docx",
+    "python-pptx",
+    "openpyxl",
+    "beautifulsoup4",
+    "lxml",
+    "striprtf",
+    "xlrd",
+    "python-oxmsg",
+)
+_KILLED_FROM_OUTSIDE = (-9, -15)
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """What is known of a file before its pages are read; `file_hash` is SHA-256 in hex, `size` in bytes."""
+
+    kind: Kind
+    file_hash: str
+    size: int
+    pages: int
+
+
+class Reader:
+    """Opens and reads files; one child process is kept between calls. Not for two threads at once."""
+
+    def __init__(
+        self, read: ReadSettings, ocr: OcrSettings, make_engine: Callable[[OcrSettings], PageReader] | None = None
+    ) -> None:
+        """Start nothing yet.
+
+        Args:
+            read: limits.
+            ocr: how pictures are read.
+            make_engine: a top-level function that makes the reader of pictures; the default is the OCR cascade.
+        """
+        self._read = read
+        self._guard = Guard(functools.partial(make_desk, read, ocr, make_engine))
+
+    @property
+    def child(self) -> int | None:
+        """Process id of the child while there is one."""
+        return self._guard.pid
+
+    def survey(self, path: Path, filename: str | None = None) -> Survey:
+        """Kind, hash and number of pages.
+
+        Args:
+            path: the bytes.
+            filename: the name its owner gave it.
+
+        Raises:
+            Unreadable: with the reason; `retryable` where time or the machine was at fault.
+        """
+        try:
+            size = path.stat().st_size
+            if size > self._read.max_file_bytes:
+                raise Unreadable(Reason.TOO_LARGE, f"{size} bytes, more than {self._read.max_file_bytes}")
+            file_hash = hash_file(path)
+        except OSError as error:
+            raise _unreachable(error) from error
+        kind, pages = self._ask("survey", path, filename, seconds=self._read.open_seconds)
+        if pages > self._read.max_pages:
+            raise Unreadable(Reason.TOO_LARGE, f"{pages} pages, more than {self._read.max_pages}")
+        return Survey(kind, file_hash, size, pages)
+
+    def read(self, path: Path, kind: Kind, numbers: Sequence[int]) -> Iterator[Page]:
+        """The pages with these 1-based numbers, one at a time; a page that cannot be read carries its failure."""
+        for number in numbers:
+            yield self._page(path, kind, number)
+
+    def picture(self, path: Path, kind: Kind, number: int, dpi: int) -> bytes:
+        """A PNG of one page.
+
+        Raises:
+            Unreadable: UNSUPPORTED for formats without pages of their own, else why it cannot be drawn.
+        """
+        data: bytes = self._ask("picture", path, kind, number, dpi, seconds=self._read.page_seconds)
+        return data
+
+    def close(self) -> None:
+        """End the child and everything it has started."""
+        self._guard.close()
+
+    def __enter__(self) -> Self:
+        """Nothing is started before the first call."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close."""
+        self.close()
+
+    def _page(self, path: Path, kind: Kind, number: int) -> Page:
+        started = time.monotonic()
+        try:
+            page: Page = self._ask("page", path, kind, number, seconds=self._read.page_seconds)
+        except Unreadable as error:
+            page = Page(number, "", failure=error.as_failure(STAGE))
+        return page if page.ms else replace(page, ms=round((time.monotonic() - started) * 1000))
+
+    def _ask(self, method: str, *arguments: object, seconds: float) -> Any:
+        """Call the child; its end is a reason too. One that was killed from outside did nothing wrong: once more."""
+        try:
+            try:
+                return self._guard.call(method, *arguments, seconds=seconds)
+            except Died as death:
+                if death.cause or death.code not in _KILLED_FROM_OUTSIDE:
+                    raise
+                return self._guard.call(method, *arguments, seconds=seconds)
+        except TookTooLong as error:
+            raise Unreadable(Reason.TIMEOUT, str(error), retryable=True) from error
+        except Died as error:
+            raise _crashed(error) from error
+
+
+def make_desk(read: ReadSettings, ocr: OcrSettings, make_engine: Callable[[OcrSettings], PageReader] | None) -> object:
+    """In the child: the parsers are imported here and not in the parent."""
+    from pipelines.documents.extract.desk import Desk
+
+    if make_engine is None:
+        from pipelines.documents.ocr.cascade import build
+
+        make_engine = build
+    return Desk(read, ocr, make_engine)
+
+
+def fingerprint(read: ReadSettings, ocr: OcrSettings) -> str:
+    """Changes when the same bytes could give another text: code, library versions, settings that matter, OCR."""
+    from pipelines.documents.ocr import cascade
+
+    return document.fingerprint(
+        STAGE,
+        EXTRACTION,
+        [(name, version(name)) for name in _LIBRARIES],
+        read.min_useful_text,
+        read.part_chars,
+        cascade.fingerprint(ocr),
+    )
+
+
+def _unreachable(error: OSError) -> Unreadable:
+    """A file that is gone has changed since it was listed; anything else may pass (a mount, a permission)."""
+    if isinstance(error, FileNotFoundError):
+        return Unreadable(Reason.CHANGED, "the file is gone")
+    return Unreadable(Reason.CORRUPT, f"the file cannot be opened: {error.strerror}", retryable=True)
+
+
+def _crashed(error: Died) -> Unreadable:
+    """The parser's process ended: a defect in it that this file found, or the machine ran out of memory."""
+    gone = ("FileNotFoundError", "IsADirectoryError")
+    if error.cause.startswith(gone):
+        return Unreadable(Reason.CHANGED, "the file is gone")
+    return Unreadable(Reason.CRASHED, error.cause or f"the reading process ended with {error.code}", retryable=True)

@@ -1,0 +1,294 @@
+"""One turn of a job: survey some files, read some pages, index what is complete; the ledger says what is left."""
+
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from cluster.basics.errors import Transient, Unavailable
+from cluster.state.jobs import Job, Jobs, JobState, Lane, Lease, Settled, Unit, UnitStatus
+from configs.sections import ReadSettings
+from pipelines.documents.blobs import BlobStore, Location
+from pipelines.documents.codec import failure_to_json
+from pipelines.documents.document import Failure, Page, Reason, VersionId, page_id, version_id
+from pipelines.documents.index.generations import Generations, Indexed, Recipe, Target
+from pipelines.documents.plan import INDEX, READ, SURVEY, Planner
+from pipelines.documents.slices import ReadPage, cut
+from pipelines.documents.stages import FileTask, Stages, Surveyed
+from pipelines.documents.store import Arrival, Store, StoredPage
+
+FILES_A_TURN = 512
+FILES_HERE = 256  # opening a file costs milliseconds, a Dataset's actors seconds
+VERSIONS_A_TURN = 64
+SLICE_PAGES = 4  # read again after a kill: at most this many times the number of readers
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What one turn did: units settled, whether the job has ended, and whether it waits in the other lane now."""
+
+    units: int
+    ended: bool
+    moved: bool = False
+
+
+class Runner:
+    """Runs turns. Everything it writes goes through the lease, so a stale worker writes nothing."""
+
+    def __init__(
+        self,
+        jobs: Jobs,
+        store: Store,
+        generations: Generations,
+        blobs: BlobStore,
+        *,
+        here: Stages,
+        bulk: Stages,
+        read: ReadSettings,
+        read_fingerprint: str,
+        exact_scope: int,
+    ) -> None:
+        """Collaborators are injected.
+
+        Args:
+            jobs, store, generations, blobs: the rows and the bytes.
+            here: does small batches in this process.
+            bulk: does large ones on the cluster; the output is the same.
+            read: limits and batch sizes.
+            read_fingerprint: what pages are read with now; pages read with anything else are read again.
+            exact_scope: rows from which a vector graph pays.
+        """
+        self._here, self._bulk = here, bulk
+        self._jobs, self._store, self._generations, self._blobs = jobs, store, generations, blobs
+        self._read, self._read_fingerprint, self._exact_scope = read, read_fingerprint, exact_scope
+        self._planner = Planner(jobs, generations)
+
+    async def turn(self, job: Job, recipe: Recipe, stopped: Callable[[], bool]) -> Turn:
+        """Do a bounded piece of the job.
+
+        Args:
+            job: as claimed; its lease is kept alive by the caller.
+            recipe: the embedder and the chunker of now.
+            stopped: asked between writes; True ends the turn early.
+
+        Raises:
+            LeaseLost: another worker has the job; nothing more was written.
+            Permanent: the job cannot be done as asked; the caller ends it with this reason.
+        """
+        payload = dict(job.payload)
+        if not job.planned:
+            payload |= await self._planner.plan(job, recipe)
+        building = "generation" in payload
+        target = (
+            Target(int(payload["generation"]), recipe.chunker)
+            if building
+            else Target(await self._generations.live(job.lease.scope, recipe), recipe.chunker)
+        )
+        units = await self._survey(job, payload, stopped)
+        if job.lane is Lane.SMALL and await self._jobs.open_units(job.lease) > 2 * self._read.small_pages:
+            await self._jobs.move(job.lease, Lane.BULK)
+            return Turn(units, ended=False, moved=True)
+        units += await self._read_pages(job.lease, stopped)
+        units += await self._index(job.lease, target, building, stopped)
+        await self._tell(job.lease)
+        if stopped() or await self._jobs.open_units(job.lease):
+            return Turn(units, ended=False)
+        if building and not await self._switch(job.lease, target):
+            return Turn(units, ended=False)
+        await self._generations.grow(job.lease.scope, target.generation, self._exact_scope)
+        await self._jobs.finish(job.lease, await self._verdict(job.lease))
+        return Turn(units, ended=True)
+
+    def _stages(self, items: int) -> Stages:
+        return self._here if items <= self._read.small_pages else self._bulk
+
+    async def _survey(self, job: Job, payload: Mapping[str, object], stopped: Callable[[], bool]) -> int:
+        units = {u.key: u for u in await self._jobs.pending(job.lease, SURVEY, FILES_A_TURN)}
+        if not units:
+            return 0
+        arrivals = {
+            key: Arrival.from_payload(unit.payload, **payload, created_by=job.created_by) for key, unit in units.items()
+        }
+        tasks = [
+            FileTask(key, str(self._blobs.path(Location(arrival.location))), arrival.filename)
+            for key, arrival in arrivals.items()
+        ]
+        done = 0
+        async for surveyed in (self._here if len(tasks) <= FILES_HERE else self._bulk).survey(tasks):
+            for result in surveyed:
+                await self._accept(job.lease, arrivals[result.key], result)
+                done += 1
+            if stopped():
+                break
+        return done
+
+    async def _accept(self, lease: Lease, arrival: Arrival, result: Surveyed) -> None:
+        """Write what a survey found: a reason, nothing new, or a version with the pages that are to be read."""
+        scope, document = lease.scope, arrival.document(lease.scope)
+        version = version_id(document, result.file_hash)
+        known = await self._store.known(scope, document, version)
+        if arrival.source_type == "upload" and not known.exists:
+            async with self._jobs.writing(lease) as tx:
+                await self._jobs.settle(tx, lease, SURVEY, [Settled(result.key, UnitStatus.UNCHANGED)])
+            self._blobs.delete(Location(arrival.location))  # deleted before it was read: it stays deleted
+            return
+        if result.failure is not None:
+            async with self._jobs.writing(lease) as tx:
+                await self._store.fail(tx, scope, arrival, result.failure)
+                settled = Settled(result.key, UnitStatus.FAILED, failure_to_json(result.failure))
+                await self._jobs.settle(tx, lease, SURVEY, [settled])
+            return
+        missing = [n for n in range(1, result.pages + 1) if known.read_with.get(n) != self._read_fingerprint]
+        if known.current_version == version and known.settled and not missing:
+            async with self._jobs.writing(lease) as tx:
+                await self._store.link(tx, scope, arrival)
+                await self._jobs.settle(tx, lease, SURVEY, [Settled(result.key, UnitStatus.UNCHANGED)])
+            return
+        facts = {"kind": result.kind, "file_hash": result.file_hash, "file_size": result.file_size}
+        row = {"version": version, "page_count": result.pages, **facts}
+        page_facts = {"version": version, "location": arrival.location, "mtime_ns": result.mtime_ns, **facts}
+        pages = [
+            Unit(page_id(version, n), version, self._read_fingerprint, {**page_facts, "number": n}) for n in missing
+        ]
+        async with self._jobs.writing(lease) as tx:
+            await self._store.add(tx, scope, arrival, row)
+            await self._jobs.expect(tx, lease, READ, pages)
+            await self._jobs.expect(tx, lease, INDEX, [Unit(version, version)])
+            await self._jobs.settle(tx, lease, SURVEY, [Settled(result.key, UnitStatus.DONE)])
+
+    async def _read_pages(self, lease: Lease, stopped: Callable[[], bool]) -> int:
+        pending = await self._jobs.pending(lease, READ, self._read.batch_pages)
+        worn_out = [u for u in pending if u.attempts >= self._read.max_attempts]
+        done = await self._write_pages(lease, [_given_up(unit) for unit in worn_out], {})
+        units = {u.key: u for u in suspects_apart(pending, self._read)}
+        if not units or stopped():
+            return done
+        async with self._begun(lease, READ, list(units.values())) as untouched:
+            done += await self._read_units(lease, units, untouched, stopped)
+        return done
+
+    async def _read_units(
+        self, lease: Lease, units: Mapping[str, Unit], untouched: set[str], stopped: Callable[[], bool]
+    ) -> int:
+        done = 0
+        locations = {str(u.payload["location"]) for u in units.values()}
+        paths = {location: str(self._blobs.path(Location(location))) for location in locations}
+        slices = cut([(u.payload, int(u.payload["number"])) for u in units.values()], paths, SLICE_PAGES)
+        async for pages in self._stages(len(units)).read(slices):
+            done += await self._write_pages(lease, pages, units)
+            untouched.difference_update(page.key for page in pages)
+            if stopped():
+                break
+        return done
+
+    @asynccontextmanager
+    async def _begun(self, lease: Lease, stage: str, units: Sequence[Unit]) -> AsyncIterator[set[str]]:
+        """Count an attempt before the work; whoever stops in good order gives back what was not touched."""
+        await self._jobs.begin(lease, stage, units)
+        untouched = {unit.key for unit in units}
+        try:
+            yield untouched
+        except Transient:
+            await self._jobs.refund(lease, stage, sorted(untouched))
+            raise
+        await self._jobs.refund(lease, stage, sorted(untouched))
+
+    async def _write_pages(self, lease: Lease, pages: Sequence[ReadPage], units: Mapping[str, Unit]) -> int:
+        """Pages and their units' ends in one transaction; a failure that may pass waits for its next attempt."""
+        final = [p for p in pages if not self._may_pass(p, units.get(p.key))]
+        if not final:
+            return 0
+        settled = [
+            Settled(p.key, UnitStatus.FAILED, failure_to_json(p.page.failure))
+            if p.page.failure is not None
+            else Settled(p.key, UnitStatus.DONE)
+            for p in final
+        ]
+        async with self._jobs.writing(lease) as tx:
+            stored = [StoredPage(p.version, p.page) for p in final]
+            await self._store.put_pages(tx, lease.scope, stored, self._read_fingerprint)
+            await self._jobs.settle(tx, lease, READ, settled)
+        return len(final)
+
+    def _may_pass(self, page: ReadPage, unit: Unit | None) -> bool:
+        failure = page.page.failure
+        return bool(failure and failure.retryable and unit and unit.attempts + 1 < self._read.max_attempts)
+
+    async def _index(self, lease: Lease, target: Target, building: bool, stopped: Callable[[], bool]) -> int:
+        pending = await self._jobs.pending(lease, INDEX, VERSIONS_A_TURN, after=READ)
+        done = await self._give_up_index(lease, [u for u in pending if u.attempts >= self._read.max_attempts])
+        units = suspects_apart(pending, self._read)
+        if not units or stopped():
+            return done
+        async with self._begun(lease, INDEX, units) as untouched:
+            async for indexed in self._stages(len(units)).index(lease.scope, [VersionId(u.key) for u in units]):
+                for one in indexed:
+                    done += await self._write_index(lease, one, target, building)
+                    untouched.discard(one.version)
+                if stopped():
+                    break
+        return done
+
+    async def _write_index(self, lease: Lease, indexed: Indexed, target: Target, building: bool) -> int:
+        if building and indexed.vectors is None:
+            raise Unavailable("the embedder stays away; readers keep the index they have")
+        async with self._jobs.writing(lease) as tx:
+            if not await self._generations.write(tx, lease.scope, indexed, target, building=building):
+                return 0  # its text was read again meanwhile: the unit stays and is done again
+            await self._jobs.settle(tx, lease, INDEX, [Settled(indexed.version, UnitStatus.DONE)])
+        return 1
+
+    async def _give_up_index(self, lease: Lease, units: Sequence[Unit]) -> int:
+        failure = Failure("index", Reason.CRASHED, "indexing this document ended its worker every time")
+        if units:
+            async with self._jobs.writing(lease) as tx:
+                settled = [Settled(u.key, UnitStatus.FAILED, failure_to_json(failure)) for u in units]
+                await self._jobs.settle(tx, lease, INDEX, settled)
+                await self._store.abandon(tx, lease.scope, lease.job, failure, only=[u.key for u in units])
+        return len(units)
+
+    async def abandon(self, lease: Lease, why: str) -> None:
+        """Before a job ends early: its unfinished documents say that, instead of being processed for ever."""
+        failure = Failure("job", Reason.ABANDONED, why, retryable=True)
+        async with self._jobs.writing(lease) as tx:
+            await self._store.abandon(tx, lease.scope, lease.job, failure)
+
+    async def _switch(self, lease: Lease, target: Target) -> bool:
+        """Let readers use what was built, unless documents arrived meanwhile: then those come first."""
+        async with self._jobs.writing(lease) as tx:
+            rows = await self._generations.missing(tx, lease.scope, lease.job, target.generation, VERSIONS_A_TURN)
+            if rows:
+                versions = [str(row["version_id"]) for row in rows]
+                await self._jobs.expect(tx, lease, INDEX, [Unit(version, version) for version in versions])
+                await self._jobs.reopen(tx, lease, INDEX, versions)
+                return False
+            await self._generations.switch(tx, lease.scope, target.generation)
+        return True
+
+    async def _verdict(self, lease: Lease) -> JobState:
+        counts = await self._jobs.progress(lease)
+        if not any(c["failed"] for c in counts.values()):
+            return JobState.COMPLETED
+        # Opening a file is no success: something new to search is, or nothing new to read.
+        unchanged = counts.get(SURVEY, {}).get("unchanged", 0)
+        good = unchanged or await self._store.any_good(lease.scope, lease.job)
+        return JobState.PARTIAL if good else JobState.FAILED
+
+    async def _tell(self, lease: Lease) -> None:
+        await self._jobs.note(lease, "progress", await self._jobs.progress(lease))
+
+
+def suspects_apart(pending: Sequence[Unit], read: ReadSettings) -> list[Unit]:
+    """Which of the next units to do together: one that has a single attempt left is done alone.
+
+    Attempts are counted for a whole batch. Without this, three restarts would make every page that waited beside them
+    look as if it had ended its worker.
+    """
+    left = [unit for unit in pending if unit.attempts < read.max_attempts]
+    last_chance = [unit for unit in left if unit.attempts + 1 == read.max_attempts and unit.attempts > 0]
+    return last_chance[:1] or left
+
+
+def _given_up(unit: Unit) -> ReadPage:
+    """A page whose worker died each time it was tried."""
+    failure = Failure("read", Reason.CRASHED, f"reading this page ended its worker {unit.attempts} times")
+    return ReadPage(VersionId(unit.subject), Page(int(unit.payload["number"]), "", engine="none", failure=failure))

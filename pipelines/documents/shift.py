@@ -1,0 +1,123 @@
+"""A worker's shift in one lane: claim a job, keep its lease alive, do a turn, let the next tenant have its own."""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+from cluster.basics.errors import LeaseLost, Permanent, Transient
+from cluster.state.jobs import Job, Jobs, JobState, Lane
+from configs.sections import WorkerSettings
+from pipelines.documents.index.generations import Recipe
+from pipelines.documents.run import Runner
+
+log = logging.getLogger(__name__)
+
+
+@dataclass
+class _Signals:
+    """What the heartbeat has learned while a turn runs."""
+
+    cancelled: bool = False
+    lost: bool = False
+    stopping: Callable[[], bool] = field(default=lambda: False)
+
+    def stop(self) -> bool:
+        return self.cancelled or self.lost or self.stopping()
+
+
+class Shift:
+    """Works until it is told to stop. Errors that have a name end a job or a turn; any other ends the worker."""
+
+    def __init__(
+        self,
+        jobs: Jobs,
+        runner: Runner,
+        recipe: Callable[[], Awaitable[Recipe]],
+        settings: WorkerSettings,
+        owner: str,
+    ) -> None:
+        """`recipe` asks the embedder what it is; `owner` names this worker in the job's row."""
+        self._jobs, self._runner, self._recipe = jobs, runner, recipe
+        self._settings, self._owner = settings, owner
+        self._stopping = False
+
+    def stop(self) -> None:
+        """End after what is being written now."""
+        self._stopping = True
+
+    async def work(self, lane: Lane) -> None:
+        """Claim and run jobs of this lane, one at a time."""
+        while not self._stopping:
+            try:
+                busy = await self.once(lane)
+            except Transient as error:
+                log.warning("lane %s waits: %s", lane, error)
+                busy = False
+            if not busy:
+                await asyncio.sleep(self._settings.poll_seconds)
+
+    async def once(self, lane: Lane) -> bool:
+        """Run turns of the next job until it ends or another tenant waits; False where nothing waits."""
+        recipe = await self._recipe()
+        job = await self._jobs.claim(self._owner, lane, self._settings.lease_seconds)
+        if job is None:
+            return False
+        signals = _Signals(stopping=lambda: self._stopping)
+        heartbeat = asyncio.create_task(self._beat(job, signals))
+        try:
+            await self._turns(job, recipe, signals)
+        except LeaseLost as error:
+            await self._refused(job, error)
+        except Transient as error:
+            log.warning("job %s goes back to the queue: %s", job.lease.job, error)
+            await self._jobs.release(job.lease)
+            await asyncio.sleep(self._settings.poll_seconds)
+        except Permanent as error:
+            await self._end(job, JobState.FAILED, f"{error} {error.hint}".strip())
+        finally:
+            heartbeat.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await heartbeat
+        return True
+
+    async def _turns(self, job: Job, recipe: Recipe, signals: _Signals) -> None:
+        while True:
+            turn = await self._runner.turn(job, recipe, signals.stop)
+            waits = await self._jobs.end_turn(job, turn.units)
+            if turn.ended:
+                return
+            if signals.cancelled:
+                await self._end(job, JobState.CANCELLED, None)
+                return
+            if waits or turn.moved or signals.stop():
+                await self._jobs.release(job.lease)
+                return
+            job = await self._jobs.reload(job)
+
+    async def _end(self, job: Job, state: JobState, error: str | None) -> None:
+        try:
+            await self._runner.abandon(job.lease, error or "the job was cancelled")
+            await self._jobs.finish(job.lease, state, error)
+        except LeaseLost as lost:
+            await self._refused(job, lost)
+
+    async def _refused(self, job: Job, error: LeaseLost) -> None:
+        """Whoever follows the job sees that a worker came back too late and wrote nothing."""
+        log.warning("a write was refused, another worker has taken over: %s", error)
+        await self._jobs.note(job.lease, "write_refused", {"owner": self._owner, "token": job.lease.fence})
+
+    async def _beat(self, job: Job, signals: _Signals) -> None:
+        """A stall is a missing heartbeat, never slow progress: this runs beside the work, not in it."""
+        while True:
+            try:
+                if await self._jobs.heartbeat(job.lease, self._settings.lease_seconds):
+                    signals.cancelled = True
+            except LeaseLost as error:
+                signals.lost = True
+                await self._refused(job, error)
+                return
+            except Transient as error:
+                log.warning("heartbeat of job %s: %s", job.lease.job, error)
+            await asyncio.sleep(self._settings.heartbeat_seconds)

@@ -1,0 +1,107 @@
+"""Runs of pages of one file that travel and are read together."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from pipelines.documents.document import Failure, Page, Reason, Unreadable, VersionId, page_id
+from pipelines.documents.sources.files import Kind, hash_file
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """Pages of one version, and what its file looked like when it was surveyed.
+
+    Attributes:
+        version: the version they belong to.
+        path: where the file is on this node.
+        kind: its format.
+        file_hash: SHA-256 in hex.
+        file_size: bytes.
+        mtime_ns: modification time; a file with another time or size is hashed again before it is read.
+        numbers: 1-based, ascending.
+    """
+
+    version: VersionId
+    path: str
+    kind: str
+    file_hash: str
+    file_size: int
+    mtime_ns: int
+    numbers: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReadPage:
+    """A page that was read, with the unit it settles."""
+
+    version: VersionId
+    page: Page
+
+    @property
+    def key(self) -> str:
+        """The key of its unit."""
+        return page_id(self.version, self.page.number)
+
+
+class PageReader(Protocol):
+    """Reads pages of one file; a page that cannot be read is a page with a failure."""
+
+    def read(self, path: Path, kind: Kind, numbers: Sequence[int]) -> Iterator[Page]:
+        """Lazily, in the order of `numbers`."""
+        ...
+
+
+def cut(pages: Sequence[tuple[Mapping[str, Any], int]], path: Mapping[str, str], at_most: int) -> list[Slice]:
+    """Group pages of the same version, in order, into slices of at most that many.
+
+    Args:
+        pages: a read unit's payload and its page number.
+        path: location to local path.
+        at_most: pages a slice; all of a slice is read again after a kill.
+    """
+    grouped: dict[str, list[tuple[Mapping[str, Any], int]]] = {}
+    for payload, number in pages:
+        grouped.setdefault(payload["version"], []).append((payload, number))
+    slices = []
+    for version, members in grouped.items():
+        first = members[0][0]
+        numbers = sorted(number for _, number in members)
+        for start in range(0, len(numbers), at_most):
+            slices.append(
+                Slice(
+                    version=VersionId(version),
+                    path=path[first["location"]],
+                    kind=first["kind"],
+                    file_hash=first["file_hash"],
+                    file_size=first["file_size"],
+                    mtime_ns=first["mtime_ns"],
+                    numbers=tuple(numbers[start : start + at_most]),
+                )
+            )
+    return slices
+
+
+def read_slice(reader: PageReader, piece: Slice) -> Iterator[ReadPage]:
+    """Read the pages of a slice; if the file is not the one that was surveyed, each page says so."""
+    path = Path(piece.path)
+    failure = _changed(path, piece)
+    if failure is not None:
+        for number in piece.numbers:
+            yield ReadPage(piece.version, Page(number, "", engine="none", failure=failure))
+        return
+    for page in reader.read(path, Kind(piece.kind), piece.numbers):
+        yield ReadPage(piece.version, page)
+
+
+def _changed(path: Path, piece: Slice) -> Failure | None:
+    try:
+        facts = path.stat()
+        if (facts.st_size, facts.st_mtime_ns) == (piece.file_size, piece.mtime_ns):
+            return None
+        if hash_file(path) == piece.file_hash:
+            return None
+    except OSError as error:
+        return Unreadable(Reason.CHANGED, f"the file cannot be opened any more: {error.strerror}").as_failure("read")
+    return Unreadable(Reason.CHANGED, "the file is not the one that was surveyed; ingest it again").as_failure("read")

@@ -1,0 +1,210 @@
+"""What a file is: its content decides, its name only says which sort of text it is."""
+
+import mmap
+import zipfile
+import zlib
+from enum import StrEnum
+from pathlib import Path, PurePath
+
+from pipelines.documents.document import Reason, Unreadable
+
+_HEAD = 8192
+
+
+class Kind(StrEnum):
+    """The families of formats that can be read."""
+
+    PDF = "pdf"
+    IMAGE = "image"
+    TEXT = "text"
+    MARKDOWN = "markdown"
+    HTML = "html"
+    DOCX = "docx"
+    PPTX = "pptx"
+    XLSX = "xlsx"
+    CSV = "csv"
+    CODE = "code"
+    EMAIL = "email"
+    ODT = "odt"
+    EPUB = "epub"
+    RTF = "rtf"
+    XLS = "xls"
+    MSG = "msg"
+
+
+_TEXT_BY_SUFFIX = {
+    **dict.fromkeys((".md", ".markdown", ".mdown"), Kind.MARKDOWN),
+    **dict.fromkeys((".html", ".htm", ".xhtml"), Kind.HTML),
+    **dict.fromkeys((".csv", ".tsv", ".tab"), Kind.CSV),
+    **dict.fromkeys((".eml",), Kind.EMAIL),
+    **dict.fromkeys(
+        (
+            *(".py", ".js", ".ts", ".tsx", ".jsx", ".java", ".c", ".h", ".cc", ".cpp", ".hpp", ".cs", ".go", ".rs"),
+            *(".rb", ".php", ".swift", ".kt", ".scala", ".sh", ".bash", ".ps1", ".sql", ".r", ".lua", ".pl", ".css"),
+            *(".json", ".jsonl", ".yaml", ".yml", ".toml", ".ini", ".cfg", ".xml", ".tf", ".proto", ".graphql"),
+        ),
+        Kind.CODE,
+    ),
+}
+_BINARY_BY_SUFFIX = {
+    ".pdf": Kind.PDF,
+    **dict.fromkeys((".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".webp", ".gif"), Kind.IMAGE),
+    **dict.fromkeys((".docx", ".docm", ".dotx"), Kind.DOCX),
+    **dict.fromkeys((".pptx", ".pptm", ".ppsx", ".potx"), Kind.PPTX),
+    **dict.fromkeys((".xlsx", ".xlsm", ".xltx"), Kind.XLSX),
+    ".odt": Kind.ODT,
+    ".epub": Kind.EPUB,
+    ".rtf": Kind.RTF,
+    ".xls": Kind.XLS,
+    ".msg": Kind.MSG,
+}
+_MAGIC = (
+    (b"\x89PNG\r\n\x1a\n", Kind.IMAGE),
+    (b"\xff\xd8\xff", Kind.IMAGE),
+    (b"II*\0", Kind.IMAGE),
+    (b"MM\0*", Kind.IMAGE),
+    (b"II+\0", Kind.IMAGE),
+    (b"MM\0+", Kind.IMAGE),
+    (b"GIF87a", Kind.IMAGE),
+    (b"GIF89a", Kind.IMAGE),
+)
+_PARTS = (
+    ("word/document.xml", Kind.DOCX),
+    ("ppt/presentation.xml", Kind.PPTX),
+    ("xl/workbook.xml", Kind.XLSX),
+    ("xl/workbook.bin", None),
+)
+_MIMETYPES = {
+    b"application/vnd.oasis.opendocument.text": Kind.ODT,
+    b"application/vnd.oasis.opendocument.text-template": Kind.ODT,
+    b"application/epub+zip": Kind.EPUB,
+}
+_OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_STREAMS = (("EncryptedPackage", None), ("__properties_version1.0", Kind.MSG), ("Workbook", Kind.XLS))
+_UNICODE_MARKS = (b"\xff\xfe", b"\xfe\xff", b"\xef\xbb\xbf", b"\0\0\xfe\xff")
+
+
+def sniff(path: Path, filename: str | None = None) -> Kind:
+    """The family of a file, from its first bytes and, for texts, from its name.
+
+    Args:
+        path: the bytes.
+        filename: the name its owner gave it; the default is the path's own name.
+
+    Raises:
+        Unreadable: EMPTY (no bytes), ENCRYPTED (a locked office file), UNSUPPORTED (an unknown binary format, or
+            one that its name denies).
+    """
+    suffix = PurePath(filename or path.name).suffix.lower()
+    named = _BINARY_BY_SUFFIX.get(suffix)
+    with path.open("rb") as file:
+        head = file.read(_HEAD)
+    if not head:
+        raise Unreadable(Reason.EMPTY, "the file has no bytes")
+    found = _by_magic(path, head, named)
+    if found is None and is_text(head):
+        found = _TEXT_BY_SUFFIX.get(suffix) or (Kind.HTML if _looks_like_html(head) else Kind.TEXT)
+    if found is None:
+        raise Unreadable(Reason.UNSUPPORTED, "an unknown binary format")
+    if named is not None and found is not named:
+        raise Unreadable(Reason.UNSUPPORTED, f"the name says {named}, the content says {found}")
+    return found
+
+
+def is_text(head: bytes) -> bool:
+    """Whether the beginning of a file reads as text in some encoding."""
+    if head.startswith(_UNICODE_MARKS) or wide_encoding(head) is not None:
+        return True
+    control = sum(byte < 32 and byte not in b"\t\n\r\f\x1b\x08" for byte in head)
+    return b"\0" not in head and control <= len(head) // 100
+
+
+def wide_encoding(head: bytes) -> str | None:
+    """UTF-16 or UTF-32 without a byte order mark, told by where the zero bytes of plain letters stand."""
+    size = len(head) // 4 * 4
+    if size < 4:
+        return None
+    zeros = [head[at:size:4].count(0) * 4 / size for at in range(4)]
+    if min(zeros[:3]) > 0.9 and zeros[3] < 0.1:
+        return "utf-32-be"
+    if min(zeros[1:]) > 0.9 and zeros[0] < 0.1:
+        return "utf-32-le"
+    if min(zeros[0], zeros[2]) > 0.4 and max(zeros[1], zeros[3]) < 0.05:
+        return "utf-16-be"
+    if min(zeros[1], zeros[3]) > 0.4 and max(zeros[0], zeros[2]) < 0.05:
+        return "utf-16-le"
+    return None
+
+
+def _by_magic(path: Path, head: bytes, named: Kind | None) -> Kind | None:
+    """The kind that the signature tells; None for texts and for what has no signature."""
+    if b"%PDF-" in head[:1024]:
+        return Kind.PDF
+    for magic, kind in _MAGIC:
+        if head.startswith(magic):
+            return kind
+    if (head[:4] == b"RIFF" and head[8:12] == b"WEBP") or (head[:2] == b"BM" and head[6:10] == b"\0\0\0\0"):
+        return Kind.IMAGE
+    if head.startswith(b"PK\x03\x04"):
+        return _zipped(path, named)
+    if head.startswith(_OLE):
+        return _compound(path)
+    if head.startswith(b"{\\rtf"):
+        return Kind.RTF
+    return None
+
+
+def _zipped(path: Path, named: Kind | None) -> Kind | None:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names = set(archive.namelist())
+            for part, kind in _PARTS:
+                if part in names:
+                    return kind
+            if "mimetype" in names:
+                with archive.open("mimetype") as file:
+                    return _MIMETYPES.get(file.read(200).strip())
+            # Word lets the main part have another name; the declared content type is what counts.
+            if "[Content_Types].xml" in names:
+                with archive.open("[Content_Types].xml") as file:
+                    return _declared(file.read(1 << 20))
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        OSError,
+        NotImplementedError,
+        RuntimeError,
+        ValueError,
+        EOFError,
+        LookupError,
+    ):
+        # A damaged package is what its name says; reading it will tell that it is corrupt.
+        return named
+    return None
+
+
+def _declared(content_types: bytes) -> Kind | None:
+    for mark, kind in (
+        (b"wordprocessingml.document.main+xml", Kind.DOCX),
+        (b"presentationml.presentation.main+xml", Kind.PPTX),
+        (b"spreadsheetml.sheet.main+xml", Kind.XLSX),
+    ):
+        if mark in content_types:
+            return kind
+    return None
+
+
+def _compound(path: Path) -> Kind:
+    """An OLE file is a locked modern office file or an old format, told by the names of its streams."""
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        for stream, kind in _STREAMS:
+            if data.find(stream.encode("utf-16-le")) >= 0:
+                if kind is None:
+                    raise Unreadable(Reason.ENCRYPTED, "the office file is locked with a password")
+                return kind
+    raise Unreadable(Reason.UNSUPPORTED, "an old office format; save it as DOCX, PPTX or PDF")
+
+
+def _looks_like_html(head: bytes) -> bool:
+    start = head.lstrip(b"\xef\xbb\xbf \t\r\n").lower()
+    return start.startswith((b"<!doctype html", b"<html"))

@@ -1,0 +1,81 @@
+-- document: What is known of a document, and whether the live index holds the text of this version as it is now.
+select d.current_version, d.status in ('completed', 'partial', 'failed') and exists (
+    select 1 from indexed_versions m join document_versions v on v.id = m.version_id
+    join workspaces w on w.id = m.workspace_id and w.generation_id = m.generation_id
+    where m.version_id = %(version)s and m.reads = v.reads and m.embedded) as settled
+from documents d where d.id = %(document)s and d.workspace_id = %(workspace)s;
+
+-- put_document: Add a document, or note that it is being worked on again.
+insert into documents (id, tenant_id, workspace_id, origin, filename, file_type, source_type, status, readers, tags,
+                       description, created_by)
+values (%(document)s, %(tenant)s, %(workspace)s, %(origin)s, %(filename)s, %(file_type)s, %(source_type)s, 'processing',
+        %(readers)s, %(tags)s, %(description)s, %(created_by)s)
+on conflict (id) do update set status = 'processing', failure = null, file_type = excluded.file_type;
+
+-- put_failed: A file that cannot be opened is a document with a reason, and keeps the version it had.
+insert into documents (id, tenant_id, workspace_id, origin, filename, file_type, source_type, status, failure, readers,
+                       tags, description, created_by, processed_date)
+values (%(document)s, %(tenant)s, %(workspace)s, %(origin)s, %(filename)s, %(file_type)s, %(source_type)s, 'failed',
+        %(failure)s, %(readers)s, %(tags)s, %(description)s, %(created_by)s, now())
+on conflict (id) do update set failure = excluded.failure, processed_date = now(),
+    status = case when documents.current_version is null then 'failed' else documents.status end;
+
+-- put_version: Add a version once; bytes that come back are the newest again, wherever they lie now.
+insert into document_versions (id, document_id, tenant_id, workspace_id, file_hash, file_size, kind, location, page_count)
+values (%(version)s, %(document)s, %(tenant)s, %(workspace)s, %(file_hash)s, %(file_size)s, %(kind)s, %(location)s,
+        %(page_count)s)
+on conflict (id) do update set location = excluded.location, created_at = clock_timestamp();
+
+-- link: Link a document to the agent that asked for it and to those that take every upload.
+insert into document_agent_links (agent_id, document_id, tenant_id, workspace_id)
+select a.id, %(document)s, a.tenant_id, a.workspace_id from agents a
+where a.workspace_id = %(workspace)s and (a.id = %(agent)s::uuid or a.auto_link_uploads)
+on conflict do nothing;
+
+-- pages_read: Which pages of a version are stored, with what they were read with and whether that may be tried again.
+select number, fingerprint, coalesce((failure->>'retryable')::boolean, false) as retryable from pages
+where version_id = %(version)s and workspace_id = %(workspace)s;
+
+-- seen_well: A file that is as it was has no failure of an earlier look at it.
+update documents set failure = null
+where id = %(document)s and workspace_id = %(workspace)s and status = 'completed' and failure is not null;
+
+-- count_reads: The text of these versions is another one from now on.
+update document_versions set reads = reads + 1 where id = any(%(versions)s) and workspace_id = %(workspace)s;
+
+-- reads: How often the text of a version has changed.
+select reads from document_versions where id = %(version)s and workspace_id = %(workspace)s;
+
+-- abandon: Documents that a job leaves unfinished say so; one that was searchable before stays what it was.
+update documents d set failure = %(failure)s, processed_date = now(),
+    status = case when d.current_version is not null and d.status <> 'pending' then 'partial' else 'failed' end
+where d.workspace_id = %(workspace)s and d.status in ('pending', 'processing') and (
+    %(only)s::text[] is null and d.origin in (
+        select u.key from units u where u.job_id = %(job)s and u.stage = 'survey' and u.status = 'pending')
+    or d.id in (
+        select v.document_id from units u join document_versions v on v.id = u.subject
+        where u.job_id = %(job)s and case when %(only)s::text[] is null then u.status = 'pending'
+                                          else u.key = any(%(only)s::text[]) end));
+
+-- any_good: Whether anything of a job's documents can be searched.
+select exists (select 1 from units u join documents d on d.current_version = u.key
+               where u.job_id = %(job)s and d.workspace_id = %(workspace)s and u.stage = 'index' and u.status = 'done'
+                 and d.status <> 'failed') as good;
+
+-- put_pages: Write pages of versions that still exist; a repeat replaces the row by the same content.
+insert into pages (version_id, number, id, document_id, tenant_id, workspace_id, text, words, engine, confidence,
+                   attempts, ms, fingerprint, failure)
+select p.version_id, p.number, p.id, v.document_id, v.tenant_id, v.workspace_id, p.text, p.words, p.engine,
+       p.confidence, p.attempts, p.ms, %(fingerprint)s, p.failure
+from unnest(%(versions)s::text[], %(numbers)s::int[], %(ids)s::text[], %(texts)s::text[], %(words)s::jsonb[],
+            %(engines)s::text[], %(confidences)s::real[], %(attempts)s::jsonb[], %(ms)s::int[], %(failures)s::jsonb[])
+    as p(version_id, number, id, text, words, engine, confidence, attempts, ms, failure)
+join document_versions v on v.id = p.version_id and v.workspace_id = %(workspace)s
+on conflict (version_id, number) do update set
+    text = excluded.text, words = excluded.words, engine = excluded.engine, confidence = excluded.confidence,
+    attempts = excluded.attempts, ms = excluded.ms, fingerprint = excluded.fingerprint, failure = excluded.failure,
+    read_at = now();
+
+-- load_pages: The stored pages of a version in order.
+select number, text, words, engine, confidence, attempts, ms, failure from pages
+where version_id = %(version)s and workspace_id = %(workspace)s order by number;

@@ -1,0 +1,57 @@
+"""Stored page text to chunks and vectors as Ray Data; also every re-index, which therefore never reads a file."""
+
+import asyncio
+from collections.abc import Iterator, Sequence
+
+import pyarrow as pa
+
+from cluster import handles
+from cluster.basics.scope import Scope
+from cluster.models.ports import Lane
+from cluster.state.embedded import resolve
+from cluster.state.postgres import Database
+from configs.sections import ReadSettings
+from configs.settings import load
+from pipelines import rows
+from pipelines.documents.document import VersionId
+from pipelines.documents.index.generations import Indexed
+from pipelines.documents.index.make import Indexer
+from pipelines.documents.store import Store
+from pipelines.read import through
+
+SLOWEST_CALL = 4 * 3600.0  # sixteen books of a thousand pages each, on a laptop
+
+VERSIONS_A_CALL = 16  # embedded in one call, so that one-page files fill the embedder's batches
+
+
+class _Index:
+    """Loads pages under the job's scope, splits them, and embeds through the Serve embedder in the low lane."""
+
+    def __init__(self) -> None:
+        settings = load()
+        self._loop = asyncio.Runner()
+        self._database = Database(resolve(settings).postgres, size=1, timeout=settings.postgres.pool_timeout)
+        self._loop.run(self._database.open())
+        embedder = handles.embedder(settings)
+        self._indexer = Indexer(Store(self._database), embedder, settings.chunk, Lane.BULK)
+
+    def __call__(self, batch: pa.Table) -> Iterator[pa.Table]:
+        for row in batch.to_pylist():
+            scope = Scope.of_worker(row["tenant"], row["workspace"])
+            versions = [VersionId(version) for version in row["versions"]]
+            indexed = self._loop.run(self._indexer.index(scope, versions))
+            yield pa.Table.from_pylist([rows.of_indexed(one) for one in indexed])
+
+
+def index(scope: Scope, versions: Sequence[VersionId], settings: ReadSettings) -> Iterator[list[Indexed]]:
+    """Split and embed versions on the cluster; one list a call to the embedder."""
+    groups = [
+        {
+            "tenant": scope.tenant,
+            "workspace": scope.workspace,
+            "versions": list(versions[start : start + VERSIONS_A_CALL]),
+        }
+        for start in range(0, len(versions), VERSIONS_A_CALL)
+    ]
+    for table in through(groups, _Index, settings, quiet_seconds=SLOWEST_CALL):
+        yield [rows.to_indexed(row) for row in table.to_pylist()]

@@ -1,0 +1,92 @@
+"""Files to pages to text as Ray Data: surveys and readings by a pool of actors, each with its guarded child."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import pyarrow as pa
+import ray.data
+from ray.data.exceptions import ExecutionTimeoutError
+from ray.exceptions import RayError
+
+from cluster.basics.errors import Unavailable
+from configs.sections import ReadSettings
+from configs.settings import load
+from pipelines import rows
+from pipelines.documents.reader import Reader
+from pipelines.documents.slices import ReadPage, Slice, read_slice
+from pipelines.documents.stages import FileTask, Surveyed, survey_file
+
+
+class _Survey:
+    """Opens files far enough to count their pages."""
+
+    def __init__(self) -> None:
+        settings = load()
+        self._reader = Reader(settings.read, settings.ocr)
+
+    def __call__(self, batch: pa.Table) -> Iterator[pa.Table]:
+        found = [rows.of_surveyed(survey_file(self._reader, rows.to_task(row))) for row in batch.to_pylist()]
+        yield pa.Table.from_pylist(found)
+
+
+class _Read:
+    """Reads slices of pages."""
+
+    def __init__(self) -> None:
+        settings = load()
+        self._reader = Reader(settings.read, settings.ocr)
+
+    def __call__(self, batch: pa.Table) -> Iterator[pa.Table]:
+        for row in batch.to_pylist():
+            pages = [rows.of_read(page) for page in read_slice(self._reader, rows.to_slice(row))]
+            yield pa.Table.from_pylist(pages)
+
+
+def survey(files: Sequence[FileTask], settings: ReadSettings) -> Iterator[list[Surveyed]]:
+    """Survey files on the cluster."""
+    items = [rows.of_task(task) for task in files]
+    for table in through(items, _Survey, settings, quiet_seconds=2 * settings.open_seconds):
+        yield [rows.to_surveyed(row) for row in table.to_pylist()]
+
+
+def read(slices: Sequence[Slice], settings: ReadSettings) -> Iterator[list[ReadPage]]:
+    """Read slices on the cluster; one list a slice, as each is finished."""
+    items = [rows.of_slice(piece) for piece in slices]
+    slowest = max((len(piece.numbers) for piece in slices), default=1) * settings.page_seconds
+    for table in through(items, _Read, settings, quiet_seconds=2 * slowest):
+        yield [rows.to_read(row) for row in table.to_pylist()]
+
+
+def through(
+    items: list[dict[str, Any]],
+    work: type[Callable[[pa.Table], Iterator[pa.Table]]],
+    settings: ReadSettings,
+    *,
+    quiet_seconds: float,
+) -> Iterator[pa.Table]:
+    """Send rows one by one through a pool of actors and hand out each result as it comes.
+
+    A row is a block: a killed actor loses one row's work, which Ray tries again on another.
+
+    Args:
+        items: one row each.
+        work: the actors' class.
+        settings: how many actors there may be, and how large each is.
+        quiet_seconds: how long one row may take; twice that, and two minutes, without any result is a stall.
+
+    Raises:
+        Unavailable: the cluster stalls or goes away; the units that are left are done by whoever claims the job next.
+    """
+    actors = max(1, min(settings.readers, len(items)))
+    context = ray.data.DataContext.get_current()
+    context.enable_progress_bars = False
+    context.print_on_execution_start = False
+    context.execution_no_progress_timeout_s = round(2 * quiet_seconds + 120)
+    pool = ray.data.ActorPoolStrategy(min_size=1, max_size=actors, initial_size=actors, max_tasks_in_flight_per_actor=2)
+    dataset = ray.data.from_items(items, override_num_blocks=len(items)).map_batches(
+        work, batch_size=1, batch_format="pyarrow", compute=pool, num_cpus=settings.reader_cpus
+    )
+    try:
+        yield from dataset.iter_batches(batch_size=None, batch_format="pyarrow", prefetch_batches=0)
+    except (RayError, ExecutionTimeoutError) as error:
+        raise Unavailable(f"the dataset did not finish: {error}") from error

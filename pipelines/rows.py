@@ -1,0 +1,95 @@
+"""Dataclasses as Arrow rows and back: what crosses a Dataset's stages."""
+
+import os
+from json import dumps, loads
+from typing import Any
+
+import numpy as np
+
+from pipelines.documents.codec import (
+    chunk_from_json,
+    chunk_to_json,
+    failure_from_json,
+    failure_to_json,
+    page_from_json,
+    page_to_json,
+)
+from pipelines.documents.document import VersionId
+from pipelines.documents.index.generations import Indexed
+from pipelines.documents.slices import ReadPage, Slice
+from pipelines.documents.stages import FileTask, Surveyed
+
+Row = dict[str, Any]
+
+
+def of_task(task: FileTask) -> Row:
+    """A file to survey."""
+    return {"key": task.key, "path": os.fsencode(task.path), "filename": task.filename}
+
+
+def to_task(row: Row) -> FileTask:
+    """The inverse."""
+    return FileTask(str(row["key"]), os.fsdecode(row["path"]), str(row["filename"]))
+
+
+def of_surveyed(surveyed: Surveyed) -> Row:
+    """What a survey found."""
+    return {
+        "key": surveyed.key, "kind": surveyed.kind, "file_hash": surveyed.file_hash, "file_size": surveyed.file_size,
+        "mtime_ns": surveyed.mtime_ns, "pages": surveyed.pages, "failure": dumps(failure_to_json(surveyed.failure)),
+    }  # fmt: skip
+
+
+def to_surveyed(row: Row) -> Surveyed:
+    """The inverse."""
+    return Surveyed(
+        str(row["key"]), str(row["kind"]), str(row["file_hash"]), int(row["file_size"]), int(row["mtime_ns"]),
+        int(row["pages"]), failure_from_json(loads(row["failure"])),
+    )  # fmt: skip
+
+
+def of_slice(piece: Slice) -> Row:
+    """Pages of one file that are read together."""
+    return {
+        "version": piece.version, "path": os.fsencode(piece.path), "kind": piece.kind, "file_hash": piece.file_hash,
+        "file_size": piece.file_size, "mtime_ns": piece.mtime_ns, "numbers": dumps(piece.numbers),
+    }  # fmt: skip
+
+
+def to_slice(row: Row) -> Slice:
+    """The inverse."""
+    return Slice(
+        VersionId(str(row["version"])), os.fsdecode(row["path"]), str(row["kind"]), str(row["file_hash"]),
+        int(row["file_size"]), int(row["mtime_ns"]), tuple(loads(row["numbers"])),
+    )  # fmt: skip
+
+
+def of_read(read: ReadPage) -> Row:
+    """A page that was read."""
+    return {"version": read.version, "page": dumps(page_to_json(read.page))}
+
+
+def to_read(row: Row) -> ReadPage:
+    """The inverse, with boxes and confidences to four decimals."""
+    return ReadPage(VersionId(str(row["version"])), page_from_json(loads(row["page"])))
+
+
+def of_indexed(indexed: Indexed) -> Row:
+    """Chunks and vectors of one version; vectors as raw little-endian float32."""
+    vectors = indexed.vectors
+    return {
+        "version": indexed.version,
+        "chunks": dumps([chunk_to_json(chunk) for chunk in indexed.chunks]),
+        "dimension": -1 if vectors is None else int(vectors.shape[1]),
+        "vectors": b"" if vectors is None else np.ascontiguousarray(vectors, "<f4").tobytes(),
+        "reads": indexed.reads,
+    }
+
+
+def to_indexed(row: Row) -> Indexed:
+    """The inverse."""
+    chunks = tuple(chunk_from_json(chunk) for chunk in loads(row["chunks"]))
+    dimension = int(row["dimension"])
+    flat = np.frombuffer(row["vectors"], "<f4")
+    vectors = None if dimension < 0 else flat.reshape(len(chunks), dimension)
+    return Indexed(VersionId(str(row["version"])), chunks, vectors, int(row["reads"]))

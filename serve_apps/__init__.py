@@ -1,0 +1,1 @@
+"""Ray Serve applications: thin deployments over plain folders."""

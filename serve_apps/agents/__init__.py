@@ -1,0 +1,1 @@
+"""Agents: turns that are routed, planned, run through models and tools, journaled, and resumed."""

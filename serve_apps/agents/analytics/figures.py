@@ -1,0 +1,103 @@
+"""Runs a metric's template under a scope, and looks whether the result can be believed."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from statistics import median
+from typing import Any
+
+from cluster.basics.scope import Scope
+from cluster.state.postgres import Database
+from serve_apps.agents.analytics.catalogue import TIMES, Catalogue
+from serve_apps.agents.analytics.plan import MetricPlan, is_series
+from serve_apps.agents.memo import Memo
+
+TTL_SECONDS = 30  # a figure may be so old; ours, as the sources give none
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """What a query gave.
+
+    Attributes:
+        total: over the whole range; None where there is nothing to take a mean of.
+        groups: (name, value); points in time in their order, others largest first.
+        more: there are more groups than these.
+        cached: `hit`, `miss`, `fresh` (Redis was passed over), or `off: ` and why.
+    """
+
+    total: float | None
+    groups: tuple[tuple[str, float], ...] = ()
+    more: bool = False
+    cached: str = "fresh"
+
+    @property
+    def data(self) -> Mapping[str, Any]:
+        """As a journal keeps it."""
+        return {"total": self.total, "groups": [list(g) for g in self.groups], "more": self.more, "cached": self.cached}
+
+    @classmethod
+    def of(cls, data: Mapping[str, Any]) -> "Figures":
+        """From a journal."""
+        groups = tuple((str(name), float(value)) for name, value in data["groups"])
+        return cls(data["total"], groups, bool(data["more"]), str(data["cached"]))
+
+
+class Measures:
+    """Reads figures from the product's own tables."""
+
+    def __init__(self, database: Database, catalogue: Catalogue, memo: Memo) -> None:
+        """`memo` may be one without Redis."""
+        self._db, self._catalogue, self._memo = database, catalogue, memo
+
+    async def read(self, scope: Scope, asked: MetricPlan, *, fresh: bool = False) -> Figures:
+        """Run the plan's template; a `fresh` one never comes from Redis.
+
+        Raises:
+            Unavailable, Overloaded: of Postgres.
+        """
+        key = _key(scope, asked, self._catalogue.fingerprint)
+        if not fresh:
+            found = await self._memo.get(key)
+            if found.state == "hit":
+                return Figures.of(found.value | {"cached": "hit"})
+        figures = await self._query(scope, asked)
+        await self._memo.put(key, figures.data)
+        return Figures(figures.total, figures.groups, figures.more, "fresh" if fresh else found.state)
+
+    async def _query(self, scope: Scope, asked: MetricPlan) -> Figures:
+        sql, rows = self._catalogue.metrics[asked.metric].sql, self._catalogue.rows
+        since, until = asked.when.moments
+        # Row-level security is the second wall; the templates' own conditions are the first.
+        values = {
+            "tenant": scope.tenant, "workspace": scope.workspace, "since": since, "until": until,
+            "state": asked.state, "times": list(TIMES), "limit": rows + 1,
+        }  # fmt: skip
+        async with self._db.transaction(scope) as tx:
+            whole = await tx.one(sql, by=None, **values)
+            split = await tx.all(sql, by=asked.by, **values) if asked.by else []
+        groups = [(str(row["part"]), float(row["value"])) for row in split[:rows] if row["value"] is not None]
+        if is_series(asked):
+            groups.reverse()  # the query gives the latest first, so that a long series loses its beginning
+        total = whole["value"] if whole else None
+        return Figures(None if total is None else float(total), tuple(groups), len(split) > rows)
+
+
+def doubt(figures: Figures, asked: MetricPlan, catalogue: Catalogue) -> str | None:
+    """Why a result deserves a second look: nothing there, or one point far above the others."""
+    if not figures.total:
+        return "empty"
+    values = [value for _, value in figures.groups]
+    if is_series(asked) and len(values) >= catalogue.spike_points:
+        name, highest = max(figures.groups, key=lambda group: group[1])
+        usual = median(values)
+        if usual > 0 and highest >= catalogue.spike * usual:
+            return f"spike at {name}"
+    return None
+
+
+def _key(scope: Scope, asked: MetricPlan, fingerprint: str) -> str:
+    """Readers see different documents, so their principals belong to the key."""
+    who = [scope.tenant, scope.workspace, sorted(scope.principals)]
+    return sha256(json.dumps([who, dict(asked.request), fingerprint]).encode()).hexdigest()

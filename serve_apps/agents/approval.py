@@ -1,0 +1,118 @@
+"""Which tool calls run, which wait for a person and which are refused: an ordered list, and no entry means no."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt, StrictStr, ValidationError
+
+from cluster.basics.errors import InvalidSettings
+from skills.contract import Effect
+
+Decision = Literal["auto", "ask", "refuse"]
+Value = StrictBool | StrictInt | StrictFloat | StrictStr
+
+RECOVERED = 3  # tiers from here on guess what a model meant
+
+
+class _Entry(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+    tool: str = Field(min_length=1)
+    when: dict[str, Value | list[Value]] = {}
+    decision: Decision
+    reason: str = ""
+
+
+class _File(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+    patterns: list[_Entry]
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """An entry of the list; `when` maps an argument's path to the values that hold, any of them."""
+
+    tool: str
+    decision: Decision
+    when: Mapping[str, Sequence[Value]]
+    reason: str = ""
+
+    def matches(self, tool: str, arguments: Mapping[str, Any]) -> bool:
+        """Whether this entry is about such a call."""
+        return fnmatchcase(tool, self.tool) and all(
+            any(_holds(wanted, _at(arguments, path)) for wanted in values) for path, values in self.when.items()
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What is to be done with a call, and why."""
+
+    decision: Decision
+    reason: str
+
+
+class Policy:
+    """The list. It decides by what is called, never by what anybody says about it."""
+
+    def __init__(self, patterns: Sequence[Pattern]) -> None:
+        """In order: the first that matches decides."""
+        self._patterns = tuple(patterns)
+
+    def decide(self, tool: str, arguments: Mapping[str, Any], effect: Effect, tier: int = 1) -> Verdict:
+        """Judge a call whose arguments are valid.
+
+        Args:
+            tool: its name.
+            arguments: valid against its schema.
+            effect: what it may change.
+            tier: how the call was found; from 3 on a call that changes something is never `auto`.
+        """
+        found = next((pattern for pattern in self._patterns if pattern.matches(tool, arguments)), None)
+        if found is None:
+            return Verdict("refuse", f"no pattern of the approval list allows {tool}")
+        if found.decision == "auto" and tier >= RECOVERED and effect is not Effect.READ:
+            return Verdict("ask", "The model did not ask for this call itself; it was recovered from what it said.")
+        return Verdict(found.decision, found.reason or f"The approval list says {found.decision} for {found.tool}.")
+
+
+def load(path: Path) -> Policy:
+    """The list in a YAML file; see configs/approvals.yaml for its form.
+
+    Raises:
+        InvalidSettings: it cannot be read or has another form; the detail names each place.
+    """
+    try:
+        found = _File.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
+    except (OSError, UnicodeError, yaml.YAMLError) as error:
+        raise InvalidSettings(f"{path.name}: {error}") from error
+    except ValidationError as error:
+        problems = (f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
+        raise InvalidSettings(f"{path.name}: {'; '.join(problems)}") from None
+    return Policy([_pattern(entry) for entry in found.patterns])
+
+
+def _pattern(entry: _Entry) -> Pattern:
+    when = {path: tuple(value) if isinstance(value, list) else (value,) for path, value in entry.when.items()}
+    return Pattern(entry.tool, entry.decision, when, entry.reason)
+
+
+def _at(arguments: Mapping[str, Any], path: str) -> Any:
+    value: Any = arguments
+    for name in path.split("."):
+        if not isinstance(value, Mapping) or name not in value:
+            return None
+        value = value[name]
+    return value
+
+
+def _holds(wanted: Value, given: Any) -> bool:
+    """Texts by pattern, anything else by type and value: true is not 1."""
+    if isinstance(wanted, str):
+        return isinstance(given, str) and fnmatchcase(given, wanted)
+    if isinstance(wanted, bool) or isinstance(given, bool):
+        return wanted is given
+    return isinstance(given, int | float) and given == wanted

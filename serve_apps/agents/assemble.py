@@ -1,0 +1,269 @@
+"""Puts agents together from settings; models come from outside, so that nothing here knows Ray."""
+
+import asyncio
+import logging
+import os
+import socket
+import time
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.resources import files
+from pathlib import Path as FilePath
+from uuid import uuid4
+
+import httpx
+import httpx2
+from redis.asyncio import Redis
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+
+from cluster.basics import telemetry
+from cluster.basics.errors import Unavailable
+from cluster.models.connections import Connections
+from cluster.models.declared import declared
+from cluster.models.messages import ChatRequest
+from cluster.models.opening import model_client
+from cluster.models.ports import Embedder, Reranker
+from cluster.models.router import Router
+from cluster.models.spend import Spend
+from cluster.models.switchboard import Switchboard
+from cluster.state.approvals import Approvals
+from cluster.state.audit import Audit
+from cluster.state.conversations import Conversations
+from cluster.state.embedded import resolve
+from cluster.state.identity import Identity
+from cluster.state.postgres import Database
+from cluster.state.run_desk import RunDesk
+from cluster.state.runs import Runs
+from cluster.state.vault import vault_of
+from configs.sections import AgentSettings, Settings
+from pipelines.documents.links import Links
+from serve_apps.agents import approval
+from serve_apps.agents.analytics.catalogue import read_catalogue
+from serve_apps.agents.analytics.figures import TTL_SECONDS, Measures
+from serve_apps.agents.analytics.handler import Analytics
+from serve_apps.agents.cleanly import closing
+from serve_apps.agents.delegate import StoredAgents
+from serve_apps.agents.desk import Carrier, Desk, Records, remembering
+from serve_apps.agents.documents import Documents
+from serve_apps.agents.events import Event
+from serve_apps.agents.knowledge import Knowledge
+from serve_apps.agents.loop import Crew
+from serve_apps.agents.memo import Memo
+from serve_apps.agents.memory.compliance import Compliance
+from serve_apps.agents.memory.history import History
+from serve_apps.agents.memory.remember import Memory
+from serve_apps.agents.memory.summary import Learning
+from serve_apps.agents.plan.general import General
+from serve_apps.agents.ports import Choice, Handler, Path, Said, Turn
+from serve_apps.agents.quotes import StoredPlaces
+from serve_apps.agents.replay import Replayer
+from serve_apps.agents.rights import StillAllowed
+from serve_apps.agents.route import read_rules
+from serve_apps.agents.route_cache import CachedRouter
+from serve_apps.agents.runner import Runner, Timing
+from serve_apps.agents.traced import Traced
+from serve_apps.retrieval.answer import Answerer
+from serve_apps.retrieval.search import Search
+from skills.calculator.tool import Calculator
+from skills.catalog import Catalog
+from skills.clock.tool import GetTime
+from skills.http.tool import HttpGet
+from skills.knowledge.tool import search_knowledge, semantic_search
+
+_log = logging.getLogger("aos.agents")
+
+CONFIGS = FilePath(str(files("configs")))
+REDIS_SECONDS = 1  # what may be lost is not waited for longer
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """What a process has once, whichever components run in it."""
+
+    database: Database
+    redis: Redis
+    audit: Audit
+    search: Search
+    answerer: Answerer
+    links: Links
+    conversations: Conversations
+    memory: Memory
+    connections: Connections
+    switchboard: Switchboard
+    runs: Runs
+    approvals: Approvals
+    tools: Catalog
+    http: httpx.AsyncClient
+    models: httpx2.AsyncClient
+    telemetry: telemetry.Telemetry
+
+    async def close(self) -> None:
+        """Give everything back but the database."""
+        await self.http.aclose()
+        await self.models.aclose()
+        await self.redis.aclose()
+        await self.telemetry.aclose()
+
+
+def ground(settings: Settings, embedder: Embedder, reranker: Reranker | None) -> Ground:
+    """The ground of a process; the database is not open yet.
+
+    Raises:
+        Unavailable: no Postgres is configured and none runs.
+        InvalidSettings: the vault's key or the connections file is wrong.
+    """
+    endpoints = resolve(settings)
+    database = Database(endpoints.postgres, size=settings.postgres.pool_size, timeout=settings.postgres.pool_timeout)
+    redis = Redis.from_url(
+        endpoints.redis,
+        socket_timeout=REDIS_SECONDS,
+        socket_connect_timeout=REDIS_SECONDS,
+        retry=Retry(NoBackoff(), 1),
+    )
+    search = Search(database, embedder, reranker, settings.search, settings.rerank)
+    client, models = httpx.AsyncClient(timeout=settings.llm.seconds), model_client()
+    audit, conversations = Audit(database), Conversations(database)
+    history = History(database, conversations, redis, settings.memory, time.time)
+    compliance = Compliance(conversations, audit, settings.memory.compliance_every)
+    vault = vault_of(settings.models.vault_key, settings.state_dir)
+    connections = Connections(database, vault, declared(settings.models.connections_file, settings.llm))
+    return Ground(
+        database=database,
+        redis=redis,
+        audit=audit,
+        search=search,
+        answerer=Answerer(search, database, embedder, settings.llm, client),
+        links=Links(database),
+        conversations=conversations,
+        memory=Memory(database, conversations, history, compliance, settings.memory),
+        connections=connections,
+        switchboard=Switchboard(connections, models, settings.models, asyncio.sleep),
+        runs=Runs(database),
+        approvals=Approvals(database, audit),
+        tools=_tools(settings.agents, search),
+        http=client,
+        models=models,
+        telemetry=telemetry.connect(settings.telemetry, time.monotonic, {}),
+    )
+
+
+class TurnModels:
+    """`Models` over the router: a turn says who asks and with whose settings."""
+
+    def __init__(self, router: Router) -> None:
+        """One router serves all turns."""
+        self._router = router
+
+    async def stream(self, turn: Turn, task: str, request: ChatRequest) -> AsyncIterator[Said]:
+        """See `Models`."""
+        said = self._router.stream(turn.scope, turn.agent.id, turn.agent.config, task, request)
+        async with closing(said) as source:
+            async for item in source:
+                yield item
+
+    async def choose(self, turn: Turn, task: str) -> Choice:
+        """See `Models`."""
+        pick = await self._router.choose(turn.scope, turn.agent.id, turn.agent.config, task)
+        return Choice(pick.connection, pick.model, pick.task, pick.reason, pick.supports_tools)
+
+
+class Here:
+    """A `Carrier` in this process."""
+
+    def __init__(self, runner: Runner) -> None:
+        """`runner` claims in its own name."""
+        self._runner = runner
+
+    async def carry(self, turn: Turn) -> AsyncIterator[Event]:
+        """See `Carrier`."""
+        lease = await self._runner.claim(turn)
+        async with closing(self._runner.run(turn, lease)) as events:
+            async for event in events:
+                yield event
+
+
+class Workshop:
+    """Turns are carried out here: the runner, and in the background the runs that nobody reads."""
+
+    def __init__(self, settings: Settings, base: Ground) -> None:
+        """Nothing runs before `open`."""
+        models = TurnModels(Router(base.switchboard, Spend(base.database, _now), most=settings.models.max_fallbacks))
+        handlers = _handlers(settings, base, models)
+        identity = Identity(base.database)
+        self._learning = Learning(base.memory, models, settings.memory)
+        self._stop = asyncio.Event()
+        self._sweep: asyncio.Task[None] | None = None
+        if settings.llm.base_url is None and settings.models.connections_file is None:
+            _log.warning("no model is configured for all workspaces: agents without a connection of theirs say so")
+        self.runner = Runner(
+            base.runs,
+            base.approvals,
+            {
+                path: Traced(StillAllowed(handler, identity, base.audit), base.telemetry)
+                for path, handler in handlers.items()
+            },
+            settings.agents,
+            owner=f"{socket.gethostname()}:{os.getpid()}:{uuid4().hex[:8]}",
+            timing=Timing(time.monotonic, _now),
+            remember=remembering(base.memory, self._learning),
+        )
+        self.carrier = Here(self.runner)
+        self.replays = Replayer(RunDesk(base.database), handlers, base.tools.specs())
+
+    async def open(self) -> None:
+        """Begin to sweep."""
+        self._sweep = asyncio.create_task(self.runner.sweep(self._stop))
+
+    def check(self) -> None:
+        """Whether the background still runs.
+
+        Raises:
+            Unavailable: it has ended, with its reason.
+        """
+        if self._sweep is not None and self._sweep.done() and not self._stop.is_set():
+            raise Unavailable(f"nobody takes up runs in the background: {self._sweep.exception()!r}")
+
+    async def close(self) -> None:
+        """End what runs in the background; what has not ended is given back and taken up elsewhere."""
+        self._stop.set()
+        await self._learning.close()
+        if self._sweep is not None:
+            await asyncio.wait({self._sweep})
+
+
+def desk(settings: Settings, base: Ground, carriers: Mapping[Path, Carrier]) -> Desk:
+    """The way in, over whoever carries each path out."""
+    records = Records(base.database, base.runs, base.links, base.conversations, base.memory, base.audit)
+    router = CachedRouter(read_rules(CONFIGS / "routing.yaml"), base.redis, time.monotonic)
+    return Desk(records, router, carriers, settings.agents, uuid4)
+
+
+def _handlers(settings: Settings, base: Ground, models: TurnModels) -> dict[Path, Handler]:
+    policy = approval.load(settings.agents.approvals_file or CONFIGS / "approvals.yaml")
+    crew = Crew(
+        models, base.tools, Knowledge(base.search), StoredPlaces(base.database), policy, settings.agents,
+        StoredAgents(base.links),
+    )  # fmt: skip
+    catalogue = read_catalogue(CONFIGS / "metrics.yaml")
+    memo = Memo(base.redis, f"aos:metrics:{catalogue.fingerprint}:", TTL_SECONDS, time.monotonic)
+    return {
+        Path.ANALYTICS: Analytics(catalogue, Measures(base.database, catalogue, memo), _now),
+        Path.DOCUMENTS: Documents(base.answerer),
+        Path.GENERAL: General(crew),
+    }
+
+
+def _tools(settings: AgentSettings, search: Search) -> Catalog:
+    knowledge = Knowledge(search)
+    return Catalog(
+        [
+            search_knowledge(knowledge), semantic_search(knowledge), Calculator(), GetTime(_now),
+            HttpGet(settings.http_allow),
+        ]
+    )  # fmt: skip
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)

@@ -1,0 +1,203 @@
+"""The single way in: who is spoken to, in which conversation, on which path; then a run on record is carried out."""
+
+import logging
+from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+from uuid import UUID
+
+from cluster.basics.errors import Conflict, NotFound
+from cluster.basics.scope import Scope
+from cluster.models.messages import Message
+from cluster.state.audit import Audit
+from cluster.state.conversations import Conversations, Session
+from cluster.state.postgres import Database, Transaction
+from cluster.state.run import NewRun
+from cluster.state.runs import Runs
+from configs.sections import AgentSettings
+from pipelines.documents.links import Links, NewAgent
+from serve_apps.agents.cleanly import closing
+from serve_apps.agents.delegate import StoredAgents
+from serve_apps.agents.events import Event
+from serve_apps.agents.memory.guard import written
+from serve_apps.agents.memory.recall import Recalled
+from serve_apps.agents.memory.remember import Memory
+from serve_apps.agents.memory.summary import Learning
+from serve_apps.agents.ports import Agent, Incoming, Outcome, Path, RunId, SessionId, Turn
+from serve_apps.agents.route_cache import CachedRouter
+from serve_apps.agents.runner import Kept, Remember
+from serve_apps.agents.turn import dump, load
+
+_log = logging.getLogger("aos.agents")
+
+ASSISTANT = NewAgent(
+    name="assistant",
+    description="Answers questions about this workspace's documents and does small tasks with tools.",
+    system_prompt=(
+        "You are a helpful assistant for the people of this workspace. You search its documents, calculate, look up"
+        " the time, and act only through your tools. Say so when you do not know."
+    ),
+    whole_workspace=True,
+)
+
+
+class Carrier(Protocol):
+    """Carries a run out, here or elsewhere."""
+
+    def carry(self, turn: Turn) -> AsyncIterator[Event]:
+        """Claim the turn's run and tell its events; closing the iterator interrupts it.
+
+        Raises:
+            NotFound, Conflict: the run is gone, or cannot be claimed now.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Records:
+    """Where a message leaves its traces."""
+
+    database: Database
+    runs: Runs
+    links: Links
+    conversations: Conversations
+    memory: Memory
+    audit: Audit
+
+
+class Desk:
+    """An `Orchestrator`. It holds nothing between two calls; any replica can take the next one."""
+
+    def __init__(
+        self,
+        records: Records,
+        router: CachedRouter,
+        carriers: Mapping[Path, Carrier],
+        settings: AgentSettings,
+        new_id: Callable[[], UUID],
+    ) -> None:
+        """Collaborators are injected.
+
+        Args:
+            records: rows.
+            router: decides the path, without a model.
+            carriers: one for each path.
+            settings: lease of runs.
+            new_id: makes the ids of runs; also the seed of all that is random in one.
+        """
+        self._records, self._router, self._carriers = records, router, carriers
+        self._settings, self._new_id = settings, new_id
+
+    async def process(self, scope: Scope, incoming: Incoming) -> AsyncIterator[Event]:
+        """See `Orchestrator`."""
+        turn = await self.accept(scope, incoming)
+        async with closing(self._carriers[turn.path].carry(turn)) as events:
+            async for event in events:
+                yield event
+
+    async def resume(self, scope: Scope, run: RunId) -> AsyncIterator[Event]:
+        """See `Orchestrator`."""
+        turn = load((await self._records.runs.load(scope, run)).input)
+        if turn.depth:
+            raise Conflict(f"run {run} belongs to another", fix="Resume the run that delegated it.")
+        async with closing(self._carriers[turn.path].carry(turn)) as events:
+            async for event in events:
+                yield event
+
+    async def cancel(self, scope: Scope, run: RunId) -> None:
+        """See `Orchestrator`."""
+        async with self._records.database.transaction(scope) as tx:
+            state = await self._records.runs.cancel(tx, scope, run)
+            await self._records.audit.record(tx, scope, "run.cancel", run, detail={"state": state})
+
+    async def accept(self, scope: Scope, incoming: Incoming) -> Turn:
+        """Store the message and the run that is to answer it, in one transaction.
+
+        Raises:
+            NotFound, Conflict: no such agent or session here; the session is closed or belongs to another agent.
+        """
+        agent = await self._agent(scope, incoming.agent)
+        run = self._new_id()
+        records = self._records
+        async with records.database.transaction(scope) as tx:
+            # It gets its title from its first message as that is stored: guarded.
+            session = await records.conversations.open(tx, scope, incoming.session, agent.id)
+        if session.agent is not None and session.agent != agent.id:
+            raise Conflict(f"session {session.id} is with another agent", fix="Begin a session of its own with each.")
+        path, route = await self._route(incoming)
+        recalled = await self._recall(scope, session, incoming)
+        turn = Turn(
+            run=RunId(str(run)),
+            scope=scope,
+            session=SessionId(session.id),
+            agent=agent,
+            message=incoming.message,
+            history=recalled.history,
+            memory=recalled.memory,
+            path=path,
+            options={**incoming.options, "route": route},
+        )
+        guarded = await written(incoming.message, scope.tenant, session.id)
+        async with records.database.transaction(scope) as tx:
+            stored = await records.memory.keep(tx, scope, session.id, "user", guarded, turn.run)
+            new = NewRun(turn.run, session.id, agent.id, str(path), dump(turn), run.int >> 65)
+            await records.runs.create(tx, scope, new, self._settings.lease_seconds)
+        await records.memory.kept(scope, session.id, stored)
+        return turn
+
+    async def _agent(self, scope: Scope, wanted: str) -> Agent:
+        """The agent as it is now; every workspace has a default one as soon as it is spoken to."""
+        agents = StoredAgents(self._records.links)
+        name = wanted or ASSISTANT.name
+        try:
+            return await agents.find(scope, name)
+        except NotFound:
+            if name != ASSISTANT.name:
+                raise
+            await self._open_assistant(scope)
+        return await agents.find(scope, name)
+
+    async def _open_assistant(self, scope: Scope) -> None:
+        try:
+            async with self._records.database.transaction(scope) as tx:
+                row = await self._records.links.add_agent(tx, scope, ASSISTANT)
+                await self._records.audit.record(tx, scope, "agent.add", str(row["id"]), detail={"name": row["name"]})
+        except Conflict:
+            _log.info("somebody else spoke to %s first, at the same moment", ASSISTANT.name)
+
+    async def _route(self, incoming: Incoming) -> tuple[Path, Mapping[str, Any]]:
+        """By rule; who brings tools of their own wants a model, whatever the words are."""
+        if incoming.options.get("tools") or incoming.options.get("trailing"):
+            return Path.GENERAL, {"path": "general", "rule": "client_tools", "words": [], "cached": "off: not asked"}
+        traced = await self._router.route(incoming.message)
+        return traced.routed.path, traced.data
+
+    async def _recall(self, scope: Scope, session: Session, incoming: Incoming) -> Recalled:
+        """The past of the conversation: the client's own where it keeps one with calls of its tools, as it is."""
+        offered = tuple(_heard(message) for message in incoming.history)
+        if incoming.options.get("trailing") or any(one.role == "tool" or one.tool_calls for one in offered):
+            return Recalled(offered, "")
+        return await self._records.memory.recall(scope, session, incoming.message, offered)
+
+
+def remembering(memory: Memory, learning: Learning) -> Remember:
+    """How a runner stores an answer in its conversation; long conversations are summed up behind it."""
+
+    async def remember(tx: Transaction, turn: Turn, outcome: Outcome) -> Kept:
+        guarded = await written(outcome.answer, turn.scope.tenant, turn.session)
+        stored = await memory.keep(tx, turn.scope, turn.session, "assistant", guarded, turn.run)
+
+        async def kept() -> None:
+            await memory.kept(turn.scope, turn.session, stored)
+            learning.begin(turn, stored[-1].seq if stored else 0)
+
+        return kept
+
+    return remember
+
+
+def _heard(message: Message) -> Message:
+    """What a client calls its system prompt is its user's word, not ours."""
+    if message.role != "system":
+        return message
+    return Message("user", f"Instructions from the application I use:\n{message.content}")

@@ -1,0 +1,57 @@
+"""The one internal vocabulary of what happens in a run; every stream is an encoding of it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+
+class EventKind(StrEnum):
+    """What happened. `data` of each is named beside it; all values are JSON."""
+
+    STATUS = "status"  # state: thinking | executing | waiting_approval | resumed | completed | failed ...
+    ROUTE = "route"  # path, rule, cached
+    # sources: [{n, document_id, version_id, chunk_id, filename, page, score}], generation, fallback
+    RETRIEVED = "retrieved"
+    MODEL = "model"  # connection, model, task, reason
+    FALLBACK = "fallback"  # left, taken, why
+    THINKING = "thinking"  # text: reasoning, or text beside a tool call
+    PLAN = "plan"  # steps: [{id, label, executor, action, tool, args, description, depends_on}]
+    STEP_START = "step_start"  # id, label
+    STEP_END = "step_end"  # id, outcome, note
+    TEXT = "text"  # text: a part of the answer
+    CITATION = "citation"  # n, document_id, version_id, chunk_id, filename, page, quote, boxes, ocr_confidence, url
+    TOOL_CALL = "tool_call"  # id, name, arguments (object), tier (1..4)
+    TOOL_RESULT = "tool_result"  # id, name, result | error, approved, ms
+    APPROVAL_REQUIRED = "approval_required"  # approval: {id, tool, arguments, digest, reason, expires_at}
+    APPROVAL_DECIDED = "approval_decided"  # id, state, reviewer, arguments
+    USAGE = "usage"  # prompt_tokens, completion_tokens, cost_usd, connection
+    ERROR = "error"  # code, title, detail, fix; no internals
+    DONE = "done"  # answer, finish_reason, confidence, citations, usage, agent_trace
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One thing that happened in a run.
+
+    Attributes:
+        seq: gapless from 1 within the run; the SSE id.
+        kind: what.
+        data: as listed beside the kind.
+        sent: TEXT only: how many characters the live reader was already sent as pieces.
+        piece: TEXT only: this is a piece of a text that is still being written; `sent` is where it begins in it, `seq`
+            the number the whole text will get. Pieces are shown and never stored.
+    """
+
+    seq: int
+    kind: EventKind
+    data: Mapping[str, Any] = field(default_factory=dict)
+    sent: int = 0
+    piece: bool = False
+
+    @property
+    def id(self) -> str:
+        """What a reader sends back as Last-Event-ID: `seq` of the last whole event, `.` and characters of a piece."""
+        if not self.piece:
+            return str(self.seq)
+        return f"{self.seq - 1}.{self.sent + len(self.data['text'])}"

@@ -1,0 +1,157 @@
+"""What the linked documents say to a turn: passages by a recorded search, as numbered sources."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from cluster.basics.errors import AosError
+from cluster.basics.scope import Scope
+from serve_apps.agents.events import EventKind
+from serve_apps.agents.limits import ENDINGS
+from serve_apps.agents.ports import Journal, Json, Turn
+from serve_apps.retrieval.query import Hit, Query, Results
+from serve_apps.retrieval.quote import locate
+
+RETRIEVAL = "retrieval"  # the kind of its steps
+_SHOWN = ("document_id", "version_id", "chunk_id", "filename", "page", "score")
+
+
+class Searches(Protocol):
+    """Finds passages; `retrieval.search.Search` is the one with an index."""
+
+    async def run(self, scope: Scope, query: Query) -> Results:
+        """Search and show.
+
+        Raises:
+            Unavailable: Postgres cannot be reached.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A passage under its number; `spans` are (page, start, end) in page texts, which `text` joins by line ends."""
+
+    n: int
+    chunk_id: str
+    document_id: str
+    version_id: str
+    filename: str
+    page: int
+    score: float
+    text: str
+    spans: tuple[tuple[int, int, int], ...]
+
+    @property
+    def title(self) -> str:
+        """As models see it."""
+        return f"{self.filename}, page {self.page}"
+
+    def place(self, quote: str) -> tuple[int, int, int] | None:
+        """(page, start, end) of a quote in its page's text, word for word; None where the source does not say it."""
+        for page, start, piece in self._pieces():
+            found = locate(quote, piece)
+            if found:
+                return page, start + found[0], start + found[1]
+        return None
+
+    def at(self, place: tuple[int, int, int]) -> str:
+        """The page's text at a place that `place` gave."""
+        for page, start, piece in self._pieces():
+            if page == place[0] and start <= place[1] and place[2] <= start + len(piece):
+                return piece[place[1] - start : place[2] - start]
+        return ""
+
+    def _pieces(self) -> Iterator[tuple[int, int, str]]:
+        """(page, offset in the page, text) of each span."""
+        at = 0
+        for page, start, end in self.spans:
+            yield page, start, self.text[at : at + end - start]
+            at += end - start + 1
+
+
+class Sources:
+    """All that a turn may quote: what was retrieved for it, then what its tools found, numbered as they come."""
+
+    def __init__(self) -> None:
+        """None yet."""
+        self._known: list[Source] = []
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def all(self) -> tuple[Source, ...]:
+        """In the order of their numbers."""
+        return tuple(self._known)
+
+    def get(self, n: int) -> Source | None:
+        """By its number, from 1."""
+        return self._known[n - 1] if 1 <= n <= len(self._known) else None
+
+    def add(self, passages: Sequence[Mapping[str, Any]]) -> list[Source]:
+        """Number passages as `Passages.find` gives them; one that is known keeps its number."""
+        return [self._number(passage) for passage in passages]
+
+    def _number(self, passage: Mapping[str, Any]) -> Source:
+        for known in self._known:
+            if known.chunk_id == passage["chunk_id"] and known.version_id == passage["version_id"]:
+                return known
+        spans = tuple((int(page), int(start), int(end)) for page, start, end in passage["spans"])
+        plain = {name: passage[name] for name in (*_SHOWN, "text")}
+        self._known.append(Source(n=len(self._known) + 1, spans=spans, **plain))
+        return self._known[-1]
+
+
+class Knowledge:
+    """Passages of the documents that are linked to an agent; an agent without links has none."""
+
+    def __init__(self, search: Searches) -> None:
+        """`search` sees what the scope may see."""
+        self._search = search
+
+    async def find(self, scope: Scope, agent: str, query: str, limit: int, min_similarity: float | None) -> Json:
+        """As the knowledge tools want it: {passages, generation, fallback}; `fallback` says what was left out.
+
+        Raises:
+            Unavailable: the search cannot be reached.
+        """
+        found = await self._search.run(scope, Query(query, limit, agent, min_similarity=min_similarity))
+        passages = [_passage(hit) for hit in found.hits]
+        return {"passages": passages, "generation": found.generation, "fallback": found.fallback}
+
+    async def recall(self, turn: Turn, journal: Journal, limit: int, sources: Sources) -> list[Source]:
+        """The passages for a turn's question, recorded; told as RETRIEVED.
+
+        A search that fails leaves the turn without sources, and the event says why.
+        """
+        if limit < 1 or not turn.message.strip():
+            return []
+
+        async def search(_: str) -> Json:
+            return await self.find(turn.scope, turn.agent.id, turn.message, limit, None)
+
+        request = {"query": turn.message, "agent": turn.agent.id, "limit": limit}
+        try:
+            found = await journal.step(RETRIEVAL, "recall", request, search)
+        except ENDINGS:
+            raise
+        except AosError as error:
+            why = f"no sources: {error.code}: {error.detail or error.title}"
+            journal.emit(EventKind.RETRIEVED, sources=[], generation=None, fallback=why)
+            return []
+        numbered = sources.add(found["passages"])
+        journal.emit(
+            EventKind.RETRIEVED,
+            sources=[{"n": one.n, **{name: getattr(one, name) for name in _SHOWN}} for one in numbered],
+            generation=found["generation"],
+            fallback=found["fallback"],
+        )
+        return numbered
+
+
+def _passage(hit: Hit) -> Json:
+    return {
+        **{name: getattr(hit, name) for name in _SHOWN},
+        "text": hit.text,
+        "spans": [[span.page, span.start, span.end] for span in hit.spans],
+    }

@@ -1,0 +1,71 @@
+"""Every so many messages what a conversation has stored is looked at again; what should not be there is escalated."""
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from cluster.basics.scope import Scope
+from cluster.state.audit import Audit, Outcome
+from cluster.state.conversations import Conversations, Stored
+from cluster.state.postgres import Transaction
+from serve_apps.agents.memory.guard import INJECTION, violations
+
+log = logging.getLogger(__name__)
+
+ESCALATION = "memory_compliance_escalation"
+MOST_ATTEMPTS = 3  # injections among the messages of one check; the first two may be a curious person
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a check found.
+
+    Attributes:
+        checked: messages that were looked at.
+        violations: kinds that stand in them unmasked or unmarked, and in how many: somebody wrote past the guard.
+        attempts: injections that the guard marked in them.
+    """
+
+    checked: int
+    violations: Mapping[str, int]
+    attempts: int
+
+    @property
+    def escalation_needed(self) -> bool:
+        """Whether a person should look at it."""
+        return bool(self.violations) or self.attempts >= MOST_ATTEMPTS
+
+
+def judge(messages: Sequence[Stored]) -> Verdict:
+    """Look at stored messages."""
+    kinds = Counter(kind for message in messages for kind in violations(message.text))
+    return Verdict(len(messages), dict(kinds), sum(message.findings.get(INJECTION, 0) for message in messages))
+
+
+class Compliance:
+    """Counts in Postgres, by the messages' own numbers: replicas and restarts miss no check and make none twice."""
+
+    def __init__(self, conversations: Conversations, audit: Audit, every: int) -> None:
+        """`every`: messages of one session from one check to the next."""
+        self._conversations, self._audit, self._every = conversations, audit, every
+
+    async def check_memory_policy_compliance(
+        self, tx: Transaction, scope: Scope, session: str, stored: Sequence[Stored]
+    ) -> Verdict | None:
+        """Check where the messages just stored complete another `every`; None where they do not.
+
+        An escalation is logged as a warning and written to the audit trail, in the transaction of the messages.
+        """
+        last = stored[-1].seq
+        if last // self._every == (stored[0].seq - 1) // self._every:
+            return None
+        upto = last - last % self._every
+        messages = await self._conversations.last(tx, scope, session, upto=upto, limit=self._every)
+        verdict = await asyncio.to_thread(judge, messages)  # they may be long, and others are served meanwhile
+        if verdict.escalation_needed:
+            log.warning("%s: tenant %s, session %s: %s", ESCALATION, scope.tenant, session, verdict)
+            detail = {"upto": upto, "violations": dict(verdict.violations), "attempts": verdict.attempts}
+            await self._audit.record(tx, scope, ESCALATION, session, Outcome.FAILED, detail)
+        return verdict

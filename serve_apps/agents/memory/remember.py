@@ -1,0 +1,109 @@
+"""The memory of conversations: what was said goes in guarded, what is known comes out for the next turn."""
+
+from collections.abc import Sequence
+
+from cluster.basics.scope import Scope
+from cluster.models.messages import Message
+from cluster.state.conversations import Conversations, Fact, NewMessage, Session, Speaker, Stored, Summary
+from cluster.state.postgres import Database, Transaction
+from configs.sections import MemorySettings
+from serve_apps.agents.memory.compliance import Compliance
+from serve_apps.agents.memory.facts import Extracted, fresh
+from serve_apps.agents.memory.guard import Written, safe_memory_write, written
+from serve_apps.agents.memory.history import History
+from serve_apps.agents.memory.recall import Recalled, fit, tell
+
+READ_FACTS = 100  # known facts among which the most important are chosen
+READ_MESSAGES = 200  # messages that one summary takes in
+
+
+class Memory:
+    """Reads and writes; the wall between users is `Conversations.open`, which is asked first."""
+
+    def __init__(
+        self,
+        database: Database,
+        conversations: Conversations,
+        history: History,
+        compliance: Compliance,
+        settings: MemorySettings,
+    ) -> None:
+        """Parts that are used by nobody else."""
+        self._db, self._conversations, self._history = database, conversations, history
+        self._compliance, self._settings = compliance, settings
+
+    async def recall(self, scope: Scope, session: Session, message: str, offered: Sequence[Message] = ()) -> Recalled:
+        """What to tell a model before `message`, which is not stored yet.
+
+        Args:
+            scope: the user's.
+            session: as it was opened for this turn: messages said since are not told.
+            message: what the user says now.
+            offered: history that the client sent along; told only where the session has none of its own.
+        """
+        messages = await self._history.load(scope, session.id, session.messages)
+        async with self._db.transaction(scope) as tx:
+            summary = await self._conversations.summary(tx, scope, session.id)
+            facts = await self._conversations.known(tx, scope, session, READ_FACTS)
+        told = tell(messages, summary, facts, message)
+        if messages or not offered:
+            return told
+        said = [one for one in offered if one.role in ("user", "assistant")][-self._settings.prompt_messages :]
+        guarded = [
+            Message(one.role, (await written(one.content, scope.tenant, session.id)).sanitized_content) for one in said
+        ]
+        return Recalled(fit(guarded), told.memory)
+
+    async def keep(
+        self, tx: Transaction, scope: Scope, session: str, role: Speaker, guarded: Written, run: str | None = None
+    ) -> list[Stored]:
+        """Store what was said, in the caller's transaction; hand the result to `kept` once it is committed.
+
+        Args:
+            tx: the caller's.
+            scope: the user's.
+            session: where it was said.
+            role: by whom.
+            guarded: what `guard.written` made of it.
+            run: the run that it begins or answers.
+
+        Raises:
+            NotFound, Conflict: as `Conversations.append`.
+        """
+        said = NewMessage(role, guarded.sanitized_content, run, guarded.findings)
+        stored = await self._conversations.append(tx, scope, session, [said])
+        await self._compliance.check_memory_policy_compliance(tx, scope, session, stored)
+        return stored
+
+    async def kept(self, scope: Scope, session: str, stored: Sequence[Stored]) -> None:
+        """Put what was committed at hand in Redis; never fails because of Redis."""
+        await self._history.refresh(scope, session, stored)
+
+    async def forget(self, scope: Scope, session: str) -> None:
+        """Take a deleted conversation out of Redis as well."""
+        await self._history.forget(scope, session)
+
+    async def unsummarised(self, scope: Scope, session: str) -> tuple[Summary, list[Stored]]:
+        """The summary so far, and the messages that it does not cover, oldest first."""
+        async with self._db.transaction(scope) as tx:
+            summary = await self._conversations.summary(tx, scope, session) or Summary(0, "")
+        messages = await self._conversations.messages(scope, session, after=summary.upto, limit=READ_MESSAGES)
+        return summary, messages
+
+    async def learn(self, scope: Scope, session: str, found: Extracted, upto: int) -> int:
+        """Keep facts and summary, guarded as everything that is stored; returns how many facts are new.
+
+        Raises:
+            NotFound: the session is gone, or it is another user's.
+        """
+        facts = [Fact(f.category, f.importance, self._guarded(scope, session, f.text, f.category)) for f in found.facts]
+        summary = self._guarded(scope, session, found.summary, "summary")
+        async with self._db.transaction(scope) as tx:
+            new = fresh(facts, await self._conversations.facts(tx, scope, session))
+            count = await self._conversations.learn(tx, scope, session, new)
+            await self._conversations.summarise(tx, scope, session, Summary(upto, summary))
+        return count
+
+    @staticmethod
+    def _guarded(scope: Scope, session: str, text: str, kind: str) -> str:
+        return safe_memory_write(text, scope.tenant, session, kind).sanitized_content

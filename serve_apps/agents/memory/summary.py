@@ -1,0 +1,106 @@
+"""Long conversations are summed up and searched for facts, beside the turns: nobody waits for it."""
+
+import asyncio
+import logging
+from collections.abc import Set
+from dataclasses import dataclass, replace
+
+from cluster.basics.errors import Invalid, NotFound, Transient
+from cluster.models.messages import Reply
+from cluster.models.tasks import Task
+from configs.sections import MemorySettings
+from serve_apps.agents.errors import NoModel, OverBudget
+from serve_apps.agents.memory import facts
+from serve_apps.agents.memory.remember import Memory
+from serve_apps.agents.ports import Models, Turn
+
+log = logging.getLogger(__name__)
+
+SECONDS = 90.0  # longest for one conversation
+AT_ONCE = 2  # conversations of this process
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """What became of it; `upto` is the last message that the summary now covers, 0 where nothing was done."""
+
+    facts: int = 0
+    upto: int = 0
+    note: str = ""
+
+
+class Learning:
+    """Due as soon as `summary_after` messages are in no summary, so it is done before they leave the prompt.
+
+    It is begun behind a turn and writes nothing until the model has answered: whatever interrupts it, it is due again
+    with the next message. Two replicas at once cost a call more and store nothing twice.
+    """
+
+    def __init__(self, memory: Memory, models: Models, settings: MemorySettings) -> None:
+        """Nothing is begun yet."""
+        self._memory, self._models, self._settings = memory, models, settings
+        self._turns = asyncio.Semaphore(AT_ONCE)
+        self._running: dict[str, asyncio.Task[None]] = {}
+
+    @property
+    def running(self) -> Set[str]:
+        """Sessions that are being summed up."""
+        return self._running.keys()
+
+    def begin(self, turn: Turn, messages: int) -> None:
+        """Start behind a turn, if it is likely to be due and not under way; returns at once.
+
+        Args:
+            turn: whose session, and who pays for the call.
+            messages: how many the session has; whether it is due is looked up in Postgres.
+        """
+        if not self._settings.extract_facts or turn.depth or messages < self._settings.summary_after:
+            return
+        if turn.session in self._running:
+            return
+        task = asyncio.get_running_loop().create_task(self._behind(turn))
+        self._running[turn.session] = task
+        task.add_done_callback(lambda _: self._running.pop(turn.session, None))
+
+    async def close(self) -> None:
+        """Stop what runs; it is due again with the next message."""
+        tasks = list(self._running.values())
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def learn(self, turn: Turn) -> Learned:
+        """Sum up and extract, where it is due: one call of a model, no database connection held meanwhile.
+
+        Raises:
+            Transient, Invalid, OverBudget: the model did not answer.
+            NotFound: the session is gone.
+        """
+        summary, messages = await self._memory.unsummarised(turn.scope, turn.session)
+        if len(messages) < self._settings.summary_after:
+            return Learned(note="not due")
+        reply = None
+        request, upto = facts.request(summary.text, messages)
+        try:
+            async for said in self._models.stream(turn, Task.SUMMARIZE, request):
+                if isinstance(said, Reply):
+                    reply = said
+        except NoModel:
+            return Learned(note="no model is configured")
+        if reply is None:
+            return Learned(note="the model said nothing")
+        found = facts.parse(reply.content)
+        if not found.summary:  # what was said before stays; asking again with every message would cost a call each
+            found = replace(found, summary=summary.text, note=found.note or "the reply had no summary")
+        count = await self._memory.learn(turn.scope, turn.session, found, upto)
+        return Learned(count, upto, found.note)
+
+    async def _behind(self, turn: Turn) -> None:
+        try:
+            async with self._turns, asyncio.timeout(SECONDS):
+                learned = await self.learn(turn)
+        except (Transient, Invalid, OverBudget, NotFound, TimeoutError) as error:
+            log.warning("memory of session %s: put off, %s: %s", turn.session, type(error).__name__, error)
+            return
+        if learned.note != "not due":
+            log.info("memory of session %s: %s", turn.session, learned)

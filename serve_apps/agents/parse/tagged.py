@@ -1,0 +1,154 @@
+"""Calls between markers: special tokens, brackets and tags that chat templates teach models to write."""
+
+import re
+
+from serve_apps.agents.parse import elements, python
+from serve_apps.agents.parse.found import Found, Reading
+from serve_apps.agents.parse.names import Names
+from serve_apps.agents.parse.shapes import object_of, shaped
+from serve_apps.agents.parse.values import Unreadable, decode
+
+# Vendors' namespaces and token spellings that say the same: ｜DSML｜, antml:, minimax:, seed:, atem:, ▁ for _.
+_NAMESPACE = re.compile(
+    r"<(/?)\s*(?:[|｜]{1,2}\s*DSML\s*[|｜]{1,2}|[a-z]{2,9}:)\s*"
+    r"(?=(?:invoke|parameter|function_calls?|tool_calls?|function|calls)\b)"
+)
+_TOKEN = re.compile(r"<[|｜]{1,2}(/?[^<>|｜\n]{1,40})[|｜]{1,2}>")
+
+_WORDS = (
+    r"tool_?calls?|tools|tool_use|tool|function_?calls?|functions?|longcat_tool_call|call|calls|action|execute_tool"
+)
+_OPEN = re.compile(
+    rf"<\|?(?:{_WORDS})>|<(?:start_function_call|<function>)>"
+    r"|<\|(?:tool_calls?(?:_section)?(?:_begin|_start)?|tool_list_start|python_tag|python_start|action_start|plugin"
+    r"|START_ACTION|tools_prefix|function_calls?|message_model)\|>"
+    r"|\[(?:TOOL_CALLS?|TOOL_REQUEST|FUNCTION_CALLS?)\]|(?<![\w.])functools(?=\s?\[)|✿FUNCTION✿\s*:"
+    r"|\bto=(?:functions\.)?(?=[\w.\-]{1,128}[^{}<>]{0,40}<\|)",
+    re.IGNORECASE,
+)
+_CLOSE = re.compile(
+    rf"</\|?(?:{_WORDS})>|<(?:tool_call|end_function_call)\|?>|<\|/?[A-Za-z_]*(?:_end|END_ACTION|tools_suffix|eom_id|eot_id"
+    r"|im_end|tool_call|tool_calls|call|end|end_message)\|>|\[/?END_TOOL_REQUEST\]|\[/[A-Z_]+\]|✿RESULT✿|</s>"
+)
+_HEAD = re.compile(
+    r"\s*(?:function\s*<\|tool_sep\|>|function\b|call:|<\|plugin\|>)?\s*"
+    rf"({python.NAME})(?:\s*:\s*\d{{1,3}})?"
+    r"(?:\s|<\|[\w ]{1,40}\|>|\[CALL_ID\]\w*|\[ARGS\]|✿ARGS✿|[:,]|json\b){0,12}"
+)
+_FENCE = re.compile(r"\s*```[\w+\-]*[ \t]*\n?")
+_QUOTES = re.compile(r'<\|"\|>|<escape>')
+_MOST = 200
+
+
+def normalised(text: str) -> str:
+    """The text with vendors' spellings of one marker made one, so that offsets count in what this returns."""
+    text = text.replace("]<]minimax[>[", "")
+    text = _NAMESPACE.sub(r"<\1", text)
+    return _TOKEN.sub(lambda match: f"<|{match[1].replace('▁', '_').strip()}|>", text)
+
+
+def tagged(text: str, names: Names) -> Reading:
+    """Calls behind opening markers, up to the next marker or as far as their own syntax goes."""
+    reading = elements.elements(text, names)
+    if reading.calls:
+        return reading
+    at, read = 0, 0
+    while read < _MOST and (match := _OPEN.search(text, at)):
+        read += 1
+        at = match.end()
+        begin = match.start()
+        stop = _stop(text, at)
+        calls, end = _behind(text, begin, at, stop, names, reading)
+        if calls:
+            reading.calls.extend(calls)
+            at = max(end, at)
+    return reading
+
+
+def _stop(text: str, at: int) -> int:
+    ends = [
+        match.start() for match in (_OPEN.search(text, at), _CLOSE.search(text, at)) if match and match.start() > at
+    ]
+    return min(ends, default=len(text))
+
+
+def _behind(text: str, begin: int, at: int, stop: int, names: Names, reading: Reading) -> tuple[list[Found], int]:
+    """Calls of one marker: JSON, a name and JSON, Python's syntax, or a name and elements."""
+    fence = _FENCE.match(text, at)
+    if fence:
+        at = fence.end()
+    calls, end = _json(text, begin, at, names, reading)
+    if not calls:
+        calls, end = python.sequence(text, at + len(text[at:]) - len(text[at:].lstrip()), names, sure=True)
+    while not calls and (head := _HEAD.match(text, at)):
+        found = _named(text, begin, head, stop, names, reading)
+        if found is None:
+            break
+        calls, end = [found], found.end
+    return calls, end
+
+
+def _json(text: str, begin: int, at: int, names: Names, reading: Reading) -> tuple[list[Found], int]:
+    """One JSON value after another, with nothing but separators between them."""
+    calls = list[Found]()
+    while True:
+        at = _separators(text, at)
+        if text[at : at + 1] not in ("{", "["):
+            return calls, at
+        try:
+            decoded = decode(text, at)
+        except Unreadable:
+            broken = _broken(text, begin, at, names)
+            return [*calls, *([broken] if broken else [])], at if broken is None else broken.end
+        shape = shaped(decoded.value, names)
+        reading.unknown.extend(shape.unknown)
+        reading.final = reading.final or shape.final
+        for name, arguments in shape.calls:
+            raw = text[at : decoded.end]
+            calls.append(Found(begin, decoded.end, name, arguments, raw, decoded.repaired, decoded.closed))
+        at = begin = decoded.end
+        if not shape.calls:
+            return calls, at
+
+
+def _separators(text: str, at: int) -> int:
+    match = re.compile(r"[\s,;]*(?:<\|?/?tool_calls?\|?>[\s,;]*)*").match(text, at)
+    return match.end() if match else at
+
+
+_STATED = re.compile(r"[\"'](?:name|tool_name|tool|function|action)[\"']\s*:\s*[\"']([^\"'\n]{1,128})[\"']")
+
+
+def _broken(text: str, begin: int, at: int, names: Names) -> Found | None:
+    """A call whose JSON cannot be read, but whose name can: the model is told, instead of the user."""
+    stated = _STATED.search(text, at, at + 400)
+    name = names.resolve(stated[1]) if stated else None
+    if name is None:
+        return None
+    return Found(begin, len(text), name, None, text[at:])
+
+
+def _named(text: str, begin: int, head: re.Match[str], stop: int, names: Names, reading: Reading) -> Found | None:
+    name = names.resolve(head[1])
+    if name is None:
+        if text[head.end() : head.end() + 1] == "{":
+            reading.unknown.append(head[1])
+        return None
+    at = head.end()
+    if fence := _FENCE.match(text, at):
+        at = fence.end()
+    region = text[at:stop]
+    if text[at : at + 1] == "{":
+        source, offset = (_QUOTES.sub('"', region), None) if _QUOTES.search(region) else (text, at)
+        try:
+            decoded = decode(source, 0 if offset is None else at)
+        except Unreadable:
+            return Found(begin, stop, name, None, region)
+        end = stop if offset is None else decoded.end
+        inner = shaped(decoded.value, names).calls  # some repeat the name inside
+        arguments = inner[0][1] if len(inner) == 1 else object_of(decoded.value, names, name)
+        return Found(begin, end, name, arguments, region, decoded.repaired, decoded.closed)
+    pairs = elements.pairs(region)
+    if pairs or not region.strip():
+        return Found(begin, stop, name, pairs, region)
+    return None

@@ -1,0 +1,205 @@
+"""JSON as models write it: strict first, then mended where one reading of it is plausible."""
+
+import json
+import re
+from dataclasses import dataclass
+from typing import Any
+
+_DEEPEST = 60
+_SPACE = re.compile(r"(?:\s+|//[^\n]*(?=\n)|/\*(?:[^*]|\*(?!/))*\*/)*")
+_NUMBER = re.compile(r"-?(?:0|[1-9]\d{0,300})(?:\.\d{1,300})?(?:[eE][-+]?\d{1,3})?(?![\w.])")
+_WORD = re.compile(r"[A-Za-z_$][\w$.\-]*")
+_BARE = re.compile(r"[^\s,{}\[\]\"'()][^\n,{}\[\]\"]*")
+_CLOSERS = {'"': '"', "'": "'", "“": "”", "‘": "’", "`": "`"}
+_CONSTANTS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
+_NOTHINGS = frozenset({"null", "None", "undefined", "NULL"})
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "\n": ""}
+
+
+class Unreadable(ValueError):
+    """No plausible reading."""
+
+    def __init__(self, why: str, at: int = 0) -> None:
+        """`at` is how far the text was read in vain."""
+        super().__init__(why)
+        self.at = at
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """A value and where it ends; `closed` is False where the text ended before its brackets did."""
+
+    value: Any
+    end: int
+    repaired: bool = False
+    closed: bool = True
+
+
+def _constant(text: str) -> Any:
+    raise Unreadable(text)
+
+
+_STRICT = json.JSONDecoder(strict=False, parse_constant=_constant)
+
+
+def decode(text: str, start: int = 0) -> Decoded:
+    """The value that begins at `start`, white space skipped; text behind it does not matter.
+
+    Raises:
+        Unreadable: it is not JSON and cannot be mended: single quotes, bare keys, trailing commas, Python's constants,
+            comments, quotes inside of strings, and missing brackets at the very end can.
+    """
+    start = _space(text, start)
+    try:
+        value, end = _STRICT.raw_decode(text, start)
+    except (ValueError, RecursionError):
+        reader = _Lenient(text)
+        value, end = reader.value(start, 0)
+        return Decoded(value, end, repaired=True, closed=reader.closed)
+    return Decoded(value, end)
+
+
+def decode_whole(text: str) -> Decoded:
+    """The value that the whole text is.
+
+    Raises:
+        Unreadable: as for `decode`, or something follows it.
+    """
+    decoded = decode(text)
+    if text[decoded.end :].strip(" \t\r\n;,`}"):  # one brace too many is the commonest flaw
+        raise Unreadable("text after the value")
+    return decoded
+
+
+def _space(text: str, at: int) -> int:
+    match = _SPACE.match(text, at)
+    return match.end() if match else at
+
+
+class _Lenient:
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self.closed = True
+
+    def value(self, at: int, depth: int) -> tuple[Any, int]:
+        text = self._text
+        at = _space(text, at)
+        if at >= len(text) or depth > _DEEPEST:
+            raise Unreadable("too deep, or nothing there", at)
+        first = text[at]
+        if first == "{":
+            return self._object(at + 1, depth)
+        if first == "[":
+            return self._array(at + 1, depth)
+        if first in _CLOSERS:
+            return self._string(at)
+        if number := _NUMBER.match(text, at):
+            return json.loads(number[0]), number.end()
+        bare = _BARE.match(text, at)
+        if bare is None:
+            raise Unreadable(first, at)
+        word = bare[0].strip()
+        if word in _NOTHINGS:
+            return None, at + len(word)
+        return _CONSTANTS.get(word, word), at + len(bare[0].rstrip())
+
+    def _object(self, at: int, depth: int) -> tuple[dict[str, Any], int]:
+        text, result = self._text, dict[str, Any]()
+        while True:
+            at = self._next(at)
+            if self._ended(at):
+                return self._nonempty(result), at
+            if text[at] == "}":
+                return result, at + 1
+            key, at = self._key(at)
+            at = _space(text, at)
+            if text[at : at + 2] == "=>":
+                at += 2
+            elif text[at : at + 1] in (":", "="):
+                at += 1
+            else:
+                raise Unreadable("a key without a value", at)
+            result[key], at = self.value(at, depth + 1)
+            self._after(at, "}")
+
+    def _array(self, at: int, depth: int) -> tuple[list[Any], int]:
+        text, result = self._text, list[Any]()
+        while True:
+            at = self._next(at)
+            if self._ended(at):
+                if not result:
+                    raise Unreadable("nothing but a bracket", at)
+                return result, at
+            if text[at] == "]":
+                return result, at + 1
+            item, at = self.value(at, depth + 1)
+            result.append(item)
+            self._after(at, "]")
+
+    def _next(self, at: int) -> int:
+        at = _space(self._text, at)
+        while self._text[at : at + 1] in (",", ";"):
+            at = _space(self._text, at + 1)
+        return at
+
+    def _ended(self, at: int) -> bool:
+        """Nothing follows, or a marker that ends what the brackets should have."""
+        if at >= len(self._text):
+            self.closed = False
+            return True
+        return self._text.startswith(("</", "<|", "```", "[/"), at)
+
+    def _after(self, at: int, closer: str) -> None:
+        following = _space(self._text, at)
+        if not self._ended(following) and self._text[following] not in f",;{closer}\"'":
+            raise Unreadable("no comma", following)
+
+    def _key(self, at: int) -> tuple[str, int]:
+        if self._text[at] in _CLOSERS:
+            return self._string(at)
+        word = _WORD.match(self._text, at)
+        if word is None:
+            raise Unreadable("no key", at)
+        return word[0], word.end()
+
+    @staticmethod
+    def _nonempty(result: dict[str, Any]) -> dict[str, Any]:
+        if not result:
+            raise Unreadable("nothing but a brace")
+        return result
+
+    def _string(self, at: int) -> tuple[str, int]:
+        text, quote = self._text, self._text[at]
+        if quote in "\"'" and text[at : at + 3] == quote * 3:
+            end = text.find(quote * 3, at + 3)
+            if end < 0:
+                raise Unreadable("a string without an end", len(text))
+            return text[at + 3 : end], end + 3
+        closer, pieces, at = _CLOSERS[quote], list[str](), at + 1
+        stops = re.compile(rf"[^{re.escape(closer)}\\]*")
+        while True:
+            run = stops.match(text, at)
+            if run is None or run.end() >= len(text):
+                raise Unreadable("a string without an end", len(text))
+            pieces.append(run[0])
+            at = run.end()
+            if text[at] == "\\":
+                piece, at = _escape(text, at + 1)
+                pieces.append(piece)
+                continue
+            following = _space(text, at + 1)
+            if following >= len(text) or text[following] in ",:;=}])":
+                joined = "".join(pieces)  # two \\u escapes may be the halves of one character
+                return joined.encode("utf-16", "surrogatepass").decode("utf-16", "replace"), at + 1
+            pieces.append(text[at])  # a quote inside of the string that should have been escaped
+            at += 1
+
+
+def _escape(text: str, at: int) -> tuple[str, int]:
+    """The character that an escape at `at` stands for; unknown ones keep their backslash (paths, patterns)."""
+    letter = text[at : at + 1]
+    if letter == "u" and re.fullmatch(r"[0-9a-fA-F]{4}", text[at + 1 : at + 5]):
+        return chr(int(text[at + 1 : at + 5], 16)), at + 5
+    if letter in _ESCAPES:
+        return _ESCAPES[letter], at + 1
+    return (letter, at + 1) if letter in "\"'\\/`" else ("\\" + letter, at + 1)

@@ -1,0 +1,207 @@
+"""Formulas as algebra: parsed by the calculator's grammar into sympy, never evaluated as code, bounded all along."""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from hashlib import sha256
+from itertools import pairwise
+from typing import Any
+
+import sympy
+
+from cluster.basics.errors import Invalid, TooLarge
+from skills.calculator.parse import Builder, parse
+
+MOST_BITS = 4_000  # of a number: 9**9**9 has 1.2 thousand million
+MOST_TERMS = 2_000  # of an expanded expression
+LARGEST_EXPONENT = 1_000
+MOST_NAMES = 20
+LONGEST_NAME = 30
+POINTS = 12  # at which two sides are compared, the first half of them positive
+CLOSE = 1e-9
+
+_FUNCTIONS: Mapping[str, tuple[Callable[..., Any], Callable[[float], float]]] = {
+    "sqrt": (sympy.sqrt, math.sqrt), "abs": (sympy.Abs, abs), "exp": (sympy.exp, math.exp),
+    "ln": (sympy.log, math.log), "log": (sympy.log, math.log),
+    "log10": (lambda x: sympy.log(x, 10), math.log10), "log2": (lambda x: sympy.log(x, 2), math.log2),
+    "sin": (sympy.sin, math.sin), "cos": (sympy.cos, math.cos), "tan": (sympy.tan, math.tan),
+}  # fmt: skip
+_CONSTANTS = {"pi": (sympy.pi, math.pi), "e": (sympy.E, math.e)}
+_SIGNS: Mapping[str, Callable[[Any, Any], Any]] = {
+    "+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b, "/": lambda a, b: a / b,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Formula:
+    """One side of a formula.
+
+    Attributes:
+        expression: a sympy expression.
+        terms: most terms it has when it is expanded.
+        names: its unknowns.
+        values: what it gives at each point as floats; NaN where it is not defined.
+    """
+
+    expression: Any
+    terms: int
+    names: frozenset[str]
+    values: tuple[float, ...]
+
+
+def read(text: str, known: Mapping[str, float] | None = None) -> Formula:
+    """Parse one side; `known` gives names their values, others get one a point that depends on the name alone.
+
+    Raises:
+        Invalid: it is no formula; the detail says where.
+        TooLarge: a number or an expansion would be too large.
+    """
+    build = Builder(_number, partial(_name, known or {}), _unary, _binary, _call)
+    made = parse(text, build)
+    assert isinstance(made, Formula)
+    if len(made.names) > MOST_NAMES:
+        raise TooLarge(f"a formula has at most {MOST_NAMES} unknowns")
+    return made
+
+
+def same(left: Formula, right: Formula) -> tuple[bool | None, str]:
+    """Whether both give the same for all unknowns, and how that is known; None where nothing tells."""
+    if left.terms + right.terms <= MOST_TERMS and sympy.expand(left.expression - right.expression) == 0:
+        return True, "by algebra"
+    both = [(a, b) for a, b in zip(left.values, right.values, strict=True) if math.isfinite(a) and math.isfinite(b)]
+    if any(not math.isclose(a, b, rel_tol=1e3 * CLOSE, abs_tol=1e3 * CLOSE) for a, b in both):
+        return False, "they differ at a point"
+    if len(both) >= POINTS // 3 and all(math.isclose(a, b, rel_tol=CLOSE, abs_tol=CLOSE) for a, b in both):
+        return True, f"at {len(both)} points"
+    return None, "no point decides"
+
+
+def _number(text: str) -> Formula:
+    value = sympy.Rational(text)
+    return Formula(value, 1, frozenset(), _all(float, value))
+
+
+def _name(known: Mapping[str, float], name: str) -> Formula:
+    if len(name) > LONGEST_NAME:
+        raise TooLarge(f"a name has at most {LONGEST_NAME} characters")
+    if name in known:
+        return Formula(sympy.Symbol(name, real=True), 1, frozenset({name}), (float(known[name]),) * POINTS)
+    if name in _CONSTANTS:
+        exact, near = _CONSTANTS[name]
+        return Formula(exact, 1, frozenset(), (near,) * POINTS)
+    digest = sha256(name.encode()).digest()
+    values = [0.5 + 2.5 * digest[at] / 255 for at in range(POINTS)]
+    signs = [-1 if at >= POINTS // 2 and digest[-1 - at] % 2 else 1 for at in range(POINTS)]
+    signed = tuple(value * sign for value, sign in zip(values, signs, strict=True))
+    return Formula(sympy.Symbol(name, real=True), 1, frozenset({name}), signed)
+
+
+def _unary(sign: str, operand: object) -> Formula:
+    assert isinstance(operand, Formula)
+    if sign == "-":
+        return Formula(-operand.expression, operand.terms, operand.names, tuple(-value for value in operand.values))
+    if sign == "%":
+        return _binary("/", operand, _number("100"))
+    raise Invalid(f"{sign} has no place in a formula")
+
+
+def _binary(sign: str, left: object, right: object) -> Formula:
+    assert isinstance(left, Formula)
+    assert isinstance(right, Formula)
+    if sign == "**":
+        return _power(left, right)
+    if sign not in _SIGNS:
+        raise Invalid(f"{sign} has no place in a formula")
+    if sign == "/" and right.expression == 0:
+        raise Invalid("it divides by zero")
+    terms = left.terms + right.terms if sign in "+-" else left.terms * right.terms
+    _bounded(terms)
+    values = tuple(_value(_SIGNS[sign], a, b) for a, b in zip(left.values, right.values, strict=True))
+    return Formula(_SIGNS[sign](left.expression, right.expression), terms, left.names | right.names, values)
+
+
+def _power(base: Formula, exponent: Formula) -> Formula:
+    """A power, refused before it is built where it would be too large: sympy works out powers of numbers at once."""
+    terms = base.terms
+    if not exponent.names:
+        size = _size(exponent)
+        if base.names or not base.expression.is_Rational:
+            if size > LARGEST_EXPONENT:
+                raise TooLarge(f"an exponent is at most {LARGEST_EXPONENT}")
+            whole = exponent.expression.is_Integer and exponent.expression > 0
+            terms = math.comb(int(exponent.expression) + base.terms - 1, base.terms - 1) if whole else base.terms
+        if not base.names and size * _bits(base) > MOST_BITS:
+            raise TooLarge(f"a number has at most {MOST_BITS} bits")
+    elif not base.names and base.expression.is_Rational and _bits(base) > MOST_BITS:
+        raise TooLarge(f"a number has at most {MOST_BITS} bits")
+    _bounded(terms)
+    if base.expression == 0 and not exponent.names and exponent.values[0] < 0:
+        raise Invalid("it divides by zero")
+    values = tuple(_value(lambda a, b: a**b, a, b) for a, b in zip(base.values, exponent.values, strict=True))
+    return Formula(base.expression**exponent.expression, terms, base.names | exponent.names, values)
+
+
+def _call(name: str, arguments: list[object]) -> Formula:
+    if name not in _FUNCTIONS or len(arguments) != 1:
+        raise Invalid(f"{name} of {len(arguments)} is not known; known are {', '.join(_FUNCTIONS)}")
+    (operand,) = arguments
+    assert isinstance(operand, Formula)
+    if not operand.names and name == "exp":
+        _size(operand, most=700)
+    exact, near = _FUNCTIONS[name]
+    if name.startswith(("ln", "log")) and operand.expression == 0:
+        raise Invalid("zero has no logarithm")
+    values = tuple(_value(lambda a, _: near(a), a, a) for a in operand.values)
+    # Expanding does not look into these functions' insides, but a sum of such calls has as many terms as calls.
+    return Formula(exact(operand.expression), max(1, operand.terms), operand.names, values)
+
+
+def _size(number: Formula, most: float = MOST_BITS) -> float:
+    value = abs(number.values[0])
+    if not value <= most:  # also NaN, which an overflow leaves
+        raise TooLarge(f"an exponent is at most {most:g}")
+    return value
+
+
+def _bits(number: Formula) -> float:
+    if number.expression.is_Rational:
+        return float(max(abs(int(number.expression.p)).bit_length(), int(number.expression.q).bit_length()))
+    value = abs(number.values[0])
+    return abs(math.log2(value)) if math.isfinite(value) and value else math.inf
+
+
+def _bounded(terms: int) -> None:
+    if terms > MOST_TERMS:
+        raise TooLarge(f"an expanded formula has at most {MOST_TERMS} terms")
+
+
+def _value(of: Callable[[float, float], Any], left: float, right: float) -> float:
+    try:
+        value = of(left, right)
+    except (ArithmeticError, ValueError):
+        return math.nan
+    return value if isinstance(value, float | int) and math.isfinite(value) else math.nan
+
+
+def _all(of: Callable[[Any], float], value: Any) -> tuple[float, ...]:
+    try:
+        return (of(value),) * POINTS
+    except OverflowError:
+        return (math.nan,) * POINTS
+
+
+def sides(text: str) -> list[str]:
+    """A formula's sides, one or two; `==` is `=`.
+
+    Raises:
+        Invalid: it has more, or an empty one.
+    """
+    parts = text.replace("==", "=").split("=")
+    if (
+        len(parts) > 2
+        or any(not part.strip() for part in parts)
+        or any("<" in a or ">" in a for a, _ in pairwise(parts))
+    ):
+        raise Invalid("a formula is one expression, or two with = between them")
+    return [part.strip() for part in parts]

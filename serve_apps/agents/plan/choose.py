@@ -1,0 +1,134 @@
+"""CHAT or AGENTIC: by command, by a pattern that leaves no doubt, else by one model call that answers or plans."""
+
+import re
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Literal
+
+from cluster.basics.errors import AosError
+from cluster.models.messages import Message, Reply
+from cluster.models.tasks import Task
+from serve_apps.agents import prompt
+from serve_apps.agents.hear import Manner, hear
+from serve_apps.agents.parse import read
+from serve_apps.agents.plan import prompts
+from serve_apps.agents.plan.planner import HOPELESS
+from serve_apps.agents.plan.shape import wants_to_be_plan
+from serve_apps.agents.plan.work import Work
+from serve_apps.agents.recover import needs_reprompt
+from serve_apps.agents.release import Guard, Release
+
+HISTORY = 6  # messages that the choice is made from
+
+# Ours, as the sources name no patterns: small talk needs no plan, and a request for a plan gets one.
+_SMALL_TALK = re.compile(
+    r"(?:hi|hello|hey|good (?:morning|afternoon|evening|night)|thanks?(?: you| a lot| so much)?|thank you very much|"
+    r"bye|goodbye|see you|ok(?:ay)?|great|nice|cool|well done|how are you|who are you|what can you do|"
+    r"what is your name)(?: there| again| then| everyone| all| today| for (?:that|this|your help))?[\s!.?,]*",
+    re.IGNORECASE,
+)
+_PLANNED = re.compile(
+    r"\b(?:make|write|work out|draw up|follow|create) (?:me )?a plan (?:and|then)\b|"
+    r"\bplan (?:it |this |that )?and (?:then )?(?:execute|carry|do|run)\b|\bfirst\b[^\n]{3,120}\bthen\b",
+    re.IGNORECASE,
+)
+_LISTED = re.compile(r"^ {0,3}\d{1,2}[.)] +\S", re.MULTILINE)
+LEAST_LISTED = 3  # tasks, one a line
+LONGEST_LOOKED_AT = 2_000
+
+
+class Mode(StrEnum):
+    """How GENERAL carries a turn out."""
+
+    CHAT = "CHAT"
+    AGENTIC = "AGENTIC"
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """A choice and what came with it.
+
+    Attributes:
+        by: who chose; `fallback` where the model failed, and `why`.
+        shown: text that the reader has seen and that has to be told as TEXT.
+        answer: CHAT: the whole answer, of which `shown` is all; None when the loop has to answer.
+        reply: the model's, for its cost.
+        said: AGENTIC: the text that holds a plan, and the prompt it answers.
+    """
+
+    mode: Mode
+    by: Literal["command", "pattern", "model", "fallback"]
+    shown: str = ""
+    answer: str | None = None
+    reply: Reply | None = None
+    said: str | None = None
+    asked: tuple[Message, ...] = ()
+    why: str = ""
+
+
+def quick(command: str, message: str) -> Chosen | None:
+    """Without a model; None where one has to decide."""
+    if command in ("chat", "agent", "plan"):
+        return Chosen(Mode.CHAT if command == "chat" else Mode.AGENTIC, "command")
+    text = message.strip()[:LONGEST_LOOKED_AT]
+    if _SMALL_TALK.fullmatch(text):
+        return Chosen(Mode.CHAT, "pattern")
+    if _PLANNED.search(text) or len(_LISTED.findall(text)) >= LEAST_LISTED:
+        return Chosen(Mode.AGENTIC, "pattern")
+    return None
+
+
+async def ask(work: Work) -> Chosen:
+    """One call: a text is the answer and is shown while it is written, a plan is held back.
+
+    Raises:
+        OutOfTime, NoModel, OverBudget: nothing can be asked.
+    """
+    turn, crew = work.turn, work.crew
+    rules = prompt.system(
+        turn.agent,
+        grounded=work.grounded,
+        plan=prompts.choosing(work.limits.style, work.limits.steps, work.tools, work.grounded),
+        react="",
+    )
+    messages = prompt.messages(replace(turn, history=turn.history[-HISTORY:]), rules, work.sources.all())
+    request = Manner.of(turn, crew.settings).request(messages)
+    release = Release(
+        work.journal.piece,
+        crew.clock,
+        work.quotes,
+        Guard(False, True, lambda text: _acts(work, text), lambda text: _claims(work, text)),
+    )
+    try:
+        reply = await hear(turn, work.journal, crew.models, str(Task.PLANNING), request, release, work.allowance)
+    except HOPELESS:
+        raise
+    except AosError as error:
+        return Chosen(Mode.AGENTIC, "fallback", release.settle(), why=f"{error.code}: {error.detail}")
+    return _read(work, reply, release, request.messages)
+
+
+def _read(work: Work, reply: Reply, release: Release, asked: tuple[Message, ...]) -> Chosen:
+    if wants_to_be_plan(reply.content):
+        return Chosen(Mode.AGENTIC, "model", release.settle(), reply=reply, said=reply.content, asked=asked)
+    parsed = read(reply, work.tools.specs(), f"{work.turn.run}/choose")
+    answer = parsed.answer or ""
+    if parsed.calls or parsed.unknown or _claims(work, answer):
+        # It wants to act, or says that it did: that is the loop's to carry out or to take back.
+        return Chosen(Mode.CHAT, "model", release.settle(), reply=reply, why="it calls or claims")
+    if not answer.strip():
+        return Chosen(Mode.AGENTIC, "fallback", release.settle(), reply=reply, why="the model gave no answer")
+    shown = release.finish(answer)
+    return Chosen(Mode.CHAT, "model", shown, answer=shown, reply=reply)
+
+
+def _claims(work: Work, text: str) -> bool:
+    """No tool has run: what a text says to have done, it has not."""
+    return needs_reprompt(work.turn.message, text) is not None
+
+
+def _acts(work: Work, text: str) -> bool:
+    if wants_to_be_plan(text):
+        return True
+    found = read(Reply(text), work.tools.specs(), "")
+    return bool(found.calls or found.unknown)

@@ -1,0 +1,146 @@
+"""Carries a plan out: steps in order, each looked at by its supervisor, a new plan where one does not get further."""
+
+from collections.abc import Sequence
+
+from cluster.basics.errors import AosError
+from cluster.models.tasks import Task
+from serve_apps.agents.events import EventKind
+from serve_apps.agents.plan import planner, prompts, supervise
+from serve_apps.agents.plan.check import in_order
+from serve_apps.agents.plan.planner import HOPELESS, Planned
+from serve_apps.agents.plan.shape import Executor, Step
+from serve_apps.agents.plan.specialists import carry_out
+from serve_apps.agents.plan.supervise import REPLAN_WAITS, Reviewed, Ruling, StepOutcome
+from serve_apps.agents.plan.work import Result, Work
+from serve_apps.agents.ports import Json
+
+# Whose results a model looks at. The others check themselves: a search by what it found, a formula by algebra, a
+# critique by being one.
+_REVIEWED = frozenset({Executor.ACTION})
+
+
+async def run(work: Work, planned: Planned) -> bool:
+    """Carry out a plan and those that replace it; whether it was not aborted.
+
+    Raises:
+        Waiting: a person has to decide first.
+        OutOfTime, NoModel, OverBudget: there is nothing more to ask.
+    """
+    planner.tell(work, planned)
+    todo = list(planned.checked.plan.steps)
+    while todo:
+        work.in_time()
+        step = todo.pop(0)
+        missing = _missing(work, step)
+        if missing:
+            work.results[step.id] = Result(step, error=f"skipped: {missing}", outcome=StepOutcome.SKIPPED)
+            work.journal.emit(EventKind.STEP_END, id=step.id, outcome=str(StepOutcome.SKIPPED), note=missing)
+            continue
+        ruling = await _attempts(work, step)
+        if ruling.outcome is StepOutcome.ABORT:
+            work.notice(f"The plan was ended at “{step.label}”: {ruling.why}.")
+            return False
+        if ruling.outcome is StepOutcome.REPLAN:
+            another = await _replan(work, step, ruling)
+            if another is not None:
+                todo = list(in_order(another.checked.plan.steps, work.results) or ())
+    return True
+
+
+async def _attempts(work: Work, step: Step) -> Ruling:
+    """Carry a step out, once more if that may help, and say what comes next."""
+    attempt = 0
+    while True:
+        attempt += 1
+        work.journal.emit(EventKind.STEP_START, id=step.id, label=step.label, attempt=attempt)
+        result = await _attempt(work, step)
+        ruling = await _ruled(work, result, attempt)
+        result.outcome = ruling.outcome
+        work.results[step.id] = result
+        work.journal.emit(
+            EventKind.STEP_END, id=step.id, outcome=str(ruling.outcome), note=ruling.why[:500], by=ruling.by
+        )
+        if ruling.outcome is not StepOutcome.RETRY:
+            return ruling
+
+
+async def _attempt(work: Work, step: Step) -> Result:
+    try:
+        return await carry_out(work, step)
+    except HOPELESS:
+        raise
+    except AosError as error:
+        return Result(step, error=f"{error.code}: {error.detail or error.title}")
+
+
+async def _ruled(work: Work, result: Result, attempt: int) -> Ruling:
+    """By rule; else by a model for what tools gave and for failures that no rule knows."""
+    chunks = result.output["chunks"] if result.step.executor == Executor.RETRIEVAL and result.output else None
+    known = supervise.rule(
+        result.error,
+        rejected=result.rejected,
+        repeatable=result.repeatable,
+        attempt=attempt,
+        passages=None if chunks is None else len(chunks),
+    )
+    if known is not None:
+        return known
+    if result.error is None and Executor(result.step.executor) not in _REVIEWED:
+        unread = isinstance(result.output, dict) and (
+            result.output.get("unread") or result.output.get("verdict") == "not_verified"
+        )
+        return Ruling(StepOutcome.NOT_VERIFIED if unread else StepOutcome.SUCCESS, "")
+    return await _reviewed(work, result, attempt)
+
+
+async def _reviewed(work: Work, result: Result, attempt: int) -> Ruling:
+    failed, repeatable, step = result.error is not None, result.repeatable, result.step
+    told = f"ERROR: {result.error}" if failed else result.text
+    task = f"Review the step {step.id}: {step.label}. {step.description}"
+    messages = prompts.step(prompts.SUPERVISOR, work.turn, task=task, results=[(step.id, told)], history=0)
+    try:
+        read, _ = await work.ask_for(Reviewed, Task.CLASSIFY, messages, repairs=0)
+    except HOPELESS:
+        raise
+    except AosError:  # nobody looked: that is no success either, and the outcome says so
+        read = None
+    return supervise.from_model(read, failed=failed, repeatable=repeatable, attempt=attempt)
+
+
+async def _replan(work: Work, step: Step, ruling: Ruling) -> Planned | None:
+    """A plan for the rest, after a wait; None when there have been enough, or none is better than the old one."""
+    if work.replans >= work.limits.replans:
+        work.notice(f"“{step.label}” did not succeed ({ruling.why[:200]}); the rest was done without it.")
+        return None
+    seconds = REPLAN_WAITS[min(work.replans, len(REPLAN_WAITS) - 1)]
+    work.replans += 1
+
+    async def wait(_: str) -> Json:
+        await work.sleep(seconds)
+        return seconds
+
+    await work.journal.step("clock", "wait", {"seconds": seconds, "replan": work.replans}, wait)
+    planned = await planner.make(work, _so_far(work, step, ruling))
+    planner.tell(work, planned)
+    return planned
+
+
+def _so_far(work: Work, step: Step, ruling: Ruling) -> str:
+    done = [f"{one.step.id} ({one.step.label}): done" for one in work.results.values() if one.usable]
+    return "\n".join(
+        [
+            "Plan only what is left. Steps so far, whose results may be used by their ids:",
+            *done,
+            f"{step.id} ({step.label}): failed, {ruling.why[:400]}. Do not plan it again in the same way.",
+        ]
+    )
+
+
+def _missing(work: Work, step: Step) -> str:
+    """An action does not run on results that are not there; whoever reasons says what is missing."""
+    if step.executor != Executor.ACTION:
+        return ""
+    lost: Sequence[str] = [
+        before for before in step.depends_on if before in work.results and not work.results[before].usable
+    ]
+    return f"it needs {', '.join(lost)}" if lost else ""

@@ -1,0 +1,156 @@
+"""The GENERAL path: a direct answer, the tool loop, or a plan that is carried out under supervision."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
+
+from cluster.models.tasks import Task
+from serve_apps.agents.delegate import TurnDelegations
+from serve_apps.agents.events import EventKind
+from serve_apps.agents.hear import choose as choose_model
+from serve_apps.agents.hear import first, told_usage
+from serve_apps.agents.limits import Allowance, OutOfTime, positive
+from serve_apps.agents.loop import Crew, converse
+from serve_apps.agents.offer import offer
+from serve_apps.agents.plan import choose, execute, planner
+from serve_apps.agents.plan.choose import Chosen, Mode
+from serve_apps.agents.plan.planner import Planned
+from serve_apps.agents.plan.synthesis import CRITICISED, DEFAULT, FALLBACK, Synthesis, synthesise
+from serve_apps.agents.plan.work import Limits, Work
+from serve_apps.agents.ports import Journal, Json, Outcome, Turn
+from serve_apps.agents.quotes import tell
+from serve_apps.agents.route import command_of
+from skills.catalog import Catalog
+from skills.delegate.tool import Delegate
+
+COMMANDS = frozenset({"chat", "agent", "plan"})
+PARTED = "\n\n"  # texts of one answer
+OUT_OF_TIME = "I stopped here: the time of this turn is used up."
+
+
+class General:
+    """A `Handler`; without planning, and for turns that their client's tools take part in, it is the loop alone."""
+
+    def __init__(self, crew: Crew, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep) -> None:
+        """`crew` is shared by all turns; `sleep` waits between plans, in seconds."""
+        self._crew, self._sleep = crew, sleep
+
+    async def __call__(self, turn: Turn, journal: Journal) -> Outcome:
+        """Carry a turn out.
+
+        Raises:
+            Waiting: a person has to decide first.
+            NoModel, OverBudget, Unavailable, Overloaded, Invalid: there is no model to ask, or none that answers.
+        """
+        command, message = command_of(turn.message)
+        if command in COMMANDS and message.strip():
+            turn = replace(turn, message=message)
+        limits = Limits.of(turn, self._crew.settings)
+        at_once = choose.quick(command, turn.message)
+        if not limits.enabled or turn.options.get("tools"):
+            return await converse(turn, journal, self._crew)
+        if at_once and at_once.mode is Mode.CHAT:
+            outcome = await converse(turn, journal, self._crew)
+            return replace(outcome, trace=(_mode(at_once), *outcome.trace))
+        work = self._begin(turn, journal, limits)
+        if len(work.tools) == 0:  # nothing that a plan could use
+            return await converse(turn, journal, self._crew)
+        return await self._carry_out(work, at_once)
+
+    def _begin(self, turn: Turn, journal: Journal, limits: Limits) -> Work:
+        settings = self._crew.settings
+        rounds = int(positive(turn.agent.config, "max_iterations", settings.max_rounds))
+        seconds = positive(turn.agent.config, "timeout_seconds", settings.seconds)
+        allowance = Allowance(rounds, journal.spent_ms + round(seconds * 1000), turn.agent)
+        tools = offer(turn, self._catalog(turn, journal, allowance)).own
+        return Work(turn, journal, self._crew, tools, allowance, limits, self._sleep)
+
+    def _catalog(self, turn: Turn, journal: Journal, allowance: Allowance) -> Catalog:
+        """All tools; delegation, where there are agents, is bound to this turn."""
+        crew = self._crew
+        if crew.agents is None or Delegate.spec.name in crew.tools:
+            return crew.tools
+
+        async def carry_out(inner: Turn, inside: Journal, left: Allowance) -> Outcome:
+            return await converse(inner, inside, crew, left)
+
+        bound = TurnDelegations(turn, journal, crew.agents, carry_out, allowance, crew.settings.max_depth)
+        return crew.tools.plus(Delegate(bound))
+
+    async def _carry_out(self, work: Work, at_once: Chosen | None) -> Outcome:
+        turn, journal, crew = work.turn, work.journal, self._crew
+        journal.emit(EventKind.STATUS, state="thinking")
+        await choose_model(turn, journal, crew.models, str(Task.PLANNING))
+        if turn.options.get("use_rag", True):
+            limit = int(first(turn, "rag_top_k", crew.settings.rag_top_k))
+            work.grounded = bool(await crew.knowledge.recall(turn, journal, limit, work.sources))
+        shown = ""
+        try:
+            chosen = at_once or await choose.ask(work)
+            shown = await self._told(work, chosen)
+            if chosen.mode is Mode.CHAT:
+                return await self._chat(work, chosen)
+            work.mode = _mode(chosen)
+            planned = await self._planned(work, chosen)
+            journal.emit(EventKind.STATUS, state="executing")
+            await execute.run(work, planned)
+        except OutOfTime:
+            return await self._answer(work, shown, out_of_time=True)
+        return await self._answer(work, shown, unplanned=planned.by == "fallback")
+
+    async def _told(self, work: Work, chosen: Chosen) -> str:
+        """What a choice has shown and cost."""
+        if chosen.shown:
+            work.journal.emit(EventKind.TEXT, text=chosen.shown)
+        if chosen.reply is not None:
+            told_usage(work.journal, chosen.reply)
+        await tell(work.turn, work.journal, self._crew.places, work.quotes)
+        return chosen.shown
+
+    async def _chat(self, work: Work, chosen: Chosen) -> Outcome:
+        line = _mode(chosen)
+        if chosen.answer is not None:
+            finish = "length" if chosen.reply and chosen.reply.finish_reason == "length" else "stop"
+            return Outcome(chosen.answer, finish, DEFAULT, tuple(work.quotes.citations), (line,))
+        after = await converse(work.turn, work.journal, self._crew, work.allowance)
+        answer = f"{chosen.shown}{PARTED}{after.answer}" if chosen.shown else after.answer
+        return replace(after, answer=answer, trace=(line, *after.trace))
+
+    async def _planned(self, work: Work, chosen: Chosen) -> Planned:
+        if chosen.said is not None:
+            return await planner.settle(work, chosen.asked, chosen.said)
+        if chosen.by == "fallback":
+            return planner.fallback(work, chosen.why)
+        return await planner.make(work)
+
+    async def _answer(self, work: Work, shown: str, *, out_of_time: bool = False, unplanned: bool = False) -> Outcome:
+        """What the steps came to: quotes checked, notices under it, told as one TEXT."""
+        found = synthesise(list(work.results.values()), grounded=work.grounded)
+        text = work.quotes.checked(found.text).strip() or found.text
+        told = "\n".join(f"Note: {notice}" for notice in (*work.notices, *((OUT_OF_TIME,) if out_of_time else ())))
+        text = f"{text}{PARTED}{told}" if told else text
+        said = f"{PARTED}{text}" if shown else text
+        work.journal.emit(EventKind.TEXT, text=said)
+        await tell(work.turn, work.journal, self._crew.places, work.quotes)
+        removed = [{"step": "quote_removed", **one} for one in work.quotes.removed]
+        line = {**work.mode, "source": found.source, "replans": work.replans}
+        return Outcome(
+            f"{shown}{said}",
+            "length" if out_of_time else "stop",
+            _confidence(found, work, unsure=out_of_time or unplanned),
+            tuple(work.quotes.citations),
+            (line, *work.trace(), *removed),
+        )
+
+
+def _mode(chosen: Chosen) -> Mapping[str, Json]:
+    """For the trace: how the turn was carried out, and who chose so."""
+    return {"step": "mode", "mode": str(chosen.mode), "by": chosen.by, "why": chosen.why}
+
+
+def _confidence(found: Synthesis, work: Work, *, unsure: bool) -> float:
+    """As synthesis says; less for a fallback, and for an answer from documents that quotes none."""
+    if unsure:
+        return min(found.confidence, FALLBACK)
+    uncited = found.source == "documents" and not work.quotes.citations
+    return min(found.confidence, CRITICISED) if uncited or work.notices else found.confidence

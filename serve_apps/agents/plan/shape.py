@@ -1,0 +1,196 @@
+"""What a plan is, and how one is read out of a model's JSON."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+LONGEST_REPLY = 60_000  # characters; a longer one is not read
+MOST_LISTED = 200  # steps that are read at all; the limit of an agent is far lower
+_TRIES = 8  # places at which an object may begin
+
+Shape = TypeVar("Shape", bound=BaseModel)
+_STEPS = re.compile(r'["\']steps["\']\s*:|["\']executor["\']\s*:')
+
+
+class Executor(StrEnum):
+    """Who carries a step out."""
+
+    RETRIEVAL = "retrieval"
+    REASONING = "reasoning"
+    CRITIQUE = "critique"
+    MEMORY = "memory"
+    FORMULA = "formula"
+    ACTION = "action"
+
+
+# What each can do; the first is what it does where a plan asks for something else of it.
+ACTIONS: Mapping[Executor, tuple[str, ...]] = {
+    Executor.RETRIEVAL: ("search",),
+    Executor.REASONING: ("answer", "analyse", "compare", "summarise"),
+    Executor.CRITIQUE: ("review",),
+    Executor.MEMORY: ("extract",),
+    Executor.FORMULA: ("verify",),
+    Executor.ACTION: ("call",),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of a plan (PL-09).
+
+    Attributes:
+        executor: as the model wrote it; `check` makes sure that it is an `Executor`.
+        tool: of an action.
+        args: may hold `{{id}}`, which stands for the result of that step.
+        depends_on: ids of steps that come before.
+    """
+
+    id: str
+    label: str
+    executor: str
+    action: str
+    tool: str | None = None
+    args: Mapping[str, Any] = field(default_factory=dict)
+    description: str = ""
+    depends_on: tuple[str, ...] = ()
+
+    @property
+    def data(self) -> Mapping[str, Any]:
+        """As in a PLAN event."""
+        return {
+            "id": self.id, "label": self.label, "executor": self.executor, "action": self.action, "tool": self.tool,
+            "args": dict(self.args), "description": self.description, "depends_on": list(self.depends_on),
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Steps in the order in which the model wrote them."""
+
+    steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """A text that should hold a plan and does not, and why: told to the model when it is asked again."""
+
+    why: str
+
+
+class _Step(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+    id: str = Field("", max_length=60)
+    label: str = Field("", max_length=2_000)
+    executor: str = Field(min_length=1, max_length=60)
+    action: str = Field("", max_length=60)
+    tool: str | None = Field(None, max_length=100)
+    args: dict[str, Any] = {}
+    description: str = Field("", max_length=8_000)
+    depends_on: list[str] = Field([], max_length=MOST_LISTED)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _aliases(cls, value: Any) -> Any:
+        """Models leave parts out, write null for nothing and numbers for ids."""
+        if not isinstance(value, Mapping):
+            return value
+        made = {str(key): part for key, part in value.items() if part is not None}
+        made["args"] = made.get("args", made.pop("arguments", made.pop("input", {})))
+        made["executor"] = made.get("executor", made.pop("agent", "action" if made.get("tool") else ""))
+        before = made.get("depends_on", [])
+        made["depends_on"] = [str(one) for one in before] if isinstance(before, list) else [str(before)]
+        return made
+
+    @field_validator("id", mode="before")
+    @classmethod
+    def _text(cls, value: Any) -> Any:
+        return str(value) if isinstance(value, int) else value
+
+
+class _Plan(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+    steps: list[_Step] = Field(max_length=MOST_LISTED)
+
+
+def wants_to_be_plan(text: str) -> bool:
+    """Whether a reply looks like a plan rather than an answer, well formed or not."""
+    begins = text.lstrip()[:40].lower()
+    return bool(_STEPS.search(text[:LONGEST_REPLY])) and (begins.startswith(("{", "[", "```")) or "{" in text)
+
+
+def read_plan(text: str) -> Plan | Unread:
+    """The first plan in a text; never raises, whatever the text is."""
+    why = "it holds no JSON object with steps"
+    for found in _values(text):
+        inner = found.get("plan", found) if isinstance(found, dict) else found
+        if isinstance(inner, list):
+            inner = {"steps": inner}
+        if not isinstance(inner, dict) or "steps" not in inner:
+            continue
+        try:
+            return _plan(_Plan.model_validate(inner))
+        except ValidationError as error:
+            why = problems(error)
+    return Unread(why)
+
+
+def read_as(shape: type[Shape], text: str) -> Shape | Unread:
+    """The first JSON object in a text that has the shape."""
+    why = "it holds no JSON object"
+    for found in _values(text):
+        if isinstance(found, dict):
+            try:
+                return shape.model_validate(found)
+            except ValidationError as error:
+                why = problems(error)
+    return Unread(why)
+
+
+def problems(error: ValidationError) -> str:
+    """The first few, with their places."""
+    told = [f"{'.'.join(map(str, one['loc'])) or 'it'}: {one['msg']}" for one in error.errors()[:3]]
+    return "; ".join(told)[:500]
+
+
+def _plan(read: _Plan) -> Plan:
+    steps = []
+    for number, one in enumerate(read.steps, 1):
+        executor = one.executor.strip().lower().removesuffix("agent").removesuffix("_").strip()
+        executor = {"formulaverification": "formula", "formula_verification": "formula", "tool": "action"}.get(
+            executor, executor
+        )
+        steps.append(
+            Step(
+                id=one.id.strip() or f"s{number}",
+                label=" ".join((one.label or one.description or executor).split())[:120],
+                executor=executor,
+                action=one.action.strip().lower(),
+                tool=(one.tool or "").strip() or None,
+                args=one.args,
+                description=one.description.strip(),
+                depends_on=tuple(dict.fromkeys(before.strip() for before in one.depends_on)),
+            )
+        )
+    return Plan(tuple(steps))
+
+
+def _values(text: str) -> Iterator[Any]:
+    """JSON values that begin at the first few brackets; a nested value is not looked for inside one that was read."""
+    at, decoder = 0, json.JSONDecoder()
+    if len(text) > LONGEST_REPLY:  # no plan and no answer of a step is so long
+        return
+    for _ in range(_TRIES):
+        found = re.compile(r"[{\[]").search(text, at)
+        if found is None:
+            return
+        try:
+            value, at = decoder.raw_decode(text, found.start())
+        except (ValueError, RecursionError):  # not JSON, or brackets without end
+            at = found.start() + 1
+            continue
+        yield value

@@ -1,0 +1,206 @@
+"""The six specialists, each only if planned: retrieval, reasoning, critique, memory, formula verification, action."""
+
+import asyncio
+from typing import Literal, assert_never
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from cluster.models.tasks import Task
+from serve_apps.agents.events import EventKind
+from serve_apps.agents.knowledge import RETRIEVAL
+from serve_apps.agents.limits import in_time
+from serve_apps.agents.plan import action, prompts
+from serve_apps.agents.plan.formula import verify
+from serve_apps.agents.plan.shape import Executor, Step, problems
+from serve_apps.agents.plan.work import Result, Work
+from serve_apps.agents.ports import Json
+from serve_apps.agents.prompt import passages
+
+FORMULA_SECONDS = 5.0
+MOST_PASSAGES = 20
+_SHOWN = ("document_id", "version_id", "chunk_id", "filename", "page", "score")
+
+
+class Reasoned(BaseModel):
+    """What reasoning replies with."""
+
+    model_config = ConfigDict(extra="ignore", allow_inf_nan=False)
+    answer: str = Field(min_length=1)
+    steps: list[str] = []
+    context_adequacy: Literal["sufficient", "insufficient"]
+    confidence: float = Field(0.9, ge=0, le=1)
+
+
+class Verification(BaseModel):
+    """One claim of a draft."""
+
+    model_config = ConfigDict(extra="ignore")
+    claim: str
+    supported: bool
+    source_chunk_id: str | None = None
+    note: str = ""
+
+
+class Critiqued(BaseModel):
+    """What critique replies with."""
+
+    model_config = ConfigDict(extra="ignore", allow_inf_nan=False)
+    verdict: Literal["approved", "needs_revision"]
+    confidence: float = Field(0.9, ge=0, le=1)
+    verifications: list[Verification] = []
+    revision_instructions: str = ""
+
+
+class Fact(BaseModel):
+    """Something worth remembering."""
+
+    model_config = ConfigDict(extra="ignore")
+    category: Literal["decision", "topic", "preference", "open_question", "other"] = "other"
+    fact: str = Field(min_length=1)
+    importance: Literal["high", "medium", "low"] = "medium"
+
+
+class Remembered(BaseModel):
+    """What memory replies with."""
+
+    model_config = ConfigDict(extra="ignore")
+    facts: list[Fact] = Field([], max_length=50)
+    summary: str = ""
+
+
+class FormulaArgs(BaseModel):
+    """What formula verification is given."""
+
+    model_config = ConfigDict(extra="ignore", allow_inf_nan=False)
+    formula: str = Field(min_length=1, max_length=2_000)
+    values: dict[str, float] = Field({}, max_length=50)
+    result: float | None = None
+    reference: str | None = Field(None, max_length=2_000)
+
+
+async def carry_out(work: Work, step: Step) -> Result:
+    """Run a step's specialist.
+
+    Raises:
+        AosError: of models, tools and searches, by name.
+        Waiting: a person has to decide first.
+    """
+    executor = Executor(step.executor)
+    match executor:
+        case Executor.RETRIEVAL:
+            return await _retrieve(work, step)
+        case Executor.REASONING:
+            return await _reason(work, step)
+        case Executor.CRITIQUE:
+            return await _critique(work, step)
+        case Executor.MEMORY:
+            return await _remember(work, step)
+        case Executor.FORMULA:
+            return await _verify(work, step)
+        case Executor.ACTION:
+            return await action.call(work, step)
+        case _:
+            assert_never(executor)
+
+
+async def _retrieve(work: Work, step: Step) -> Result:
+    """{chunks: [{chunk_id, score, text, source}]} of the agent's documents; they become sources of the answer."""
+    if not work.turn.options.get("use_rag", True):
+        return Result(step, error="refused: the documents are switched off for this turn")
+    args = work.fill(step.args)
+    query = str(args.get("query") or work.turn.message).strip()
+    limit = args.get("top_k")
+    limit = min(limit, MOST_PASSAGES) if type(limit) is int and limit > 0 else 5
+    agent = work.turn.agent.id
+
+    async def search(_: str) -> Json:
+        return await work.crew.knowledge.find(work.turn.scope, agent, query, limit, None)
+
+    request = {"query": query, "agent": agent, "limit": limit}
+    found = await work.journal.step(RETRIEVAL, "plan", request, search)
+    known = work.sources.add(found["passages"])
+    work.journal.emit(
+        EventKind.RETRIEVED,
+        sources=[{"n": one.n, **{name: getattr(one, name) for name in _SHOWN}} for one in known],
+        generation=found["generation"],
+        fallback=found["fallback"],
+    )
+    chunks = [
+        {"n": one.n, "chunk_id": one.chunk_id, "score": one.score, "text": one.text, "source": one.title}
+        for one in known
+    ]
+    return Result(step, {"chunks": chunks}, passages(known, prompts.LONGEST_PASSAGE))
+
+
+async def _reason(work: Work, step: Step, instructions: str = "") -> Result:
+    """{answer, steps, context_adequacy, confidence}; prose in place of JSON is an answer that nobody vouches for."""
+    task = " ".join(part for part in (step.action, step.label, step.description) if part)
+    if instructions:
+        task = f"{task}\nRevise your draft: {instructions}"
+    messages = prompts.step(
+        prompts.REASONING, work.turn, task=task, results=_results(work, step), sources=work.sources.all()
+    )
+    found, said = await work.ask_for(Reasoned, Task.REASONING, messages)
+    if found is None:
+        output = Reasoned(answer=said.strip() or "-", context_adequacy="insufficient", confidence=0.5)
+        return Result(step, output.model_dump() | {"unread": True}, said.strip())
+    return Result(step, found.model_dump(), found.answer)
+
+
+async def _critique(work: Work, step: Step) -> Result:
+    """{verdict, confidence, verifications, revision_instructions}; a draft that needs it is revised once, at once."""
+    draft = drafted(work)
+    if draft is None:
+        return Result(step, error="no_draft: there is no answer to review yet")
+    messages = prompts.step(
+        prompts.CRITIQUE, work.turn, task=f"Review this draft:\n{draft.text}", results=_results(work, step),
+        sources=work.sources.all(),
+    )  # fmt: skip
+    found, _ = await work.ask_for(Critiqued, Task.REASONING, messages)
+    if found is None:
+        return Result(step, {"verdict": "not_verified", "confidence": 0.0}, "The review could not be understood.")
+    if found.verdict == "needs_revision":
+        revised = await _reason(work, draft.step, found.revision_instructions or "support each claim or leave it out")
+        draft.output, draft.text = revised.output, revised.text
+    return Result(step, found.model_dump(), f"{found.verdict}. {found.revision_instructions}".strip())
+
+
+async def _remember(work: Work, step: Step) -> Result:
+    """{facts, summary} of the conversation."""
+    messages = prompts.step(prompts.MEMORY, work.turn, task=step.description or step.label)
+    found, _ = await work.ask_for(Remembered, Task.EXTRACT, messages)
+    if found is None:
+        return Result(step, error="unread: the facts could not be read")
+    text = "\n".join([*(f"- {one.category}: {one.fact}" for one in found.facts), found.summary]).strip()
+    return Result(step, found.model_dump(), text or "nothing to remember")
+
+
+async def _verify(work: Work, step: Step) -> Result:
+    """{verdict, confidence, explanation, corrected_formula}; its text is the formula that is to be used."""
+    try:
+        args = FormulaArgs.model_validate(work.fill(step.args))
+    except ValidationError as error:
+        return Result(step, error=f"bad_arguments: {problems(error)}")
+    given = args.model_dump()
+
+    async def judge(_: str) -> Json:
+        verified = asyncio.to_thread(verify, args.formula, args.values, args.result, args.reference)
+        return dict((await in_time(verified, FORMULA_SECONDS, "the formula")).data)
+
+    judged = await work.journal.step("formula", "verify", given, judge)
+    return Result(step, judged, str(judged["corrected_formula"] or args.formula))
+
+
+def drafted(work: Work) -> Result | None:
+    """The last answer that reasoning gave."""
+    answers = [one for one in work.results.values() if one.step.executor == Executor.REASONING and one.usable]
+    return answers[-1] if answers else None
+
+
+def _results(work: Work, step: Step) -> list[tuple[str, str]]:
+    """What a step reads of others: not the passages, which it is shown as sources."""
+    return [
+        (name, text)
+        for name, text in work.earlier(step)
+        if work.results[name].step.executor != Executor.RETRIEVAL and work.results[name].step is not step
+    ]

@@ -1,0 +1,62 @@
+"""The answer of a planned turn, by priority and never by chance (EX-13)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from serve_apps.agents.plan.shape import Executor
+from serve_apps.agents.plan.supervise import StepOutcome
+from serve_apps.agents.plan.work import Result
+
+DEFAULT, CRITICISED, FALLBACK = 0.9, 0.6, 0.5  # confidence (EX-14)
+
+NO_INFORMATION = "I found no information about that in the documents."
+NOTHING_DONE = "I could not carry this out."
+
+
+@dataclass(frozen=True, slots=True)
+class Synthesis:
+    """An answer, where it comes from, and how sure it is."""
+
+    text: str
+    source: Literal["documents", "tools", "conversation", "none"]
+    confidence: float
+
+
+def synthesise(results: Sequence[Result], *, grounded: bool) -> Synthesis:
+    """Reasoning that documents suffice for, else what tools gave, else reasoning from the conversation, else nothing.
+
+    Args:
+        results: in the order in which steps were carried out.
+        grounded: there are passages; then reasoning that they do not suffice for is not given (B: no guessing).
+    """
+    reasoned = [one for one in results if one.step.executor == Executor.REASONING and one.usable]
+    acted = [one for one in results if one.step.executor == Executor.ACTION and one.usable]
+    sufficient = [one for one in reasoned if one.output["context_adequacy"] == "sufficient"]
+    if sufficient and grounded:
+        return Synthesis(sufficient[-1].text, "documents", _sure(sufficient[-1], results))
+    if acted:
+        worded = sufficient or reasoned if not grounded else sufficient
+        if worded:
+            return Synthesis(worded[-1].text, "tools", _sure(worded[-1], results))
+        return Synthesis(_told(acted), "tools", min(DEFAULT, _limit(results)))
+    if reasoned and not grounded:
+        return Synthesis(reasoned[-1].text, "conversation", _sure(reasoned[-1], results))
+    return Synthesis(NO_INFORMATION if grounded else NOTHING_DONE, "none", FALLBACK)
+
+
+def _sure(answer: Result, results: Sequence[Result]) -> float:
+    return min(float(answer.output["confidence"]), _limit(results))
+
+
+def _limit(results: Sequence[Result]) -> float:
+    """No answer is surer than its weakest witness."""
+    criticised = any(
+        one.step.executor == Executor.CRITIQUE and one.usable and one.output["verdict"] != "approved" for one in results
+    )
+    shaky = any(one.outcome is not StepOutcome.SUCCESS for one in results)
+    return CRITICISED if criticised or shaky else 1.0
+
+
+def _told(acted: Sequence[Result]) -> str:
+    return "\n".join(f"{one.step.label}: {one.text}" for one in acted)

@@ -1,0 +1,188 @@
+"""What a planned turn has come to so far, and how it asks models; it lives as long as one walk of the turn (B-15)."""
+
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeVar
+
+from pydantic import BaseModel
+
+from cluster.models.messages import ChatRequest, Message, Reply
+from cluster.models.tasks import Task
+from configs.sections import AgentSettings
+from serve_apps.agents.acting import Done
+from serve_apps.agents.events import EventKind
+from serve_apps.agents.hear import first, hear, told_usage
+from serve_apps.agents.knowledge import Sources
+from serve_apps.agents.limits import Allowance, OutOfTime
+from serve_apps.agents.loop import Crew
+from serve_apps.agents.plan import prompts
+from serve_apps.agents.plan.shape import Step, Unread, read_as
+from serve_apps.agents.plan.supervise import StepOutcome
+from serve_apps.agents.ports import Journal, Json, Turn
+from serve_apps.agents.quotes import Quotes
+from serve_apps.agents.release import Guard, Release
+from skills.catalog import Catalog
+
+REPAIRS = 2  # times a model is told what is wrong with its JSON (PL-09)
+
+Shape = TypeVar("Shape", bound=BaseModel)
+Sleep = Callable[[float], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How an agent plans: its own config, else the settings (PL-02, PL-03)."""
+
+    enabled: bool
+    steps: int
+    style: Literal["structured", "concise"]
+    replans: int
+
+    @classmethod
+    def of(cls, turn: Turn, settings: AgentSettings) -> "Limits":
+        """An override that makes no sense is passed over: agents are edited by people."""
+        own = turn.agent.config
+        enabled, steps, style = (own.get(f"deep_planning_{name}") for name in ("enabled", "max_steps", "style"))
+        return cls(
+            enabled if isinstance(enabled, bool) else settings.planning_enabled,
+            steps if type(steps) is int and 1 <= steps <= 50 else settings.max_plan_steps,
+            style if style in ("structured", "concise") else settings.plan_style,
+            settings.max_replans,
+        )
+
+
+@dataclass(slots=True)
+class Result:
+    """What a step gave.
+
+    Attributes:
+        output: by the specialist's schema.
+        text: what other steps and people read of it.
+        error: `code: detail`; None if it went well.
+        outcome: what its supervisor said, in the end.
+        repeatable: the step may be carried out again without harm.
+    """
+
+    step: Step
+    output: Json = None
+    text: str = ""
+    error: str | None = None
+    outcome: StepOutcome = StepOutcome.SUCCESS
+    repeatable: bool = True
+    rejected: bool = False
+
+    @property
+    def usable(self) -> bool:
+        """Whether later steps can build on it."""
+        return self.error is None and self.outcome in (StepOutcome.SUCCESS, StepOutcome.NOT_VERIFIED)
+
+
+@dataclass(slots=True)
+class Work:
+    """One turn at work.
+
+    Attributes:
+        grounded: passages were found for the message: the plan retrieves and reasons, and no answer goes beyond them.
+        wrote: calls that changed something and succeeded, by tool and arguments: none is made twice.
+        mode: CHAT or AGENTIC and who chose so, for the trace.
+        notices: what the reader has to be told beside the answer.
+    """
+
+    turn: Turn
+    journal: Journal
+    crew: Crew
+    tools: Catalog
+    allowance: Allowance
+    limits: Limits
+    sleep: Sleep
+    sources: Sources = field(default_factory=Sources)
+    quotes: Quotes = field(init=False)
+    grounded: bool = False
+    results: dict[str, Result] = field(default_factory=dict)
+    wrote: dict[str, Done] = field(default_factory=dict)
+    notices: list[str] = field(default_factory=list)
+    mode: Mapping[str, Json] = field(default_factory=lambda: {"step": "mode"})
+    calls: int = 0
+    replans: int = 0
+
+    def __post_init__(self) -> None:
+        """Quotes are those of the sources."""
+        self.quotes = Quotes(self.sources)
+
+    async def ask(self, task: Task, messages: tuple[Message, ...], *, json_only: bool = True) -> Reply:
+        """A reply that nobody is shown while it is written.
+
+        Raises:
+            OutOfTime, NoModel, OverBudget, Unavailable, Overloaded, Invalid: as `hear`.
+        """
+        self.in_time()
+        most = int(first(self.turn, "max_tokens", self.crew.settings.max_tokens))
+        request = ChatRequest(messages, temperature=0.0, max_tokens=most, json_only=json_only)
+        unseen = Release(_nobody, self.crew.clock, Quotes(Sources()), Guard(everything=True))
+        reply = await hear(self.turn, self.journal, self.crew.models, str(task), request, unseen, self.allowance)
+        told_usage(self.journal, reply)
+        return reply
+
+    def in_time(self) -> None:
+        """Go on only while there is time.
+
+        Raises:
+            OutOfTime: there is none left.
+        """
+        if not self.allowance.seconds(self.journal):
+            raise OutOfTime("a plan was not carried out to its end")
+
+    async def ask_for(
+        self, shape: type[Shape], task: Task, messages: tuple[Message, ...], repairs: int = 1
+    ) -> tuple[Shape | None, str]:
+        """A reply of a shape, and its text; None where it has not got it, also when told so `repairs` times."""
+        reply = await self.ask(task, messages)
+        for _ in range(repairs):
+            found = read_as(shape, reply.content)
+            if not isinstance(found, Unread):
+                return found, reply.content
+            said = (Message("assistant", reply.content[:4_000]), Message("user", prompts.again(found.why)))
+            reply = await self.ask(task, (*messages, *said))
+        found = read_as(shape, reply.content)
+        return (None if isinstance(found, Unread) else found), reply.content
+
+    def earlier(self, step: Step) -> list[tuple[str, str]]:
+        """Results that a step builds on: those it names, else all."""
+        names = step.depends_on or tuple(self.results)
+        return [(name, self._told(self.results[name])) for name in names if name in self.results]
+
+    def fill(self, value: Any) -> Any:
+        """Arguments with `{{id}}` replaced by the results' texts, once: marks in those texts stay as they are."""
+        if isinstance(value, Mapping):
+            return {str(name): self.fill(part) for name, part in value.items()}
+        if isinstance(value, list):
+            return [self.fill(part) for part in value]
+        if not isinstance(value, str) or "{{" not in value:
+            return value
+        texts = {f"{{{{{name}}}}}": result.text for name, result in self.results.items()}
+        if (alone := texts.get(value.strip())) is not None:
+            return alone
+        return re.sub("|".join(map(re.escape, texts)), lambda mark: texts[mark[0]], value) if texts else value
+
+    def trace(self) -> tuple[Mapping[str, Json], ...]:
+        """A line for each step that was carried out, in order."""
+        return tuple(
+            {"step": one.step.id, "executor": one.step.executor, "tool": one.step.tool, "outcome": str(one.outcome),
+             "error": one.error}
+            for one in self.results.values()
+        )  # fmt: skip
+
+    def notice(self, text: str) -> None:
+        """Tell the reader, once."""
+        if text not in self.notices:
+            self.notices.append(text)
+            self.journal.emit(EventKind.STATUS, state="executing", notice=text)
+
+    @staticmethod
+    def _told(result: Result) -> str:
+        return f"ERROR: {result.error}" if result.error is not None else result.text
+
+
+def _nobody(_: str) -> None:
+    """Nobody is shown anything."""

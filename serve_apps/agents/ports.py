@@ -1,0 +1,254 @@
+"""What a turn needs of others: a journal that remembers every effect, a model, and a way to wait for people."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, NewType, Protocol
+
+from cluster.basics.scope import Scope
+from cluster.models.messages import ChatRequest, Delta, Fallback, Message, Reply
+from serve_apps.agents.events import Event, EventKind
+
+RunId = NewType("RunId", str)
+SessionId = NewType("SessionId", str)
+AgentId = NewType("AgentId", str)
+Json = Any
+
+# Performs an effect; gets the step's key, which is the same at every repetition: an idempotency key.
+Perform = Callable[[str], Awaitable[Json]]
+Said = Delta | Fallback | Reply
+Saying = Callable[[], AsyncIterator[Said]]
+
+
+class Redo(StrEnum):
+    """What to do about a step that was begun and whose end nobody recorded."""
+
+    REPEAT = "repeat"  # nothing outside changes, or its key makes a repetition harmless
+    RECONCILE = "reconcile"  # it may have happened: a person says which
+
+
+class Path(StrEnum):
+    """Where a message goes."""
+
+    ANALYTICS = "analytics"
+    DOCUMENTS = "documents"
+    GENERAL = "general"
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """An agent as it was when the turn began: later edits do not change a run.
+
+    Attributes:
+        config: `llm_routing`, `tools`, `temperature`, `max_tokens`, `max_iterations`, `timeout_seconds`, `rag_top_k`,
+            `deep_planning_enabled`, `deep_planning_max_steps`, `deep_planning_style`, `budget_usd`, as its owner set.
+    """
+
+    id: AgentId
+    name: str
+    system_prompt: str
+    description: str = ""
+    config: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One message to one agent, with everything that decides what happens.
+
+    Attributes:
+        run: its id; a delegated turn has its own.
+        scope: the user's; also when a person's decision resumes it in the background.
+        session: the conversation.
+        agent: frozen at the start.
+        message: what the user says now.
+        history: earlier messages, oldest first, guarded and cut to what fits.
+        memory: facts and summary worth telling the model; data, not instructions.
+        path: decided before the run.
+        options: `stream`, `temperature`, `max_tokens`, `tools` (specs that the client runs itself), `tool_choice`,
+            `use_rag`, `verbose`.
+        depth: 0 for a user's turn, at most 3 for delegated ones.
+        ancestors: agents above this turn: a delegation to one of them is a cycle.
+    """
+
+    run: RunId
+    scope: Scope
+    session: SessionId
+    agent: Agent
+    message: str
+    history: tuple[Message, ...] = ()
+    memory: str = ""
+    path: Path = Path.GENERAL
+    options: Mapping[str, Any] = field(default_factory=dict)
+    depth: int = 0
+    ancestors: tuple[AgentId, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a turn ended.
+
+    Attributes:
+        answer: the whole text with [n] marks.
+        finish_reason: `stop`, `length` (rounds, time or budget), `tool_calls` (the client runs them), `error`.
+        confidence: 0 to 1; 0.9 by default, 0.5 for a fallback, 0.6 after a critique that was not satisfied.
+        citations: as in CITATION events.
+        trace: what was done, a line each: [{step, ...}].
+        tool_calls: for the client to run: [{id, name, arguments}].
+    """
+
+    answer: str
+    finish_reason: str = "stop"
+    confidence: float = 0.9
+    citations: tuple[Mapping[str, Any], ...] = ()
+    trace: tuple[Mapping[str, Any], ...] = ()
+    tool_calls: tuple[Mapping[str, Any], ...] = ()
+
+
+class Journal(Protocol):
+    """A run's memory: a turn is a function of its input and of what is recorded here.
+
+    Every effect goes through it: models, tools, retrieval, clock, randomness. What was recorded is not performed again,
+    so a run that is resumed walks its old path in no time and goes on from where it was; a replay performs nothing.
+    """
+
+    @property
+    def run(self) -> RunId:
+        """Whose journal."""
+        ...
+
+    @property
+    def seed(self) -> int:
+        """Of everything random in this run."""
+        ...
+
+    @property
+    def spent_ms(self) -> int:
+        """Time of all recorded steps; waiting for people does not count."""
+        ...
+
+    def emit(self, kind: EventKind, **data: Json) -> Event:
+        """Tell what happened: shown at once, stored with the next step or at the end, with its number either way."""
+        ...
+
+    def piece(self, text: str) -> None:
+        """Show a piece of the text that the next TEXT event will hold whole."""
+        ...
+
+    async def step(self, kind: str, name: str, request: Json, perform: Perform, *, redo: Redo = Redo.REPEAT) -> Json:
+        """Perform an effect once, or return what it gave when it was performed.
+
+        Args:
+            kind: `tool`, `retrieval`, `clock`, `memory`, ...
+            name: which tool, which query.
+            request: JSON that decides the effect; kept, and compared at a replay.
+            perform: does it.
+            redo: what to do where a step was begun and not ended.
+
+        Raises:
+            AosError: what `perform` raised, also when it is recorded (`Recorded`, with the code and detail of then).
+            Waiting: the step may have happened, and a person has to say which.
+            Diverged: a replay asks for something else than the recorded run did.
+        """
+        ...
+
+    def stream(self, name: str, request: ChatRequest, saying: Saying, *, about: Json = None) -> AsyncIterator[Said]:
+        """Ask a model, as `step`: pieces as they come, `Reply` last; a recorded reply comes in one piece."""
+        ...
+
+    async def ask(self, tool: str, arguments: Mapping[str, Json], reason: str) -> Mapping[str, Json]:
+        """Put an action before a person, bound to tool and arguments, and return the arguments that were approved.
+
+        Raises:
+            Waiting: nobody has decided; the turn ends here and is resumed by the decision.
+            Rejected: somebody said no, or nobody said anything in time.
+        """
+        ...
+
+
+class Models(Protocol):
+    """The router: picks a connection for a task and falls back from it."""
+
+    def stream(self, turn: Turn, task: str, request: ChatRequest) -> AsyncIterator[Said]:
+        """Ask the connection that this agent has for this task; `Fallback` items tell what was left on the way.
+
+        Raises:
+            NoModel: nothing is configured.
+            OverBudget: the agent or the tenant has spent its money.
+            Unavailable, Overloaded, Invalid: the last connection's error.
+        """
+        ...
+
+    async def choose(self, turn: Turn, task: str) -> "Choice":
+        """The connection that would be asked first, and why."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A connection for a task; `supports_tools` decides between native calls and ReAct."""
+
+    connection: str
+    model: str
+    task: str
+    reason: str
+    supports_tools: bool
+
+
+class Handler(Protocol):
+    """Carries a turn out: one for each path."""
+
+    async def __call__(self, turn: Turn, journal: Journal) -> Outcome:
+        """Answer. Emits everything but the last DONE, which the runner writes with the outcome.
+
+        Raises:
+            Waiting: a person has to decide first.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Incoming:
+    """A message as it comes in.
+
+    Attributes:
+        agent: an agent's UUID or display name; empty for the workspace's default agent, `assistant`.
+        message: what the user says.
+        session: a session's UUID or the client's own name for it (at most 128 characters); None opens a new one.
+        history: earlier messages that the client sent along; used only where the session has none of its own.
+        options: as in `Turn.options`.
+    """
+
+    agent: str
+    message: str
+    session: str | None = None
+    history: tuple[Message, ...] = ()
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Orchestrator(Protocol):
+    """The single way in for messages, wherever it runs."""
+
+    def process(self, scope: Scope, incoming: Incoming) -> AsyncIterator[Event]:
+        """Take a message and carry its turn out; closing the iterator stops the model and interrupts the run.
+
+        The first event is STATUS with `state: accepted`, `run_id`, `session_id`, `agent_id`; the last is DONE, ERROR
+        or APPROVAL_REQUIRED.
+
+        Raises:
+            NotFound: no such agent or session.
+            Overloaded: too many turns are waiting.
+        """
+        ...
+
+    def resume(self, scope: Scope, run: RunId) -> AsyncIterator[Event]:
+        """Carry an interrupted run on: all its events from the first, recorded ones at once.
+
+        Raises:
+            NotFound: no such run.
+            Conflict: it is running elsewhere, waits for a decision, or has ended.
+        """
+        ...
+
+    async def cancel(self, scope: Scope, run: RunId) -> None:
+        """Ask a run to end; its owner notices with its next heartbeat."""
+        ...

@@ -1,0 +1,142 @@
+"""Quotes in an answer: checked word for word against the page, numbered in the order in which they appear."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from cluster.basics.errors import AosError
+from cluster.basics.scope import Scope
+from cluster.state.postgres import Database, load_queries
+from serve_apps.agents.events import EventKind
+from serve_apps.agents.knowledge import RETRIEVAL, Source, Sources
+from serve_apps.agents.limits import ENDINGS
+from serve_apps.agents.ports import Journal, Json, Turn
+from serve_apps.retrieval.quote import describe, page_of
+
+SQL = load_queries(Path(__file__).parents[1] / "retrieval" / "answer.sql")
+
+# [n: "quote"], as `retrieval.generate` has it, and a bare [n], which proves nothing.
+_OPEN, _CLOSE = "[\"“”'‘’]+", "[\"“”'‘’]+"
+MARK = re.compile(
+    rf"[ \t]*\[\s*(?P<n>\d{{1,3}})\s*:\s*{_OPEN}(?P<quote>.{{1,1000}}?){_CLOSE}\s*\]"
+    r"|[ \t]*(?<![\w\])])\[(?P<bare>\d{1,3})\](?![(\[:])",
+    re.DOTALL,
+)
+
+
+class Places(Protocol):
+    """Where quotes stand on their pages, as pictures show it."""
+
+    async def describe(self, scope: Scope, quotes: Sequence[Mapping[str, Any]]) -> Json:
+        """{boxes, ocr_confidence} of each quote (CITATION data), or None where its page is gone or says otherwise."""
+        ...
+
+
+class StoredPlaces:
+    """Places on the pages that are stored, for readers who may see them."""
+
+    def __init__(self, database: Database) -> None:
+        """Queries are those of answers."""
+        self._database = database
+
+    async def describe(self, scope: Scope, quotes: Sequence[Mapping[str, Any]]) -> Json:
+        """As `Places.describe`.
+
+        Raises:
+            Unavailable: Postgres cannot be reached.
+        """
+        async with self._database.transaction(scope) as tx:
+            rows = await tx.all(
+                SQL["pages"],
+                tenant=scope.tenant,
+                workspace=scope.workspace,
+                versions=[quote["version_id"] for quote in quotes],
+                numbers=[quote["page"] for quote in quotes],
+            )
+        pages = {(row["version_id"], row["number"]): page_of(row) for row in rows}
+        described: list[Json] = []
+        for quote in quotes:
+            page = pages.get((quote["version_id"], quote["page"]))
+            start, end = quote["start"], quote["end"]
+            if page is None or page.text[start:end] != quote["quote"]:
+                described.append(None)
+                continue
+            boxes, sure = describe(page, start, end)
+            flat = [[one.page, one.box.x0, one.box.y0, one.box.x1, one.box.y1] for one in boxes]
+            described.append({"boxes": flat, "ocr_confidence": sure})
+        return described
+
+
+@dataclass
+class Quotes:
+    """The citations of an answer so far; `removed` are marks that nothing supports, with the reason."""
+
+    sources: Sources
+    citations: list[dict[str, Any]] = field(default_factory=list)
+    removed: list[dict[str, Any]] = field(default_factory=list)
+    told: int = 0
+
+    def checked(self, text: str) -> str:
+        """A text with [k] for each mark whose quote stands in its source, and without the others.
+
+        The same place keeps its number k; the numbers are those of the citations, not of the sources.
+        """
+        if not len(self.sources):
+            return text
+        return MARK.sub(self._mark, text)
+
+    def _mark(self, found: re.Match[str]) -> str:
+        if found["bare"] is not None:
+            known = self.sources.get(int(found["bare"]))
+            if known is None:
+                return found[0]  # no mark at all: [42] in a text about something else
+            self.removed.append({"n": known.n, "why": "no quote"})
+            return ""
+        n, quote = int(found["n"]), found["quote"].strip()
+        source = self.sources.get(n)
+        place = source.place(quote) if source else None
+        if source is None or place is None:
+            why = "the source does not say this" if source else "there is no such source"
+            self.removed.append({"n": n, "why": why, "quote": quote[:200]})
+            return ""
+        return f" [{self._number(source, place)}]"
+
+    def _number(self, source: Source, place: tuple[int, int, int]) -> int:
+        page, start, end = place
+        wanted = (source.version_id, page, start, end)
+        for known in self.citations:
+            if (known["version_id"], known["page"], known["start"], known["end"]) == wanted:
+                return int(known["n"])
+        self.citations.append(
+            {
+                "n": len(self.citations) + 1,
+                "document_id": source.document_id, "version_id": source.version_id, "chunk_id": source.chunk_id,
+                "filename": source.filename, "page": page, "quote": source.at(place), "start": start, "end": end,
+                "boxes": [], "ocr_confidence": None, "url": f"/api/documents/{source.document_id}/pages/{page}",
+            }
+        )  # fmt: skip
+        return len(self.citations)
+
+
+async def tell(turn: Turn, journal: Journal, places: Places, quotes: Quotes) -> None:
+    """A CITATION event for each citation that is new, with its rectangles where the pages are still there."""
+    new = quotes.citations[quotes.told :]
+    if not new:
+        return
+    wanted = [{name: one[name] for name in ("version_id", "page", "start", "end", "quote")} for one in new]
+
+    async def look(_: str) -> Json:
+        return await places.describe(turn.scope, wanted)
+
+    try:
+        described = await journal.step(RETRIEVAL, "places", wanted, look)
+    except ENDINGS:
+        raise
+    except AosError:  # the quote was checked; only its rectangles are missing, and the step says why
+        described = [None] * len(new)
+    for one, more in zip(new, described, strict=True):
+        one.update(more or {})
+        journal.emit(EventKind.CITATION, **one)
+    quotes.told = len(quotes.citations)

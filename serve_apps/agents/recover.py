@@ -1,0 +1,232 @@
+"""False completion: a model says that it will act, or that it has acted, and nothing ran.
+
+No source gives the patterns; they are authored here. Callers look only at replies of turns in which no tool has run.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+REPROMPT = "STOP. You did NOT execute anything. DO IT NOW."
+
+_SUBJECT = r"(?:i|we)"
+_HAVE = r"(?:i(?:'ve|’ve| have)|we(?:'ve|’ve| have))(?: now| just| already| successfully| also)*"
+_BEEN = r"(?:has|have)(?: now| just| already| also)?(?: successfully)? been(?: successfully)?"
+
+# What a model says instead of acting.
+FUTURE: dict[str, str] = {
+    "i would": (
+        rf"\b(?:{_SUBJECT} would|i'd|i’d)\b(?! (?:love|like to know"
+        rf"|be happy|recommend|suggest|appreciate|need))"
+    ),
+    "i will": (
+        rf"\b(?:{_SUBJECT} will|i'll|i’ll|we'll)(?: now| then"
+        rf"| first| also)? (?!not\b|need\b|be (?:happy|glad))[a-z]+"
+    ),
+    "i am going to": r"\b(?:i'm|i’m|i am|we're|we are) going to\b",
+    "i am about to": r"\b(?:i'm|i’m|i am) about to\b",
+    "let me": r"\blet me (?!know\b)[a-z]+",
+    "allow me to": r"\ballow me to\b",
+    "i can do": r"\bi can (?:do|create|send|run|set|help you (?:create|send|run|set)|go ahead)\b",
+    "i could": r"\bi could (?:[a-z]+ )?(?:create|send|run|search|check|look|use|call|update|delete)\b",
+    "i plan to": r"\b(?:i plan|i intend|my plan is) to\b",
+    "here is how": r"\bhere(?:'s|’s| is) (?:how|what you (?:can|should|need to) do)\b",
+    "here are the steps": r"\b(?:here are|follow) (?:the |these |a few )?(?:simple )?steps\b",
+    "you should": r"\byou should (?!be\b|have (?:received|seen)\b|see\b|receive\b|know\b|note\b)[a-z]+",
+    "you can run": (
+        r"\byou can (?:then |now |simply )?(?:run|use|call"
+        r"|execute|create|send|do this|do that|try|follow)\b"
+    ),
+    "you could": r"\byou could (?:then |simply |also )?(?:run|use|call|execute|create|send|try)\b",
+    "you need to": (
+        r"\byou(?:'ll|’ll| will)?(?: first)? need to (?:run|use"
+        r"|call|execute|create|send|open|go|click|install|set)\b"
+    ),
+    "you would": r"\byou(?:'d|’d| would) (?:need|have|want) to\b",
+    "simply run": r"\b(?:simply|just|first,?|then,?) (?:run|execute|call|open|click|use|type)\b",
+    "the next step": r"\bthe (?:next|first) step (?:is|would be|will be)\b",
+    "to do this": r"\bto (?:do|accomplish|achieve) (?:this|that|so),? (?:you|we|i|one)\b",
+    "the following call": (
+        r"\b(?:use|call|run|execute|make) the following (?:function"
+        r"|tool|command|call|code|request)\b"
+    ),
+    "this call will": r"\bthis (?:call|function|command|code|request|script) (?:will|would|should)\b",
+    "once it runs": r"\bonce (?:i|we|you|it|this) (?:have |has |is |runs?|executes?|gets? )",
+    "would you like me to": (
+        r"\b(?:would you like|do you want|shall i"
+        r"|should i)(?: me)?(?: to)? (?:proceed|go ahead|do (?:it|this|that))\b"
+    ),
+    "one moment": r"\b(?:one moment|just a moment|hold on|please wait|give me a (?:moment|second|minute))\b",
+    "working on it": (
+        r"\b(?:i'm|i’m|i am)(?: currently| now)? (?:working on"
+        r"|processing|looking into|checking|searching|creating|sending)\b"
+    ),
+}
+
+_DONE_VERBS = (
+    *(
+        "created",
+        "added",
+        "saved",
+        "sent",
+        "updated",
+        "changed",
+        "modified",
+        "deleted",
+        "removed",
+        "cancelled|canceled",
+    ),
+    *(
+        "booked",
+        "scheduled",
+        "rescheduled",
+        "configured",
+        "installed",
+        "deployed",
+        "uploaded",
+        "downloaded",
+        "executed",
+    ),
+    *("completed", "processed", "submitted", "published", "registered", "enabled|disabled|activated|deactivated"),
+    *(
+        "assigned",
+        "moved|renamed|copied",
+        "imported|exported",
+        "generated",
+        "restarted|started|stopped",
+        "upgraded|downgraded",
+    ),
+    *(
+        "refunded|charged|credited",
+        "transferred|forwarded",
+        "issued|applied",
+        "reset|restored",
+        "merged|committed|pushed",
+    ),
+)
+_DID_VERBS = (
+    *("created", "added", "saved|stored|recorded|written|wrote", "sent|emailed|messaged|notified", "updated|edited"),
+    *("changed|modified|adjusted|corrected|fixed", "deleted|removed|cleared", "cancelled|canceled", "booked|reserved"),
+    *("scheduled|rescheduled", "configured|set up", "installed|deployed", "uploaded|downloaded", "executed|run|ran"),
+    *(
+        "completed|finished",
+        "processed|submitted|filed",
+        "searched|looked up|checked|queried",
+        "read|retrieved|fetched",
+    ),
+    *("analysed|analyzed|calculated|computed", "generated|prepared|drafted", "transferred|forwarded|escalated"),
+    *("enabled|disabled|activated|deactivated", "opened|closed|started|stopped|restarted", "applied|issued|refunded"),
+)
+
+# What a model says as if it had acted: "has been created" for each verb, "I have created", and phrases of their own.
+PAST: dict[str, str] = (
+    {f"has been {verb.split('|')[0]}": rf"\b{_BEEN} (?:{verb})\b" for verb in _DONE_VERBS}
+    | {f"i have {verb.split('|')[0]}": rf"\b{_HAVE} (?:{verb})\b" for verb in _DID_VERBS}
+    | {
+        "successfully done": r"\bsuccessfully [a-z]+(?:ed|ent|uilt|et up|un|one)\b",
+        "i successfully": (
+            r"\bi (?:just |now )?(?:created|sent|updated|deleted"
+            r"|booked|scheduled|cancelled|canceled|added|saved|ran)\b"
+        ),
+        "was successful": r"\b(?:was|were|is) (?:a success\b|successful(?:ly)?\b)",
+        "done!": r"(?:^|[\n.!] ?)(?:all |it's |it is |and )?done\s*[!.✅]",
+        "all set": r"\b(?:you're|you’re|you are|everything is|it's|it is|all)(?: now)? (?:all )?set\b",
+        "is now active": (
+            r"\b(?:is|are) now (?:active|live|available|enabled"
+            r"|running|in place|ready|configured|complete|updated|set)\b"
+        ),
+        "is confirmed": (
+            r"\b(?:booking|reservation|order|appointment|meeting|request"
+            r"|payment|change)s? (?:is|are|has been) (?:now )?confirmed\b"
+        ),
+        "is complete": (
+            r"\b(?:task|request|process|setup|installation|migration|update|operation"
+            r"|transfer|upload)s? (?:is|are) (?:now )?(?:complete|completed|finished|done)\b"
+        ),
+        "as requested": r"\b(?:as requested|as you (?:asked|requested|wished)),? (?:i|the|your|it)\b",
+        "task completed": r"(?:^|\n)\W*(?:task|action|request) (?:completed|executed|done)\b",
+        "here is the result": (
+            r"\bhere (?:is|are) the (?:results?|output) (?:of|from) (?:the"
+            r"|my|your) (?:search|query|call|command|script|tool|run)\b"
+        ),
+        "the tool returned": (
+            r"\bthe (?:tool|function|command|query|search|script"
+            r"|api) (?:has )?(?:returned|showed|shows|responded|reported|found)\b"
+        ),
+        "i ran": r"\b(?:i|we) (?:ran|executed|invoked|called|used) the\b",
+        "you will receive": (
+            r"\byou(?:'ll|’ll| will| should)(?: soon| shortly| now)? receive (?:a"
+            r"|an|your|the) (?:confirmation|e-?mail|notification|refund|message)\b"
+        ),
+        "refund on its way": (
+            r"\b(?:refund|payment|e-?mail|message|order)s? (?:is"
+            r"|are) (?:on (?:its|their) way|being processed)\b"
+        ),
+    }
+)
+
+_COMPILED: tuple[tuple[Literal["past", "future"], str, re.Pattern[str]], ...] = (
+    *(("past", name, re.compile(pattern, re.IGNORECASE)) for name, pattern in PAST.items()),
+    *(("future", name, re.compile(pattern, re.IGNORECASE)) for name, pattern in FUTURE.items()),
+)
+
+# What keeps a sentence from being a claim: a negation, a condition, a question, or somebody else's deed.
+_NOT = re.compile(
+    r"\b(?:not|never|no|nothing|nobody|none|neither|nor|cannot|can't|couldn't|wasn't|isn't|haven't|hasn't|unable|failed|without|unless|if|until|before"
+    r"|whether|when|after|once|has to be|needs? to be|must be|should be|can be|could be|would be|will be)\b"
+    r"|n't\b|n’t\b",
+    re.IGNORECASE,
+)
+_SENTENCE = re.compile(r"[^.!?\n]+[.!?]*|\n")
+_LONGEST = 20_000  # characters of a reply that are looked at
+_WANTS_KNOWLEDGE = re.compile(
+    r"^\W*(?:(?:please|hey|hi|hello|so|and|well|thanks?(?: you)?)\W+)*(?:how|what|why|who|whom|whose|which|when|where"
+    r"|explain|describe|tell me (?:about|how|why|what)|is|are|was|were|does|do|did|should|can i|may i|could i|am i)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A claim that nothing stands behind.
+
+    Attributes:
+        kind: `past`: it says that it was done; `future`: it says what it, or the user, would do.
+        pattern: the name of the pattern in `PAST` or `FUTURE`.
+        quote: the words.
+    """
+
+    kind: Literal["past", "future"]
+    pattern: str
+    quote: str
+
+
+def claims(text: str) -> Claim | None:
+    """The first claim of a completed action, else the first announcement of one; None if there is neither.
+
+    Only for replies of a turn in which no tool ran: elsewhere the same words are a report.
+    """
+    sentences = [match[0] for match in _SENTENCE.finditer(text[:_LONGEST])]
+    future: Claim | None = None
+    for kind, name, pattern in _COMPILED:
+        if kind == "future" and future is not None:
+            break
+        for sentence in sentences:
+            match = pattern.search(sentence)
+            if match is None:
+                continue
+            if kind == "future":
+                future = Claim("future", name, match[0].strip())
+                break
+            if not sentence.rstrip().endswith("?") and not _NOT.search(sentence[: match.end()]):
+                return Claim("past", name, match[0].strip())
+    return future
+
+
+def needs_reprompt(message: str, reply: str) -> Claim | None:
+    """The claim that is worth the forceful re-prompt: announcements and advice are an answer to who asked for
+    knowledge, and laziness only towards who asked for a deed. Claims of completed actions always count."""
+    claim = claims(reply)
+    if claim is not None and claim.kind == "future" and _WANTS_KNOWLEDGE.search(message[:400]):
+        return None
+    return claim

@@ -1,0 +1,44 @@
+"""The Serve application `embedding`: one pool of weights for questions and for bulk work."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from ray import serve
+
+from cluster import logs
+from cluster.models.embedding import LocalEmbedder
+from cluster.models.ports import Lane
+from cluster.models.weights import use_cores
+from configs.settings import load
+
+
+@serve.deployment(name="Embedder")
+class EmbedderReplica:
+    """A `LocalEmbedder` behind a handle."""
+
+    def __init__(self) -> None:
+        settings = load()
+        logs.set_up(settings)
+        use_cores()
+        self._embedder = LocalEmbedder(settings.embedding)
+
+    async def facts(self) -> dict[str, object]:
+        """`EmbedderFacts` as a mapping."""
+        return asdict(await self._embedder.facts())
+
+    async def embed(self, texts: Sequence[str], lane: str) -> NDArray[np.float32]:
+        """One row of length 1 for each text: shape (len(texts), dimension)."""
+        return await self._embedder.embed(texts, Lane(lane))
+
+    async def check_health(self) -> None:
+        """The event loop still turns."""
+        await asyncio.sleep(0)
+
+
+def build(args: dict[str, Any]) -> serve.Application:
+    """The application; `args` are options of the deployment, replicas and resources come from serve.yaml."""
+    return EmbedderReplica.options(**args).bind()  # type: ignore[attr-defined]

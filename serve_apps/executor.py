@@ -1,0 +1,54 @@
+"""The executor deployment: carries turns out in a replica, those that nobody reads among them."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+from ray import serve
+from ray.serve import Application
+
+from cluster import handles, logs
+from configs.settings import load
+from serve_apps.agents import turn as turns
+from serve_apps.agents.assemble import Workshop, ground
+from serve_apps.agents.wire import Batch, batches
+
+
+@serve.deployment
+class Executor:
+    """Holds nothing that a crash would lose: a run whose replica dies is taken up where its journal ends."""
+
+    def __init__(self) -> None:
+        """Connections are opened on the replica's event loop."""
+        settings = load()
+        logs.set_up(settings)
+        self._base = ground(settings, handles.embedder(settings), handles.reranker(settings))
+        self._workshop = Workshop(settings, self._base)
+        self._opened = asyncio.get_running_loop().create_task(self._open())
+
+    async def _open(self) -> None:
+        await self._base.database.open()
+        await self._workshop.open()
+
+    async def carry(self, frozen: dict[str, Any]) -> AsyncIterator[Batch]:
+        """Claim a turn's run and tell its events in batches."""
+        await asyncio.shield(self._opened)
+        async for batch in batches(self._workshop.carrier.carry(turns.load(frozen))):
+            yield batch
+
+    async def check_health(self) -> None:
+        """Fails when the background has ended, whatever it died of; never asks Postgres."""
+        if self._opened.done():
+            self._opened.result()
+            self._workshop.check()
+
+    async def __del__(self) -> None:
+        """Serve awaits this before a replica goes: what runs in the background is given back."""
+        await self._workshop.close()
+        await self._base.close()
+        await self._base.database.close()
+
+
+def build(args: dict[str, Any]) -> Application:
+    """The application; `args` are options of the deployment, replicas and resources come from serve.yaml."""
+    return Executor.options(**args).bind()  # type: ignore[attr-defined]

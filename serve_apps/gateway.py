@@ -1,0 +1,35 @@
+"""The gateway deployment: the HTTP API in a replica."""
+
+from typing import Any
+
+from fastapi import FastAPI
+from ray import serve
+
+from cluster import handles, logs
+from configs.settings import load
+from serve_apps.agents.ports import Orchestrator
+from serve_apps.agents.wire import RemoteOrchestrator
+from serve_apps.http.app import create_app
+from serve_apps.http.assemble import assemble
+
+
+@serve.deployment
+@serve.ingress()
+class Gateway:
+    """Builds the application in the replica, where its connections belong; Serve runs its start and end."""
+
+    def __serve_build_asgi_app__(self) -> FastAPI:
+        """Called by Serve once the replica is there."""
+        settings = load()
+        logs.set_up(settings)
+        return create_app(assemble(settings, handles.embedder(settings), handles.reranker(settings), elsewhere))
+
+
+def elsewhere() -> Orchestrator:
+    """The orchestrator, as a deployment of its own."""
+    return RemoteOrchestrator(handles.Remote(*handles.ORCHESTRATOR))
+
+
+def build(args: dict[str, Any]) -> serve.Application:
+    """The application; `args` are options of the deployment, replicas and resources come from serve.yaml."""
+    return Gateway.options(**args).bind()  # type: ignore[attr-defined]

@@ -1,0 +1,164 @@
+"""Tenants, workspaces, users and API keys."""
+
+import secrets
+from typing import Annotated
+
+from fastapi import APIRouter, Response
+from pydantic import Field
+
+from cluster.basics.errors import Forbidden
+from cluster.basics.scope import Role
+from cluster.state.identity import least
+from serve_apps.http.admit import Guarded, Its, Me, agree
+from serve_apps.http.auth import check_password
+from serve_apps.http.fields import Body, Email, KeyInPath, Limit, Name, Password, Skip
+from serve_apps.http.shapes import (
+    ApiKey,
+    ApiKeys,
+    NewApiKey,
+    NewTenant,
+    NewUser,
+    Tenant,
+    Tenants,
+    User,
+    Users,
+    Workspace,
+    Workspaces,
+)
+from serve_apps.http.tokens import new_key
+
+router = APIRouter(route_class=Guarded, tags=["accounts"])
+
+Given = Annotated[
+    Password | None, Field(description="Left out, one is made and shown once; either must be changed at first login.")
+]
+
+
+class TenantRequest(Body):
+    """A tenant below one's own, and who administers it."""
+
+    name: Name
+    admin_email: Email
+    password: Given = None
+
+
+class WorkspaceRequest(Body):
+    """A workspace of the own tenant."""
+
+    name: Name
+
+
+class UserRequest(Body):
+    """Somebody and their role in the workspace; who is in the tenant already keeps their password."""
+
+    email: Email
+    role: Role = Role.VIEWER
+    tenant_role: Annotated[
+        Role | None, Field(description="Across the tenant; left out, a new user is a viewer there, a known one stays.")
+    ] = None
+    password: Given = None
+
+
+class ApiKeyRequest(Body):
+    """A key for a machine; it never has more rights than its owner."""
+
+    name: Name
+    role: Role | None = None
+
+
+@router.get("/api/tenants")
+async def tenants(me: Me, parts: Its, skip: Skip = 0, limit: Limit = 100) -> Tenants:
+    """The own tenant and those made below it."""
+    rows = await parts.accounts.tenants(me.scope, skip, limit)
+    return Tenants(items=[Tenant(**row) for row in rows])
+
+
+@router.post("/api/tenants", status_code=201)
+async def add_tenant(body: TenantRequest, me: Me, parts: Its) -> NewTenant:
+    """Make a tenant with a workspace `default` and an administrator."""
+    agree(me, body.tenant_id, body.workspace_id)
+    made, text = _first_password(body.password)
+    hashed = await parts.passwords.hash(text)
+    async with parts.database.transaction(me.scope) as tx:
+        # First the record: from then on the transaction acts inside the new tenant, whose trail is another.
+        await parts.audit.record(tx, me.scope, "tenant.add", body.name)
+        row = await parts.accounts.add_tenant(tx, me.scope, body.name, body.admin_email, hashed)
+    return NewTenant(**row, password=made)
+
+
+@router.get("/api/workspaces")
+async def workspaces(me: Me, parts: Its, skip: Skip = 0, limit: Limit = 100) -> Workspaces:
+    """Those one belongs to."""
+    rows = await parts.accounts.workspaces(me.scope, skip, limit)
+    return Workspaces(items=[Workspace(**row) for row in rows])
+
+
+@router.post("/api/workspaces", status_code=201)
+async def add_workspace(body: WorkspaceRequest, me: Me, parts: Its) -> Workspace:
+    """Make a workspace in the own tenant."""
+    agree(me, body.tenant_id, body.workspace_id)
+    async with parts.database.transaction(me.scope) as tx:
+        row = await parts.accounts.add_workspace(tx, me.scope, body.name)
+        await parts.audit.record(tx, me.scope, "workspace.add", str(row["id"]), detail={"name": body.name})
+    return Workspace(**row, role=Role.ADMIN)
+
+
+@router.get("/api/users")
+async def users(me: Me, parts: Its, skip: Skip = 0, limit: Limit = 100) -> Users:
+    """Who belongs to the workspace."""
+    rows = await parts.accounts.users(me.scope, skip, limit)
+    return Users(items=[User(**row) for row in rows])
+
+
+@router.post("/api/users", status_code=201)
+async def add_user(body: UserRequest, me: Me, parts: Its, response: Response) -> NewUser:
+    """Give somebody a role in the workspace; 200 where they were in the tenant already."""
+    agree(me, body.tenant_id, body.workspace_id)
+    made, text = _first_password(body.password)
+    hashed = await parts.passwords.hash(text)
+    async with parts.database.transaction(me.scope) as tx:
+        user, fresh = await parts.accounts.add_user(tx, me.scope, body.email, body.role, body.tenant_role, hashed)
+        detail = {"email": body.email, "role": body.role, "tenant_role": body.tenant_role}
+        await parts.audit.record(tx, me.scope, "user.add", user, detail=detail)
+    response.status_code = 201 if fresh else 200
+    return NewUser(id=user, email=body.email, role=body.role, fresh=fresh, password=made if fresh else None)
+
+
+@router.get("/api/api-keys")
+async def api_keys(me: Me, parts: Its, skip: Skip = 0, limit: Limit = 100) -> ApiKeys:
+    """The own keys of this workspace; an administrator sees everybody's."""
+    owner = None if me.role is Role.ADMIN else me.user
+    rows = await parts.accounts.keys(me.scope, owner, skip, limit)
+    return ApiKeys(items=[ApiKey(**row) for row in rows])
+
+
+@router.post("/api/api-keys", status_code=201)
+async def add_api_key(body: ApiKeyRequest, me: Me, parts: Its) -> NewApiKey:
+    """Make a key for a machine. It is shown this once."""
+    agree(me, body.tenant_id, body.workspace_id)
+    role = me.role if body.role is None else body.role
+    if least(role, me.role) is not role:
+        raise Forbidden(f"a key cannot have the role {role}; yours here is {me.role}")
+    key = new_key()
+    async with parts.database.transaction(me.scope) as tx:
+        row = await parts.accounts.add_key(tx, me.scope, body.name, role, key.prefix, key.text)
+        await parts.audit.record(tx, me.scope, "api_key.add", str(row["id"]), detail={"role": role})
+    return NewApiKey(id=row["id"], name=body.name, key=key.text, role=role, created_at=row["created_at"])
+
+
+@router.delete("/api/api-keys/{key_id}", status_code=204)
+async def revoke_api_key(key_id: KeyInPath, me: Me, parts: Its) -> None:
+    """End a key at once; one's own, or anybody's for an administrator."""
+    owner = None if me.role is Role.ADMIN else me.user
+    async with parts.database.transaction(me.scope) as tx:
+        await parts.accounts.revoke_key(tx, me.scope, str(key_id), owner)
+        await parts.audit.record(tx, me.scope, "api_key.revoke", str(key_id))
+
+
+def _first_password(given: str | None) -> tuple[str | None, str]:
+    """What to show (only what was made here) and what to hash."""
+    if given is not None:
+        check_password(given)
+        return None, given
+    made = secrets.token_urlsafe(15)
+    return made, made

@@ -1,0 +1,132 @@
+"""Who comes in: every route checks credentials and role before it reads the body."""
+
+from collections.abc import Callable, Coroutine
+from typing import Annotated, Any, cast
+from uuid import UUID
+
+from fastapi import Depends, Request, Response
+from fastapi.routing import APIRoute
+from fastapi.security import HTTPBearer
+from starlette.requests import HTTPConnection
+
+from cluster.basics.errors import Forbidden, NotFound, Unauthenticated
+from cluster.basics.scope import WorkspaceId
+from cluster.state.identity import Member
+from serve_apps.http.parts import Parts
+from serve_apps.http.permissions import MATRIX, RouteKey, check
+from serve_apps.http.problems import PasswordChangeRequired, ScopeMismatch
+from serve_apps.http.tokens import KEY_START
+
+# For the document of the API only: the check itself is below, and runs before FastAPI parses a body.
+bearer = HTTPBearer(auto_error=False, description="An access token from POST /api/auth/login, or an API key.")
+
+PASSWORD_ROUTE = "/api/auth/password"
+Handler = Callable[[Request], Coroutine[Any, Any, Response]]
+
+
+class Guarded(APIRoute):
+    """A route that nobody enters whom the matrix does not let in; what is not in the matrix is shut."""
+
+    def get_route_handler(self) -> Handler:
+        """Wrap FastAPI's handler."""
+        handler = super().get_route_handler()
+        path = self.path
+
+        async def guarded(request: Request) -> Response:
+            access = MATRIX.get((request.method, path))
+            if access is None:
+                raise Forbidden(f"{request.method} {path} has no permissions")
+            if not access.public:
+                request.state.member = await _admit(request, path)
+            return await handler(request)
+
+        return guarded
+
+
+async def _admit(request: Request, path: str) -> Member:
+    parts = parts_of(request)
+    kind, _, credential = request.headers.get("authorization", "").partition(" ")
+    credential = credential if kind.lower() == "bearer" else ""
+    return await admit(request, parts, (request.method, path), credential)
+
+
+async def admit(connection: HTTPConnection, parts: Parts, key: RouteKey, credential: str) -> Member:
+    """Who is behind a credential, if the matrix lets them in here.
+
+    Args:
+        connection: a request or a socket.
+        parts: the app's.
+        key: method (`WS` for sockets) and path template.
+        credential: an access token or an API key.
+
+    Raises:
+        Unauthenticated, Forbidden, NotFound: not let in; denials are audited.
+    """
+    member = await _identify(parts, credential, connection.headers.get("x-workspace"))
+    if member.must_change_password and key[1] != PASSWORD_ROUTE:
+        raise PasswordChangeRequired
+    try:
+        check(member, MATRIX[key])
+        agree(member, connection.query_params.get("tenant_id"), connection.query_params.get("workspace_id"))
+    except Forbidden as error:
+        # Postgres' text has no NUL, and an address may be as long as a caller likes.
+        object_ = connection.url.path.replace("\0", "\ufffd")[:300]
+        await parts.audit.denied(member.scope, f"{key[0]} {key[1]}", object_, {"why": error.detail})
+        raise
+    return member
+
+
+async def _identify(parts: Parts, credential: str, wanted: str | None) -> Member:
+    """From the token alone; X-Workspace only chooses among the user's own memberships."""
+    if not credential:
+        raise Unauthenticated
+    if credential.startswith(KEY_START):
+        member = await parts.identity.member_by_key(credential)
+        if member is not None and wanted is not None and wanted != member.workspace:
+            raise NotFound(f"workspace {wanted}", fix="An API key belongs to one workspace.")
+    else:
+        claims = parts.tokens.verify(credential, parts.clock())
+        workspace = claims.workspace if wanted is None else _workspace(wanted)
+        member = await parts.identity.member(claims.tenant, claims.user, workspace)
+        if member is None and wanted is not None:
+            raise NotFound(f"workspace {wanted}")
+    if member is None:
+        raise Unauthenticated("these credentials are no longer valid")
+    return member
+
+
+def _workspace(wanted: str) -> WorkspaceId:
+    try:
+        return WorkspaceId(str(UUID(wanted)))
+    except ValueError:
+        raise NotFound(f"workspace {wanted}") from None
+
+
+def agree(member: Member, tenant: object, workspace: object, user: object = None) -> None:
+    """A tenant, workspace or user that a request names is compared with the token's, never believed (X-39).
+
+    Raises:
+        ScopeMismatch: it is another one.
+    """
+    if (
+        (tenant is not None and str(tenant) != member.tenant)
+        or (workspace is not None and str(workspace) != member.workspace)
+        or (user is not None and str(user) not in (member.user, member.email))
+    ):
+        raise ScopeMismatch
+
+
+def parts_of(request: HTTPConnection) -> Parts:
+    """What the app was made of."""
+    return cast(Parts, request.app.state.parts)
+
+
+def _member_of(request: Request, _: Annotated[object, Depends(bearer)]) -> Member:
+    member: Member | None = getattr(request.state, "member", None)
+    if member is None:
+        raise Unauthenticated
+    return member
+
+
+Me = Annotated[Member, Depends(_member_of)]
+Its = Annotated[Parts, Depends(parts_of)]

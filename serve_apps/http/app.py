@@ -1,0 +1,132 @@
+"""The HTTP API, put together from its parts; it does not start where a route has no permissions."""
+
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
+
+from fastapi import APIRouter, FastAPI
+from fastapi.middleware.cors import CORSMiddleware
+from fastapi.routing import APIRoute, APIWebSocketRoute
+from starlette.routing import Route
+
+from configs.sections import HttpSettings
+from serve_apps.http import (
+    accounts,
+    agents,
+    approvals,
+    asking,
+    auth,
+    chat,
+    connections,
+    documents,
+    health,
+    intake,
+    jobs,
+    openai,
+    problems,
+    process,
+    runs,
+    sessions,
+    swagger,
+    trail,
+    ws,
+)
+from serve_apps.http.limits import BodyLimit
+from serve_apps.http.parts import Parts
+from serve_apps.http.permissions import SOCKET, RouteKey, check_complete
+from serve_apps.http.tracing import Tracing
+
+__all__ = ["Parts", "create_app", "route_keys"]
+
+# Fixed paths below /api/documents/ come before those with an id.
+ROUTERS: tuple[APIRouter, ...] = (
+    health.router,
+    auth.router,
+    accounts.router,
+    agents.router,
+    connections.router,
+    asking.router,
+    intake.router,
+    documents.router,
+    jobs.router,
+    trail.router,
+    chat.router,
+    process.router,
+    runs.router,
+    sessions.router,
+    approvals.router,
+    openai.router,
+    ws.router,
+)
+UPLOAD_PATH = "/api/documents/upload"
+MULTIPART_ROOM = 64 * 1024  # headers and the other fields of an upload
+
+DESCRIPTION = """Documents of any kind go in, every page accounted for; cited answers come out.
+
+Sign in with `POST /api/auth/login` and send `Authorization: Bearer <access_token>`, or an API key in its place.
+Errors are problem details (RFC 9457) with a `code` and a `fix`. `X-Workspace` chooses another of your workspaces."""
+
+
+def create_app(parts: Parts) -> FastAPI:
+    """The ASGI application. Its start opens the database, its end closes it.
+
+    Raises:
+        MatrixMismatch: a route is not in the matrix of permissions, or the other way round.
+    """
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        await parts.database.open()
+        for begin in parts.openers:
+            await begin()
+        try:
+            yield
+        finally:
+            for close in parts.closers:
+                await close()
+            await parts.database.close()
+
+    app = FastAPI(
+        title="AOS",
+        version="0.1.0",
+        description=DESCRIPTION,
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+    )
+    app.state.parts = parts
+    for router in ROUTERS:
+        app.include_router(router)
+    problems.install(app)
+    swagger.install(app)
+    app.add_middleware(BodyLimit, limit_of=_limits(parts.http))
+    if parts.http.cors_origins:
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=list(parts.http.cors_origins),
+            allow_methods=["GET", "POST", "PATCH", "DELETE"],
+            allow_headers=["Authorization", "Content-Type", "Idempotency-Key", "Last-Event-ID", "X-Workspace"],
+        )
+    app.add_middleware(Tracing, telemetry=parts.telemetry)
+    check_complete(route_keys(app))
+    return app
+
+
+def route_keys(app: FastAPI) -> Iterator[RouteKey]:
+    """Method and path template of every route, those of the documentation and of sockets included."""
+    own = [route for router in ROUTERS for route in router.routes if isinstance(route, APIRoute)]
+    other = [route for route in app.routes if isinstance(route, Route)]
+    for route in [*own, *other]:
+        for method in route.methods or ():
+            if method != "HEAD":
+                yield method, route.path
+    for router in ROUTERS:
+        yield from ((SOCKET, route.path) for route in router.routes if isinstance(route, APIWebSocketRoute))
+
+
+def _limits(settings: HttpSettings) -> Callable[[str], int]:
+    def limit_of(path: str) -> int:
+        if path == UPLOAD_PATH:
+            return settings.max_upload_bytes + MULTIPART_ROOM
+        return settings.max_body_bytes
+
+    return limit_of

@@ -1,0 +1,138 @@
+"""Signing in: password to tokens, refresh to refresh, and the change of a password."""
+
+from typing import Annotated
+from uuid import uuid4
+
+from fastapi import APIRouter, Request
+from pydantic import Field
+
+from cluster.basics.errors import Invalid, Unauthenticated
+from cluster.state.identity import Member, Refresh, TokenReused, secret_hash
+from configs.sections import KNOWN_DEFAULT_SECRETS
+from serve_apps.http.admit import Guarded, Its, Me, agree
+from serve_apps.http.fields import Body, Email, Password
+from serve_apps.http.parts import Parts
+from serve_apps.http.shapes import Session
+from serve_apps.http.tokens import Claims
+
+router = APIRouter(route_class=Guarded, tags=["auth"])
+
+LEAST_PASSWORD = 12
+
+
+class WrongCredentials(Unauthenticated):
+    """E-mail or password are not right."""
+
+    code = "wrong_credentials"
+    fix = "Check both; an administrator can make you a new user."
+
+
+class Login(Body):
+    """E-mail and password."""
+
+    email: Email
+    password: Password
+
+
+class RefreshRequest(Body):
+    """The refresh token of the last answer; it works once."""
+
+    refresh_token: Annotated[Password, Field(max_length=200)]
+
+
+class PasswordChange(Body):
+    """Every session ends with it; the answer begins a new one."""
+
+    current_password: Password
+    new_password: Password
+
+
+@router.post("/api/auth/login")
+async def login(body: Login, request: Request, parts: Its) -> Session:
+    """Sign in. Unknown users take as long as wrong passwords, and guessing gets slower."""
+    who = f"{body.email} {request.client.host if request.client else ''}"
+    await parts.throttle.check(who)
+    known = await parts.identity.credentials(body.email)
+    right = await parts.passwords.holds(known.password_hash if known else None, body.password)
+    member = await parts.identity.member(known.tenant, known.user) if known and right else None
+    if known is None or member is None:
+        await parts.throttle.failed(who)
+        if known is not None:
+            await parts.audit.denied(known.scope, "session.begin", known.user)
+        raise WrongCredentials
+    agree(member, body.tenant_id, body.workspace_id)
+    await parts.throttle.succeeded(who)
+    return await _begin(parts, member)
+
+
+@router.post("/api/auth/refresh")
+async def refresh(body: RefreshRequest, parts: Its) -> Session:
+    """New tokens for a refresh token. One that comes a second time ends every session of its login."""
+    now = parts.clock()
+    text, expires = parts.tokens.refresh(now)
+    new = Refresh(secret_hash(text), expires, uuid4())
+    try:
+        member = await parts.identity.rotate(secret_hash(body.refresh_token), new, now)
+    except TokenReused as error:
+        await parts.audit.denied(error.scope, "session.refresh", error.scope.user or "")
+        raise
+    agree(member, body.tenant_id, body.workspace_id)
+    return _session(parts, member, text)
+
+
+@router.post("/api/auth/password")
+async def password(body: PasswordChange, request: Request, me: Me, parts: Its) -> Session:
+    """Choose a new password of at least 12 characters."""
+    agree(me, body.tenant_id, body.workspace_id)
+    who = f"{me.email} {request.client.host if request.client else ''}"
+    await parts.throttle.check(who)
+    known = await parts.identity.credentials_of(me)
+    if not await parts.passwords.holds(known.password_hash, body.current_password):
+        await parts.throttle.failed(who)
+        await parts.audit.denied(me.scope, "password.change", me.user)
+        raise WrongCredentials
+    await parts.throttle.succeeded(who)
+    check_password(body.new_password)
+    if body.new_password == body.current_password:
+        raise Invalid("the new password is the old one")
+    hashed = await parts.passwords.hash(body.new_password)
+    async with parts.database.transaction(me.scope) as tx:
+        await parts.identity.change_password(tx, me, hashed)
+        await parts.audit.record(tx, me.scope, "password.change", me.user)
+    member = await parts.identity.member(me.tenant, me.user, me.workspace)
+    if member is None:
+        raise Unauthenticated
+    return await _begin(parts, member)
+
+
+def check_password(text: str) -> None:
+    """Refuse what is short or published.
+
+    Raises:
+        Invalid: with what to do.
+    """
+    if len(text) < LEAST_PASSWORD or text in KNOWN_DEFAULT_SECRETS:
+        raise Invalid("this password is too easy", fix=f"Choose at least {LEAST_PASSWORD} characters of your own.")
+
+
+async def _begin(parts: Parts, member: Member) -> Session:
+    now = parts.clock()
+    text, expires = parts.tokens.refresh(now)
+    async with parts.database.transaction(member.scope) as tx:
+        await parts.identity.remember(tx, member, Refresh(secret_hash(text), expires, uuid4()), now)
+        await parts.audit.record(tx, member.scope, "session.begin", member.user)
+    return _session(parts, member, text)
+
+
+def _session(parts: Parts, member: Member, refresh_token: str) -> Session:
+    claims = Claims(member.user, member.tenant, member.workspace)
+    return Session(
+        access_token=parts.tokens.access(claims, parts.clock()),
+        refresh_token=refresh_token,
+        expires_in=parts.tokens.access_seconds,
+        must_change_password=member.must_change_password,
+        tenant_id=member.tenant,
+        workspace_id=member.workspace,
+        user_id=member.user,
+        role=member.role,
+    )

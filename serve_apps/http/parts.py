@@ -1,0 +1,74 @@
+"""Everything the API is made of, put together at the edge and handed in."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from cluster.basics.telemetry import Telemetry
+from cluster.models.connections import Connections
+from cluster.models.ports import Embedder
+from cluster.models.switchboard import Switchboard
+from cluster.state.accounts import Accounts
+from cluster.state.approvals import Approvals
+from cluster.state.audit import Audit
+from cluster.state.conversations import Conversations
+from cluster.state.identity import Identity
+from cluster.state.job_desk import JobDesk
+from cluster.state.jobs import Jobs
+from cluster.state.postgres import Database
+from cluster.state.run_desk import RunDesk
+from configs.sections import ChunkSettings, HttpSettings, ReadSettings
+from pipelines.documents.blobs import BlobStore
+from pipelines.documents.library import Library
+from pipelines.documents.links import Links
+from serve_apps.agents.memory.remember import Memory
+from serve_apps.agents.ports import Orchestrator
+from serve_apps.http.passwords import Passwords
+from serve_apps.http.ports import Answerer, Pictures, Replays, Search, Toolbox
+from serve_apps.http.sse import Pace
+from serve_apps.http.throttle import Throttle
+from serve_apps.http.tokens import Tokens
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """Attributes:
+    clock: the moment, with a time zone.
+    pace: how streams of events run.
+    telemetry: where spans of requests go.
+    openers, closers: called at the start, after the database is open, and at the end, before it is closed.
+    """
+
+    database: Database
+    jobs: Jobs
+    desk: JobDesk
+    audit: Audit
+    identity: Identity
+    accounts: Accounts
+    library: Library
+    links: Links
+    blobs: BlobStore
+    search: Search
+    answerer: Answerer
+    pictures: Pictures
+    embedder: Embedder
+    connections: Connections
+    switchboard: Switchboard
+    orchestrator: Orchestrator
+    runs: RunDesk
+    conversations: Conversations
+    memory: Memory
+    approvals: Approvals
+    toolbox: Toolbox
+    replays: Replays
+    tokens: Tokens
+    passwords: Passwords
+    throttle: Throttle
+    http: HttpSettings
+    read: ReadSettings
+    chunk: ChunkSettings
+    clock: Callable[[], datetime]
+    pace: Pace = field(default_factory=Pace)
+    telemetry: Telemetry = field(default_factory=Telemetry.off)
+    openers: tuple[Callable[[], Awaitable[None]], ...] = ()
+    closers: tuple[Callable[[], Awaitable[None]], ...] = ()

@@ -1,0 +1,34 @@
+"""Passwords: hashed by Argon2id away from the event loop, a few at a time."""
+
+import asyncio
+import secrets
+
+from argon2 import PasswordHasher
+from argon2.exceptions import InvalidHashError, VerificationError
+
+
+class Passwords:
+    """At most a few hashes at a time: each costs 64 MiB."""
+
+    def __init__(self, hasher: PasswordHasher, at_once: int = 2) -> None:
+        """`hasher` decides the cost."""
+        self._hasher = hasher
+        self._turns = asyncio.Semaphore(at_once)
+        self._nobody = hasher.hash(secrets.token_hex(16))
+
+    async def hash(self, password: str) -> str:
+        """An encoded Argon2id hash."""
+        async with self._turns:
+            return await asyncio.to_thread(self._hasher.hash, password)
+
+    async def holds(self, stored: str | None, password: str) -> bool:
+        """Whether the password is right; for nobody (None) it takes as long and is wrong."""
+        async with self._turns:
+            same = await asyncio.to_thread(self._same, stored or self._nobody, password)
+        return same and stored is not None
+
+    def _same(self, stored: str, password: str) -> bool:
+        try:
+            return self._hasher.verify(stored, password)
+        except (VerificationError, InvalidHashError):
+            return False

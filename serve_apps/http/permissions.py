@@ -1,0 +1,168 @@
+"""Who may do what: every route with the roles that may use it. A route that is not here keeps the app from starting.
+
+| role | may |
+|---|---|
+| viewer | read documents, jobs and agents of the workspace, search, ask, chat; see, cancel and resume the own runs |
+| developer | also upload and process single documents, link them, and make API keys |
+| operator | also everything with agents, documents, jobs: scan, re-index, delete, retry, approve; cancel any run |
+| admin | also users; those of the tenant's own administrators also workspaces, tenants and the audit trail |
+
+Operators see state and figures of everybody's runs; what is said in a run is for its owner and for administrators.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from cluster.basics.errors import AosError, Forbidden
+from cluster.basics.scope import Role
+from cluster.state.identity import Member
+
+RouteKey = tuple[str, str]
+SOCKET = "WS"  # in place of a method, for WebSocket routes
+
+EVERYONE = frozenset(Role)
+BUILDERS = EVERYONE - {Role.VIEWER}
+OPERATORS = frozenset({Role.OPERATOR, Role.ADMIN})
+ADMINS = frozenset({Role.ADMIN})
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """Attributes:
+    roles: one of these is needed in the workspace; empty where nobody has to be signed in.
+    tenant_wide: it reaches beyond the workspace, so the role is needed in the tenant as well.
+    person: an API key does not do; it would outlive the person who made it.
+    """
+
+    roles: frozenset[Role]
+    tenant_wide: bool = False
+    person: bool = False
+
+    @property
+    def public(self) -> bool:
+        """Whether nobody has to be signed in."""
+        return not self.roles
+
+
+class MatrixMismatch(AosError):
+    """The routes of the application and the matrix of permissions differ."""
+
+    code = "matrix_mismatch"
+
+
+PUBLIC = Access(frozenset())
+_READ, _BUILD, _OPERATE = Access(EVERYONE), Access(BUILDERS), Access(OPERATORS)
+_OWN = Access(EVERYONE, person=True)
+_KEYS = Access(BUILDERS, person=True)
+_TENANT = Access(ADMINS, tenant_wide=True, person=True)
+
+MATRIX: Mapping[RouteKey, Access] = {
+    ("GET", "/health"): PUBLIC,
+    ("GET", "/docs"): PUBLIC,
+    ("GET", "/openapi.json"): PUBLIC,
+    ("POST", "/api/auth/login"): PUBLIC,
+    ("POST", "/api/auth/refresh"): PUBLIC,
+    ("POST", "/api/auth/password"): _OWN,
+    ("GET", "/api/tenants"): _TENANT,
+    ("POST", "/api/tenants"): _TENANT,
+    ("GET", "/api/workspaces"): _READ,
+    ("POST", "/api/workspaces"): _TENANT,
+    ("GET", "/api/users"): Access(ADMINS),
+    ("POST", "/api/users"): _TENANT,
+    ("GET", "/api/api-keys"): _BUILD,
+    ("POST", "/api/api-keys"): _KEYS,
+    ("DELETE", "/api/api-keys/{key_id}"): _KEYS,
+    ("GET", "/api/audit"): Access(ADMINS, tenant_wide=True),
+    ("GET", "/api/agents"): _READ,
+    ("POST", "/api/agents"): _OPERATE,
+    ("GET", "/api/agents/{agent_id}"): _READ,
+    ("PATCH", "/api/agents/{agent_id}"): _OPERATE,
+    ("PATCH", "/api/universal-agents/{agent_id}"): _OPERATE,
+    ("DELETE", "/api/agents/{agent_id}"): _OPERATE,
+    ("GET", "/api/llm-connections"): _OPERATE,
+    ("GET", "/api/llm-connections/providers"): _OPERATE,
+    ("POST", "/api/llm-connections"): _OPERATE,
+    ("PATCH", "/api/llm-connections/{connection_id}"): _OPERATE,
+    ("DELETE", "/api/llm-connections/{connection_id}"): _OPERATE,
+    ("POST", "/api/llm-connections/{connection_id}/test"): _OPERATE,
+    ("POST", "/api/chat/{agent_id}"): _READ,
+    ("POST", "/api/v1/agents/process"): _READ,
+    ("GET", "/api/v1/agents/stream/{session_id}"): _READ,
+    ("POST", "/v1/agent/chat"): _READ,
+    (SOCKET, "/api/v1/ws/agent"): _READ,
+    ("POST", "/v1/chat/completions"): _READ,
+    ("GET", "/v1/models"): _READ,
+    ("GET", "/v1/models/{model_id}"): _READ,
+    ("POST", "/v1/embeddings"): _READ,
+    ("GET", "/api/sessions"): _READ,
+    ("GET", "/api/sessions/{session_id}"): _READ,
+    ("GET", "/api/sessions/{session_id}/messages"): _READ,
+    ("PATCH", "/api/sessions/{session_id}"): _READ,
+    ("DELETE", "/api/sessions/{session_id}"): _READ,
+    ("POST", "/v1/agent/sessions"): _READ,
+    ("DELETE", "/v1/agent/sessions/{session_id}"): _READ,
+    ("GET", "/api/runs"): _READ,
+    ("GET", "/api/runs/{run_id}"): _READ,
+    ("GET", "/api/runs/{run_id}/events"): _READ,
+    ("POST", "/api/runs/{run_id}/cancel"): _READ,
+    ("POST", "/api/runs/{run_id}/resume"): _READ,
+    ("POST", "/api/runs/{run_id}/replay"): _READ,
+    ("GET", "/api/approvals"): _OPERATE,
+    ("GET", "/api/approvals/{approval_id}"): _READ,
+    ("POST", "/api/approvals/{approval_id}"): _OPERATE,
+    ("GET", "/api/v1/agents/approvals/pending"): _OPERATE,
+    ("POST", "/api/v1/agents/approvals/{approval_id}/approve"): _OPERATE,
+    ("POST", "/api/v1/agents/approvals/{approval_id}/reject"): _OPERATE,
+    ("GET", "/api/documents/"): _READ,
+    ("GET", "/api/documents/{document_id}"): _READ,
+    ("GET", "/api/documents/{document_id}/content"): _READ,
+    ("GET", "/api/documents/{document_id}/pages/{number}"): _READ,
+    ("GET", "/api/documents/{document_id}/pages/{number}/image"): _READ,
+    ("GET", "/api/documents/{document_id}/delete-impact"): _READ,
+    ("GET", "/api/documents/vector-store/stats"): _READ,
+    ("POST", "/api/documents/search"): _READ,
+    ("POST", "/api/ask"): _READ,
+    ("POST", "/api/documents/upload"): _BUILD,
+    ("POST", "/api/documents/links"): _BUILD,
+    ("POST", "/api/documents/{document_id}/process"): _BUILD,
+    ("POST", "/api/documents/{document_id}/reprocess"): _BUILD,
+    ("POST", "/api/documents/batch-scan"): _OPERATE,
+    ("POST", "/api/documents/reindex-all"): _OPERATE,
+    ("POST", "/api/documents/embed-pending"): _OPERATE,
+    ("DELETE", "/api/documents/{document_id}"): _OPERATE,
+    ("GET", "/api/jobs"): _READ,
+    ("GET", "/api/jobs/{job_id}"): _READ,
+    ("GET", "/api/jobs/{job_id}/failures"): _READ,
+    ("GET", "/api/jobs/{job_id}/events"): _READ,
+    ("POST", "/api/jobs/{job_id}/cancel"): _OPERATE,
+    ("POST", "/api/jobs/{job_id}/resume"): _OPERATE,
+    ("POST", "/api/jobs/{job_id}/retry"): _OPERATE,
+}
+
+
+def check_complete(routes: Iterable[RouteKey], matrix: Mapping[RouteKey, Access] = MATRIX) -> None:
+    """Refuse an application whose routes are not exactly those of the matrix.
+
+    Raises:
+        MatrixMismatch: naming what is missing on either side.
+    """
+    known = set(routes)
+    if unlisted := sorted(known - set(matrix)):
+        raise MatrixMismatch(f"not in the matrix: {unlisted}")
+    if gone := sorted(set(matrix) - known):
+        raise MatrixMismatch(f"in the matrix, but no routes: {gone}")
+
+
+def check(member: Member, access: Access) -> None:
+    """Whether the member's role allows it.
+
+    Raises:
+        Forbidden: with what would be needed.
+    """
+    needed = " or ".join(sorted(access.roles))
+    if member.role not in access.roles:
+        raise Forbidden(f"this needs the role {needed}; yours here is {member.role}")
+    if access.tenant_wide and member.tenant_role not in access.roles:
+        raise Forbidden(f"this reaches beyond the workspace and needs the role {needed} in the tenant")
+    if access.person and member.key is not None:
+        raise Forbidden("an API key may not do this", fix="Sign in with e-mail and password.")

@@ -1,0 +1,56 @@
+"""What the API asks of others: search, answers, pictures of pages, the agents' tools and replays."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from cluster.basics.scope import Scope
+from cluster.models.messages import ToolSpec
+from serve_apps.retrieval.answer import Answer
+from serve_apps.retrieval.query import Query, Results
+
+
+class Search(Protocol):
+    """Finds passages: serve_apps.retrieval.search.Search."""
+
+    async def run(self, scope: Scope, query: Query) -> Results:
+        """The best passages that the scope may see."""
+        ...
+
+
+class Answerer(Protocol):
+    """Answers from the documents: serve_apps.retrieval.answer.Answerer."""
+
+    async def ask(self, scope: Scope, question: str, agent_id: str | None) -> Answer:
+        """An answer from what the scope, and the agent if there is one, may see."""
+        ...
+
+
+class Pictures(Protocol):
+    """Draws pages: serve_apps.http.pictures.OneByOne."""
+
+    async def draw(self, path: Path, file_hash: str, kind: str, number: int, dpi: int) -> bytes:
+        """A PNG of one 1-based page, from bytes that still have this hash."""
+        ...
+
+
+class Toolbox(Protocol):
+    """The tools that agents have: skills.catalog.Catalog."""
+
+    def specs(self) -> Sequence[ToolSpec]:
+        """All of them, with their schemas."""
+        ...
+
+
+class Replays(Protocol):
+    """Walks recorded runs again: serve_apps.agents.replay."""
+
+    async def replay(
+        self, scope: Scope, run: str, *, model: str | None = None, prompt: str | None = None
+    ) -> Mapping[str, Any]:
+        """What came of it, as JSON; `diverged` is null or the first step that differs.
+
+        Raises:
+            NotFound: no such run.
+        """
+        ...

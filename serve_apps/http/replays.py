@@ -1,0 +1,34 @@
+"""Replays by the handful: each walks a whole turn again, beside the turns that people wait for."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from cluster.basics.errors import Overloaded
+from cluster.basics.scope import Scope
+from serve_apps.http.ports import Replays
+
+MOST = 2  # at a time, in one process
+
+
+class FewReplays:
+    """`Replays`, so many at a time; one more is refused at once, as nobody waits for it but who asked."""
+
+    def __init__(self, replays: Replays, most: int = MOST) -> None:
+        """One of these for each process."""
+        self._replays, self._most, self._walking = replays, most, 0
+
+    async def replay(
+        self, scope: Scope, run: str, *, model: str | None = None, prompt: str | None = None
+    ) -> Mapping[str, Any]:
+        """See `Replays`.
+
+        Raises:
+            Overloaded: so many are under way.
+        """
+        if self._walking >= self._most:
+            raise Overloaded(f"{self._walking} replays are under way here")
+        self._walking += 1
+        try:
+            return await self._replays.replay(scope, run, model=model, prompt=prompt)
+        finally:
+            self._walking -= 1

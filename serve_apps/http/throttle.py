@@ -1,0 +1,165 @@
+"""Guessing passwords gets slow: failures in a row are counted in Redis for all replicas, here while Redis is away."""
+
+import logging
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Protocol
+
+from redis.asyncio import Redis
+from redis.exceptions import RedisError
+
+from cluster.basics.errors import Transient
+
+log = logging.getLogger(__name__)
+
+FREE = 5
+LONGEST_SECONDS = 60.0
+REMEMBERED_SECONDS = 3600
+
+
+class TooManyAttempts(Transient):
+    """Too many failed attempts; wait before the next one."""
+
+    code, status = "too_many_attempts", 429
+
+    def __init__(self, seconds: float) -> None:
+        """`seconds` are to be waited."""
+        self.retry_after = max(1, round(seconds))
+        super().__init__(f"wait {self.retry_after} seconds")
+
+
+class Throttle(Protocol):
+    """After some free failures in a row each further one doubles the wait."""
+
+    async def check(self, who: str) -> None:
+        """Refuse while there is something to wait for.
+
+        Raises:
+            TooManyAttempts: with the seconds.
+        """
+        ...
+
+    async def failed(self, who: str) -> None:
+        """Count a failure."""
+        ...
+
+    async def succeeded(self, who: str) -> None:
+        """Forget the failures."""
+        ...
+
+
+def wait_after(failures: int, free: int = FREE, longest: float = LONGEST_SECONDS) -> float:
+    """Seconds to wait after so many failures in a row."""
+    return 0.0 if failures < free else min(longest, 2.0 ** min(failures - free, 30))
+
+
+@dataclass(frozen=True, slots=True)
+class _Failures:
+    count: int
+    until: float
+
+
+class ProcessThrottle:
+    """A `Throttle` that counts in this process; over n replicas a caller has n times as many guesses."""
+
+    def __init__(
+        self,
+        clock: Callable[[], float],
+        *,
+        free: int = FREE,
+        longest: float = LONGEST_SECONDS,
+        remembered: int = 10_000,
+    ):
+        """`clock` gives seconds that only grow; `remembered` bounds the memory."""
+        self._clock, self._free, self._longest, self._remembered = clock, free, longest, remembered
+        self._failures: OrderedDict[str, _Failures] = OrderedDict()
+
+    def __len__(self) -> int:
+        """How many callers are remembered."""
+        return len(self._failures)
+
+    async def check(self, who: str) -> None:
+        """As in Throttle."""
+        known = self._failures.get(who)
+        left = 0 if known is None else known.until - self._clock()
+        if left > 0:
+            raise TooManyAttempts(left)
+
+    async def failed(self, who: str) -> None:
+        """As in Throttle."""
+        known = self._failures.pop(who, None)
+        count = 1 if known is None else known.count + 1
+        wait = wait_after(count, self._free, self._longest)
+        self._failures[who] = _Failures(count, self._clock() + wait)
+        while len(self._failures) > self._remembered:
+            self._failures.popitem(last=False)
+
+    async def succeeded(self, who: str) -> None:
+        """As in Throttle."""
+        self._failures.pop(who, None)
+
+
+class SharedThrottle:
+    """A `Throttle` whose counts every replica sees.
+
+    Without Redis nobody is locked out: until it is back, this process counts for itself, and the log says so.
+    """
+
+    def __init__(self, redis: Redis, process: ProcessThrottle) -> None:
+        """`process` counts while Redis is away."""
+        self._redis, self._process, self._away = redis, process, False
+
+    async def check(self, who: str) -> None:
+        """As in Throttle."""
+        await self._process.check(who)
+        try:
+            left = await self._redis.pttl(_key("wait", who))
+        except RedisError as error:
+            self._lost(error)
+            return
+        self._found()
+        if left > 0:
+            raise TooManyAttempts(left / 1000)
+
+    async def failed(self, who: str) -> None:
+        """As in Throttle."""
+        key = _key("failures", who)
+        try:
+            async with self._redis.pipeline(transaction=True) as pipe:
+                pipe.incr(key)
+                pipe.expire(key, REMEMBERED_SECONDS)
+                count, _ = await pipe.execute()
+            if wait := wait_after(int(count)):
+                await self._redis.set(_key("wait", who), 1, px=round(wait * 1000))
+        except RedisError as error:
+            self._lost(error)
+            await self._process.failed(who)
+            return
+        self._found()
+
+    async def succeeded(self, who: str) -> None:
+        """As in Throttle."""
+        await self._process.succeeded(who)
+        try:
+            await self._redis.delete(_key("failures", who), _key("wait", who))
+        except RedisError as error:
+            self._lost(error)
+            return
+        self._found()
+
+    def _lost(self, error: RedisError) -> None:
+        if not self._away:
+            log.warning("login throttle: fallback process_counts, as Redis is away: %s", error)
+        self._away = True
+
+    def _found(self) -> None:
+        if self._away:
+            log.warning("login throttle: Redis is back, replicas count together again")
+        self._away = False
+
+
+def _key(kind: str, who: str) -> str:
+    """Addresses are not kept in plain text."""
+    return f"aos:login:{kind}:{sha256(who.encode('utf-8', 'surrogatepass')).hexdigest()}"

@@ -1,0 +1,188 @@
+"""OpenAI's request and answer shapes, as far as agents have a use for them; what clients send beyond is ignored."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, field_validator, model_validator
+
+from serve_apps.http.fields import MOST_AGENT, JsonObject, Name, Text
+from serve_apps.http.turns import MOST_MESSAGE, SessionKey
+
+MOST_MESSAGES = 1_000
+MOST_TOOLS = 128
+MOST_INPUTS = 2_048
+
+Long = Annotated[Text, StringConstraints(max_length=MOST_MESSAGE)]
+
+
+class Loose(BaseModel):
+    """Known fields are checked, unknown ones are ignored: clients send what their provider of choice takes."""
+
+    model_config = ConfigDict(extra="ignore", allow_inf_nan=False)
+
+
+class Part(Loose):
+    """A part of a message."""
+
+    type: str
+    text: Long = ""
+
+    @field_validator("type")
+    @classmethod
+    def _text_only(cls, value: str) -> str:
+        if value not in ("text", "refusal"):
+            raise ValueError("only parts of type text are read; upload files with POST /api/documents/upload")
+        return value
+
+
+class CalledFunction(Loose):
+    """A function as an assistant called it; `arguments` is JSON text."""
+
+    name: Name
+    arguments: Long = "{}"
+
+
+class CalledTool(Loose):
+    """A call of an earlier turn."""
+
+    id: Name
+    function: CalledFunction
+
+
+class ChatMessage(Loose):
+    """One message of the conversation."""
+
+    role: Literal["system", "developer", "user", "assistant", "tool"]
+    content: Long | list[Part] | None = None
+    tool_calls: Annotated[list[CalledTool] | None, Field(max_length=MOST_TOOLS)] = None
+    tool_call_id: Name | None = None
+
+    def text(self) -> str:
+        """All of its text."""
+        if isinstance(self.content, list):
+            return "\n".join(part.text for part in self.content)
+        return self.content or ""
+
+
+class Function(Loose):
+    """A function of the client's."""
+
+    name: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
+    description: Long = ""
+    parameters: JsonObject = Field(default_factory=lambda: {"type": "object", "properties": {}})
+
+    @field_validator("description", mode="before")
+    @classmethod
+    def _none_is_empty(cls, value: object) -> object:
+        return "" if value is None else value
+
+
+class Tool(Loose):
+    """A tool that the client runs itself."""
+
+    type: Literal["function"] = "function"
+    function: Function
+
+
+class ChosenFunction(Loose):
+    """Which function must be called."""
+
+    name: Name
+
+
+class Chosen(Loose):
+    """tool_choice, when it names a function."""
+
+    type: Literal["function"] = "function"
+    function: ChosenFunction
+
+
+class StreamOptions(Loose):
+    """What a stream ends with."""
+
+    include_usage: bool = False
+
+
+class CompletionRequest(Loose):
+    """A chat completion; `model` is an agent. `user` is not believed: the token says who asks."""
+
+    model: Annotated[Name, StringConstraints(max_length=MOST_AGENT)]
+    messages: Annotated[list[ChatMessage], Field(max_length=MOST_MESSAGES)]
+    stream: bool = False
+    stream_options: StreamOptions | None = None
+    temperature: Annotated[float | None, Field(ge=0, le=2)] = None
+    max_tokens: Annotated[int | None, Field(ge=1, le=1_000_000)] = None
+    max_completion_tokens: Annotated[int | None, Field(ge=1, le=1_000_000)] = None
+    n: Annotated[int | None, Field(ge=1, le=1, description="One answer, no more.")] = None
+    tools: Annotated[list[Tool] | None, Field(max_length=MOST_TOOLS)] = None
+    tool_choice: Literal["auto", "none", "required"] | Chosen | None = None
+    response_format: dict[str, Any] | None = None
+    metadata: JsonObject | None = None
+    session_id: SessionKey | None = None
+    chat_id: SessionKey | None = None
+
+    @model_validator(mode="after")
+    def _prose(self) -> "CompletionRequest":
+        if (self.response_format or {}).get("type", "text") != "text":
+            raise ValueError("response_format: agents answer in text; give them a tool for structured output")
+        return self
+
+    def session(self) -> str | None:
+        """The conversation that it belongs to, as the client names it; None for one of its own."""
+        more = self.metadata or {}
+        found = self.session_id or self.chat_id or more.get("session_id") or more.get("chat_id")
+        return None if found is None else str(found)[:128]
+
+    def most_tokens(self) -> int | None:
+        """Under either name."""
+        return self.max_completion_tokens or self.max_tokens
+
+
+class Model(BaseModel):
+    """A model, which here is an agent."""
+
+    id: str
+    object: Literal["model"] = "model"
+    created: int
+    owned_by: str
+
+
+class Models(BaseModel):
+    """All of them."""
+
+    object: Literal["list"] = "list"
+    data: list[Model]
+
+
+def _said(text: str) -> str:
+    if not text:
+        raise ValueError("an empty text has no vector")
+    return text
+
+
+class EmbeddingRequest(Loose):
+    """Texts to make vectors of; lists of token numbers are another tokenizer's and are not taken."""
+
+    input: (
+        Annotated[Long, AfterValidator(_said)]
+        | Annotated[list[Annotated[Long, AfterValidator(_said)]], Field(min_length=1, max_length=MOST_INPUTS)]
+    )
+    model: Name
+    encoding_format: Literal["float", "base64"] = "float"
+    dimensions: Annotated[int | None, Field(ge=1)] = None
+
+
+class Embedding(BaseModel):
+    """One vector, as numbers or as little-endian float32 in base64."""
+
+    object: Literal["embedding"] = "embedding"
+    index: int
+    embedding: list[float] | str
+
+
+class Embeddings(BaseModel):
+    """One vector for each text, in order."""
+
+    object: Literal["list"] = "list"
+    data: list[Embedding]
+    model: str
+    usage: dict[str, int]

@@ -1,0 +1,62 @@
+"""The orchestrator deployment: the single way in for messages; what needs a model goes on to an executor."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+from ray import serve
+from ray.serve import Application
+
+from cluster import handles, logs
+from configs.settings import load
+from serve_apps.agents.assemble import Workshop, desk, ground
+from serve_apps.agents.ports import Path, RunId
+from serve_apps.agents.turn import load_scope
+from serve_apps.agents.wire import Batch, RemoteCarrier, batches, load_incoming
+
+
+@serve.deployment
+class Orchestrator:
+    """Routes by rule; answers from documents and metrics itself. Scopes come from the gateway, which checked them."""
+
+    def __init__(self) -> None:
+        """Connections are opened on the replica's event loop."""
+        settings = load()
+        logs.set_up(settings)
+        self._base = ground(settings, handles.embedder(settings), handles.reranker(settings))
+        here = Workshop(settings, self._base).carrier
+        elsewhere = RemoteCarrier(handles.Remote(*handles.EXECUTOR))
+        self._desk = desk(settings, self._base, {Path.ANALYTICS: here, Path.DOCUMENTS: here, Path.GENERAL: elsewhere})
+        self._opened = asyncio.get_running_loop().create_task(self._base.database.open())
+
+    async def process(self, scope: dict[str, Any], incoming: dict[str, Any]) -> AsyncIterator[Batch]:
+        """As `agents.ports.Orchestrator`, in batches."""
+        await asyncio.shield(self._opened)
+        async for batch in batches(self._desk.process(load_scope(scope), load_incoming(incoming))):
+            yield batch
+
+    async def resume(self, scope: dict[str, Any], run: str) -> AsyncIterator[Batch]:
+        """As `agents.ports.Orchestrator`, in batches."""
+        await asyncio.shield(self._opened)
+        async for batch in batches(self._desk.resume(load_scope(scope), RunId(run))):
+            yield batch
+
+    async def cancel(self, scope: dict[str, Any], run: str) -> None:
+        """As `agents.ports.Orchestrator`."""
+        await asyncio.shield(self._opened)
+        await self._desk.cancel(load_scope(scope), RunId(run))
+
+    async def check_health(self) -> None:
+        """Fails when the start did; never asks Postgres."""
+        if self._opened.done():
+            self._opened.result()
+
+    async def __del__(self) -> None:
+        """Serve awaits this before a replica goes."""
+        await self._base.close()
+        await self._base.database.close()
+
+
+def build(args: dict[str, Any]) -> Application:
+    """The application; `args` are options of the deployment, replicas and resources come from serve.yaml."""
+    return Orchestrator.options(**args).bind()  # type: ignore[attr-defined]

@@ -1,0 +1,33 @@
+"""The Serve application `reranker`: the cross-encoder, deployed where one is configured."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from ray import serve
+
+from cluster import logs
+from cluster.models.reranking import CrossEncoderReranker
+from cluster.models.weights import use_cores
+from configs.settings import load
+
+
+@serve.deployment(name="Reranker")
+class RerankerReplica:
+    """A `CrossEncoderReranker` behind a handle; without weights the replica does not start and says why."""
+
+    def __init__(self) -> None:
+        settings = load()
+        logs.set_up(settings)
+        use_cores()
+        self._reranker = CrossEncoderReranker(settings.rerank)
+
+    async def score(self, query: str, texts: Sequence[str]) -> NDArray[np.float32]:
+        """One score for each text: shape (len(texts),)."""
+        return await self._reranker.score(query, texts)
+
+
+def build(args: dict[str, Any]) -> serve.Application:
+    """The application; `args` are options of the deployment, replicas and resources come from serve.yaml."""
+    return RerankerReplica.options(**args).bind()  # type: ignore[attr-defined]

@@ -1,0 +1,143 @@
+"""Which sentences of the hits answer a question: the words they share with it and how near they are to it."""
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pipelines.documents.chunk.sentences import sentences
+from serve_apps.retrieval.query import Hit
+
+LONGEST = 600  # characters of a quote; a longer sentence is a table or a list and is cut at its lines
+SHORTEST = 12  # characters; below stand page numbers and the like
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence of a hit and where it stands on its page: characters [start, end)."""
+
+    hit: int
+    page: int
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A sentence and how well it supports an answer.
+
+    Attributes:
+        coverage: share of the question's words, weighted by rarity, that stand in the sentence or above it, 0 to 1.
+        similarity: cosine to the question; None when no embedder answered.
+    """
+
+    sentence: Sentence
+    coverage: float
+    similarity: float | None
+
+    @property
+    def score(self) -> float:
+        """Both, of equal weight; the coverage alone where there is no similarity."""
+        return self.coverage if self.similarity is None else (self.coverage + self.similarity) / 2
+
+
+def split(hits: Sequence[Hit]) -> list[Sentence]:
+    """Every sentence of the hits, each place of a page once; none crosses a page or the border of a span."""
+    seen: set[tuple[str, int, int]] = set()
+    found = []
+    for at, hit in enumerate(hits):
+        for page, start, text in _pieces(hit):
+            for begin, end in _cut(text):
+                place = (hit.version_id, page, start + begin)
+                if end - begin >= SHORTEST and place not in seen:
+                    seen.add(place)
+                    found.append(Sentence(at, page, start + begin, start + end, text[begin:end]))
+    return found
+
+
+def coverage(question: Sequence[str], lexemes: Sequence[Sequence[str]], above: Sequence[Sequence[str]]) -> list[float]:
+    """How much of the question each sentence covers.
+
+    Args:
+        question: its lexemes.
+        lexemes: those of each sentence; rarity is counted among them, and a word in none of them is the rarest.
+        above: those of the titles over each sentence, which give it its subject.
+    """
+    counts = Counter(word for words in lexemes for word in set(words))
+    total = len(lexemes)
+    weight = {word: math.log(1 + (total - counts[word] + 0.5) / (counts[word] + 0.5)) for word in set(question)}
+    whole = sum(weight.values())
+    if not whole:
+        return [0.0] * total
+    return [
+        sum(weight[word] for word in weight if word in own or word in titles) / whole
+        for own, titles in zip(map(set, lexemes), map(set, above), strict=True)
+    ]
+
+
+def similarities(vectors: NDArray[np.float32]) -> list[float]:
+    """Cosine of each row but the first to the first; rows have length 1, shape (sentences + 1, dimension)."""
+    return [float(value) for value in vectors[1:] @ vectors[0]]
+
+
+def best(judged: Sequence[Judged], *, most: int = 3, share: float = 0.85) -> list[Judged]:
+    """The best sentence and up to `most` - 1 others nearly as good, best first; equals in the hits' order."""
+    ordered = sorted(judged, key=lambda one: -one.score)
+    if not ordered:
+        return []
+    least = ordered[0].score * share
+    chosen: list[Judged] = []
+    for one in ordered:
+        said = one.sentence.text.split()
+        if one.score >= least and all(said != other.sentence.text.split() for other in chosen):
+            chosen.append(one)
+    return chosen[:most]
+
+
+def _pieces(hit: Hit) -> Iterator[tuple[int, int, str]]:
+    """(page, offset in the page, text) of each span; a chunk's text is its spans' texts joined by newlines."""
+    at = 0
+    for span in hit.spans:
+        length = span.end - span.start
+        yield span.page, span.start, hit.text[at : at + length]
+        at += length + 1
+
+
+def _cut(text: str) -> Iterator[tuple[int, int]]:
+    """Sentences without the white space and the titles around them; blank lines always end one."""
+    for block, after in _blocks(text):
+        for start, end in sentences(text, block, after):
+            while end - start > LONGEST:
+                line = text.rfind("\n", start, start + LONGEST)
+                stop = line if line > start else start + LONGEST
+                yield from _stripped(text, start, stop)
+                start = stop
+            yield from _stripped(text, start, end)
+
+
+def _blocks(text: str) -> Iterator[tuple[int, int]]:
+    """Paragraphs, and lines that are Markdown titles, list items or table rows: those are no part of a sentence."""
+    start = at = 0
+    for line in text.splitlines(keepends=True):
+        alone = line.lstrip()[:1] in ("#", "|", "-", "*", "•", "")
+        if alone:
+            if at > start:
+                yield start, at
+            if not line.lstrip().startswith("#"):
+                yield at, at + len(line)
+            start = at + len(line)
+        at += len(line)
+    if at > start:
+        yield start, at
+
+
+def _stripped(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    piece = text[start:end]
+    begin = start + len(piece) - len(piece.lstrip())
+    stop = begin + len(piece.strip())
+    if stop > begin:
+        yield begin, stop

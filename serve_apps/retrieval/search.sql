@@ -1,0 +1,110 @@
+-- resolve: The live generation, what its legs can use, and whether what may be searched fits an exact scan.
+select g.id, g.embedder, g.dimension, g.chunker, g.fingerprint,
+       to_regclass('embeddings_' || g.id || '_hnsw') is not null as graph,
+       to_regclass('document_chunks_bm25') is not null as bm25,
+       not exists (
+           select from (
+               select sum(d.chunk_count) over (order by d.upload_date desc, d.id rows unbounded preceding) as seen
+               from searchable_documents(%(tenant)s, %(workspace)s, %(type)s, %(file)s, %(from)s, %(to)s,
+                                         %(documents)s, %(agent)s) d) running
+           where running.seen > %(exact_scope)s) as small
+from workspaces w join generations g on g.id = w.generation_id
+where w.id = %(workspace)s and w.tenant_id = %(tenant)s;
+
+-- keyword_indexed: BM25 by the index, best first. The document is asked for chunk by chunk, in the index's order, and
+-- the scan ends with the limit. The score is the one the index scan has just computed (negative, as it sorts). The
+-- conditions are those of searchable_documents, written out: around a function in the query, pg_textsearch computes
+-- every score a second time, at five times the cost.
+select c.id, c.document_id, -bm25_get_current_score() as score
+from document_chunks c
+where c.tenant_id = %(tenant)s and c.workspace_id = %(workspace)s and c.chunker = %(chunker)s
+  and c.version_id = (
+      select d.current_version
+      from documents d
+      where d.id = c.document_id and d.tenant_id = %(tenant)s and d.workspace_id = %(workspace)s
+        and (%(type)s::text is null or d.file_type = %(type)s)
+        and (%(file)s::text is null or position(lower(%(file)s) in lower(d.filename)) > 0)
+        and (%(from)s::timestamptz is null or d.upload_date >= %(from)s)
+        and (%(to)s::timestamptz is null or d.upload_date <= %(to)s)
+        and (%(documents)s::text[] is null or d.id = any(%(documents)s))
+        and (%(agent)s::uuid is null
+             or exists (select from document_agent_links l
+                        where l.agent_id = %(agent)s and l.document_id = d.id and l.workspace_id = %(workspace)s)
+             or exists (select from agents a
+                        where a.id = %(agent)s and a.workspace_id = %(workspace)s and a.whole_workspace)))
+order by c.search_text <@> to_bm25query(%(text)s, 'document_chunks_bm25') limit %(depth)s;
+
+-- keyword_exact: BM25 over just the chunks that may be searched, with their own statistics; complete. A chunk's
+-- length is its bytes, which are known without reading it. Robertson and Zaragoza 2009, with the idf of Lucene.
+with visible as materialized (
+    select c.id, c.document_id, c.lexemes, octet_length(c.search_text) as length
+    from searchable_documents(%(tenant)s, %(workspace)s, %(type)s, %(file)s, %(from)s, %(to)s, %(documents)s,
+                              %(agent)s) d
+    join document_chunks c on c.document_id = d.id and c.version_id = d.version_id
+    where c.tenant_id = %(tenant)s and c.workspace_id = %(workspace)s and c.chunker = %(chunker)s
+), facts as materialized (
+    select count(*)::float8 as chunks, greatest(avg(length), 1)::float8 as length from visible
+), found as materialized (
+    select v.id, v.document_id, v.length::float8, word.lexeme, cardinality(word.positions)::float8 as times
+    from visible v, unnest(v.lexemes) word
+    where v.lexemes @@ any_word(%(text)s)
+      and word.lexeme = any(tsvector_to_array(to_tsvector('english', %(text)s)))
+), words as materialized (
+    select lexeme, ln(1 + (max(facts.chunks) - count(*) + 0.5) / (count(*) + 0.5)) as idf
+    from found, facts group by lexeme
+)
+select f.id, f.document_id,
+       sum(w.idf * f.times * (%(k1)s + 1) / (f.times + %(k1)s * (1 - %(b)s + %(b)s * f.length / facts.length))) as score
+from found f join words w using (lexeme), facts
+group by f.id, f.document_id order by score desc, f.id limit %(depth)s;
+
+-- keyword_full_text: Postgres' own ranking, where there is no BM25 index and too much to scan exactly.
+select id, document_id, score::float8 from rank_full_text(
+    %(text)s, %(depth)s, %(chunker)s, %(type)s, %(file)s, %(from)s, %(to)s, %(documents)s, %(agent)s);
+
+-- vector_indexed: Nearest by the graph, best first but for small disorder. {halfvec} is the type it was built on.
+select e.chunk_id as id, e.document_id, 1 - (e.embedding::{halfvec} <=> %(vector)s::{halfvec}) as score
+from embeddings e
+where e.generation_id = %(generation)s and e.tenant_id = %(tenant)s and e.workspace_id = %(workspace)s
+  and (select c.version_id from document_chunks c where c.id = e.chunk_id and c.workspace_id = %(workspace)s) = (
+      select d.version_id
+      from searchable_documents(%(tenant)s, %(workspace)s, %(type)s, %(file)s, %(from)s, %(to)s, %(documents)s,
+                                %(agent)s) d
+      where d.id = e.document_id)
+order by e.embedding::{halfvec} <=> %(vector)s::{halfvec} limit %(depth)s;
+
+-- vector_exact: Nearest by measuring every vector that may be searched; materialised, so that no graph is walked.
+with near as materialized (
+    select e.chunk_id as id, e.document_id, 1 - (e.embedding <=> %(vector)s::vector) as score
+    from searchable_documents(%(tenant)s, %(workspace)s, %(type)s, %(file)s, %(from)s, %(to)s, %(documents)s,
+                              %(agent)s) d
+    join document_chunks c on c.document_id = d.id and c.version_id = d.version_id
+    join embeddings e on e.chunk_id = c.id
+    where e.generation_id = %(generation)s and e.tenant_id = %(tenant)s and e.workspace_id = %(workspace)s
+      and c.tenant_id = %(tenant)s and c.workspace_id = %(workspace)s and c.chunker = %(chunker)s
+)
+select id, document_id, score from near order by score desc, id limit %(depth)s;
+
+-- similarities: How near given chunks are to the question, whichever leg found them.
+select e.chunk_id as id, 1 - (e.embedding <=> %(vector)s::vector) as score
+from embeddings e
+where e.generation_id = %(generation)s and e.tenant_id = %(tenant)s and e.workspace_id = %(workspace)s
+  and e.chunk_id = any(%(ids)s);
+
+-- texts: What a judge of relevance reads of given chunks.
+select c.id, c.search_text from document_chunks c
+where c.tenant_id = %(tenant)s and c.workspace_id = %(workspace)s and c.id = any(%(ids)s);
+
+-- passages: Given chunks as they are shown, with how their pages were read.
+select c.id, c.document_id, c.version_id, d.filename, d.file_type, c.page_start, c.page_end, c.chunk_index, c.text,
+       c.headings, c.spans, c.boxes, p.engine, p.confidence
+from document_chunks c
+join documents d on d.id = c.document_id and d.current_version = c.version_id
+left join lateral (
+    select string_agg(distinct p.engine, '+' order by p.engine) as engine,
+           avg(p.confidence) filter (where p.engine <> 'native') as confidence
+    from pages p
+    where p.version_id = c.version_id and p.workspace_id = %(workspace)s
+      and p.number between c.page_start and c.page_end) p on true
+where c.tenant_id = %(tenant)s and c.workspace_id = %(workspace)s and d.workspace_id = %(workspace)s
+  and c.id = any(%(ids)s);

@@ -1,0 +1,1 @@
+"""Exact arithmetic on an expression that is parsed, never evaluated as code."""

@@ -1,0 +1,54 @@
+"""`get_time`: what time and day it is, in a named time zone."""
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from cluster.basics.errors import Invalid
+from cluster.models.messages import ToolSpec
+from skills.contract import Call, Effect
+
+_SPEC = ToolSpec(
+    "get_time",
+    "Tell the current date, time and weekday in a time zone.",
+    {
+        "type": "object",
+        "properties": {
+            "timezone": {"type": "string", "description": "IANA name such as Europe/Berlin; UTC if it is left out."}
+        },
+        "additionalProperties": False,
+    },
+)
+
+
+class GetTime:
+    """The current time; it is recorded with the call, so a replay sees the same."""
+
+    spec = _SPEC
+    effect = Effect.READ
+
+    def __init__(self, clock: Callable[[], datetime]) -> None:
+        """`clock` gives a moment with its time zone."""
+        self._clock = clock
+
+    async def run(self, call: Call) -> Any:
+        """Give {iso, date, time, weekday, timezone, utc_offset}.
+
+        Raises:
+            Invalid: there is no such time zone.
+        """
+        name = str(call.arguments.get("timezone") or "UTC")
+        try:
+            zone = ZoneInfo(name)
+        except (ZoneInfoNotFoundError, ValueError, OSError) as error:  # a name with .. or a folder's name
+            raise Invalid(f"there is no time zone {name!r}; use an IANA name such as Europe/Berlin") from error
+        now = self._clock().astimezone(zone)
+        return {
+            "iso": now.isoformat(timespec="seconds"),
+            "date": now.date().isoformat(),
+            "time": now.strftime("%H:%M:%S"),
+            "weekday": now.strftime("%A"),
+            "timezone": name,
+            "utc_offset": now.strftime("%z"),
+        }

@@ -1,0 +1,56 @@
+"""What a tool is: a name, a schema, what it may change, and a function that runs it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Protocol
+
+from cluster.basics.scope import Scope
+from cluster.models.messages import ToolSpec
+
+
+class Effect(StrEnum):
+    """What a call may change."""
+
+    READ = "read"  # nothing outside: may be repeated, may be dispatched by intent
+    KEYED = "keyed"  # something, but it takes an idempotency key: a repetition with the same key is harmless
+    WRITE = "write"  # something, each time it is called
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call of a tool.
+
+    Attributes:
+        scope: whose rights it runs with.
+        agent: id of the agent that calls; None outside of a turn.
+        key: the same at every repetition of this call.
+        arguments: valid against the tool's schema.
+    """
+
+    scope: Scope
+    agent: str | None
+    key: str
+    arguments: Mapping[str, Any]
+
+
+class Tool(Protocol):
+    """A tool; `run` returns JSON that the model reads as an observation."""
+
+    @property
+    def spec(self) -> ToolSpec:
+        """Name, description and schema, as models are told."""
+        ...
+
+    @property
+    def effect(self) -> Effect:
+        """What it may change."""
+        ...
+
+    async def run(self, call: Call) -> Any:
+        """Do it.
+
+        Raises:
+            AosError: by name; the model is told its code and detail.
+        """
+        ...

@@ -1,0 +1,1 @@
+"""A task for another agent."""

@@ -1,0 +1,50 @@
+"""`delegate`: another agent of the workspace carries a task out and answers."""
+
+from typing import Any, Protocol
+
+from cluster.models.messages import ToolSpec
+from skills.contract import Call, Effect
+
+
+class Delegations(Protocol):
+    """Who carries tasks out: bound to the turn that delegates."""
+
+    async def carry_out(self, agent: str, task: str) -> Any:
+        """The other agent's answer as JSON.
+
+        Args:
+            agent: its name or id.
+            task: all that it is told; it does not see the conversation.
+
+        Raises:
+            NotFound: the workspace has no such agent.
+            Refused: too deep, or the agent is already at work above.
+        """
+        ...
+
+
+class Delegate:
+    """Delegation as a tool. Each step of the other agent is recorded, not the call as a whole."""
+
+    spec = ToolSpec(
+        "delegate",
+        "Give a task to another agent of this workspace and get its answer. It sees only what you write.",
+        {
+            "type": "object",
+            "properties": {
+                "agent": {"type": "string", "minLength": 1, "description": "The agent's name."},
+                "task": {"type": "string", "minLength": 1, "description": "The whole task, with all it has to know."},
+            },
+            "required": ["agent", "task"],
+            "additionalProperties": False,
+        },
+    )
+    effect = Effect.READ  # what the other agent does passes the approval list, call by call
+
+    def __init__(self, delegations: Delegations) -> None:
+        """`delegations` belongs to one turn."""
+        self._delegations = delegations
+
+    async def run(self, call: Call) -> Any:
+        """What `Delegations.carry_out` gives, and raises."""
+        return await self._delegations.carry_out(str(call.arguments["agent"]), str(call.arguments["task"]))

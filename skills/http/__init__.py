@@ -1,0 +1,1 @@
+"""Reading from the web, from addresses that are allowed."""

@@ -1,0 +1,131 @@
+"""Which addresses may be read: named hosts only, and no way round to the machines behind the wall (OWASP SSRF)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from urllib.parse import SplitResult, urlsplit
+
+from cluster.basics.errors import Forbidden, Invalid
+
+Address = IPv4Address | IPv6Address
+
+# Public by their numbers, and yet where clouds keep their metadata: Azure's wire server, Oracle's, Alibaba's.
+_METADATA = {ip_address("168.63.129.16"), ip_address("192.0.0.192"), ip_address("100.100.100.200")}
+_NAT64 = (ip_network("64:ff9b::/96"), ip_network("64:ff9b:1::/48"))
+_PORTS = {"http": 80, "https": 443}
+
+
+class Disallowed(Forbidden):
+    """This address may not be read."""
+
+    code = "address_not_allowed"
+    fix = "An administrator may add the host to AOS_AGENTS_HTTP_ALLOW."
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A URL that was taken apart.
+
+    Attributes:
+        host: lower case, without a dot at its end; IPv6 without brackets.
+        path: with the query.
+        named: whether the list has exactly this host and port, which opens private addresses.
+    """
+
+    scheme: str
+    host: str
+    port: int
+    path: str
+    named: bool
+
+    @property
+    def authority(self) -> str:
+        """What the Host header says."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return host if self.port == _PORTS[self.scheme] else f"{host}:{self.port}"
+
+
+def target(url: str, allowed: Sequence[str]) -> Target:
+    """Take a URL apart and look it up in the list.
+
+    Args:
+        url: absolute, http or https.
+        allowed: `host` (its usual ports), `*.host` (what is below it, usual ports) or `host:port` (just that).
+
+    Raises:
+        Invalid: it is no such URL.
+        Disallowed: its host and port are not in the list.
+    """
+    if any(ord(one) <= 32 or one == "\\" or ord(one) == 127 for one in url):  # where parsers disagree
+        raise Invalid("a URL has no blanks, backslashes or control characters")
+    try:
+        parts = urlsplit(url)
+        host, port = _host(parts), parts.port or _PORTS.get(parts.scheme, 0)
+    except ValueError as error:
+        raise Invalid(f"this is no URL: {error}") from error
+    if parts.scheme not in _PORTS or not host:
+        raise Invalid("a URL begins with http:// or https:// and a host")
+    if parts.username is not None or parts.password is not None:
+        raise Invalid("a URL with a user name or a password is not read")
+    path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    named = any(_is_named(entry, host, port) for entry in allowed)
+    usual = port == _PORTS[parts.scheme] and any(_covers(entry, host) for entry in allowed)
+    if not (named or usual):
+        raise Disallowed(f"{host}:{port} is not in the list of hosts that may be read")
+    return Target(parts.scheme, host, port, path, named)
+
+
+def check(found: Sequence[str], aim: Target) -> str:
+    """The address to connect to, of those that the name resolves to: every one of them has to be public.
+
+    Raises:
+        Disallowed: one is private, of this machine, of the link, of a cloud's metadata, or not an address.
+    """
+    addresses = [_address(text) for text in found]
+    if not addresses:
+        raise Disallowed(f"{aim.host} has no address")
+    for address in addresses:
+        if not aim.named and not is_public(address):
+            raise Disallowed(f"{aim.host} leads to {address}, which is not a public address")
+    return str(addresses[0])
+
+
+def is_public(address: Address) -> bool:
+    """Whether anybody on the internet may reach it; an IPv4 address inside an IPv6 one counts as itself."""
+    if isinstance(address, IPv6Address):
+        inner = address.ipv4_mapped or address.sixtofour or (address.teredo[1] if address.teredo else None)
+        if inner is None and any(address in network for network in _NAT64):
+            inner = IPv4Address(int(address) & 0xFFFFFFFF)
+        if inner is None and int(address) < 2**32:  # ::a.b.c.d, long deprecated
+            inner = IPv4Address(int(address))
+        if inner is not None:
+            return is_public(inner)
+    return address.is_global and not address.is_multicast and not address.is_reserved and address not in _METADATA
+
+
+def _host(parts: SplitResult) -> str:
+    host = (parts.hostname or "").rstrip(".").lower()
+    if not host.isascii():
+        host = host.encode("idna").decode("ascii")
+    if "%" in host:  # a zone of IPv6, or an escape
+        raise ValueError("the host has a %")
+    return host
+
+
+def _is_named(entry: str, host: str, port: int) -> bool:
+    name, _, number = entry.strip().lower().rpartition(":")
+    return bool(name) and number == str(port) and name.strip("[]") == host
+
+
+def _covers(entry: str, host: str) -> bool:
+    name = entry.strip().lower().rstrip(".")
+    if name.startswith("*."):
+        return host.endswith(name[1:]) and len(host) > len(name) - 1
+    return name.strip("[]") == host
+
+
+def _address(text: str) -> Address:
+    try:
+        return ip_address(text.partition("%")[0])
+    except ValueError as error:
+        raise Disallowed(f"{text!r} is not an address") from error

@@ -1,0 +1,68 @@
+"""The packaged model itself: its contract, its window, its number format, and that it asks nobody."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cluster.basics.errors import InvalidSettings
+from cluster.models.embedding import LocalEmbedder
+from configs.sections import EmbeddingSettings
+from tests.fakes.embedder_contract import OIL, PUMP, embeds_the_tail, keeps_the_contract
+
+SETTINGS = EmbeddingSettings()
+
+
+@pytest.fixture(scope="module")
+def contacted() -> list[object]:
+    """Every address that this process tries to connect to from now on."""
+    addresses: list[object] = []
+
+    def listen(event: str, arguments: tuple[object, ...]) -> None:
+        if event in ("socket.connect", "socket.getaddrinfo"):
+            addresses.append(arguments)
+
+    sys.addaudithook(listen)
+    return addresses
+
+
+@pytest.fixture(scope="module")
+def minilm(contacted: list[object]) -> Iterator[LocalEmbedder]:
+    yield LocalEmbedder(SETTINGS)
+
+
+async def test_minilm_keeps_the_contract_without_a_network(minilm: LocalEmbedder, contacted: list[object]) -> None:
+    """EM-06, EM-09: 384 dimensions, length 1, and no connection is even tried."""
+    facts = await minilm.facts()
+    assert (facts.name, facts.dimension, facts.window) == ("all-MiniLM-L6-v2", 384, 256)
+    await keeps_the_contract(minilm)
+    assert contacted == []
+
+
+async def test_the_tail_beyond_the_window_is_embedded(minilm: LocalEmbedder) -> None:
+    """X-01, EM-07: no text beyond the model's window is left out of the vector."""
+    await embeds_the_tail(minilm)
+
+
+async def test_the_number_format_hardly_changes_the_vectors(minilm: LocalEmbedder) -> None:
+    """EM-06: what `auto` chooses is as good as full precision, and is another fingerprint if it differs."""
+    exact = LocalEmbedder(SETTINGS.model_copy(update={"dtype": "float32"}))
+    texts = [PUMP, OIL, "Ünïcode 测试 text", "12.5 % of 1,000"]
+    assert (np.sum(await minilm.embed(texts) * await exact.embed(texts), axis=1) > 0.999).all()
+    half = LocalEmbedder(SETTINGS.model_copy(update={"dtype": "bfloat16"}))
+    assert (await half.facts()).fingerprint != (await exact.facts()).fingerprint
+
+
+def test_absent_weights_and_gpus_are_named_with_a_fix(tmp_path: Path) -> None:
+    with pytest.raises(InvalidSettings, match="not in the local model cache"):
+        LocalEmbedder(SETTINGS.model_copy(update={"model": "nobody/has-this-model"}))
+    (tmp_path / "config.json").write_text("{}")
+    with pytest.raises(InvalidSettings):
+        LocalEmbedder(SETTINGS.model_copy(update={"model": str(tmp_path)}))
+    import torch
+
+    if not torch.cuda.is_available():
+        with pytest.raises(InvalidSettings, match="torch sees none"):
+            LocalEmbedder(SETTINGS.model_copy(update={"gpu": True}))

@@ -1,0 +1,71 @@
+"""Embedding speed on realistic chunks: ours against `SentenceTransformer.encode` at its defaults, in the same run."""
+
+import asyncio
+import json
+import random
+import statistics
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from cluster.models.embedding import LocalEmbedder
+from cluster.models.ports import Lane
+from cluster.models.weights import packaged
+from configs.settings import load
+from pipelines.documents.chunk.split import split
+from pipelines.documents.document import Page
+from tests.evals.report import Report
+
+AIM = 1.5
+GOAL = "embedding chunks/s against `SentenceTransformer.encode` at its defaults (aim ≥ 1.5)"
+CORPORA = ("nq-utd/corpus.jsonl", "rag-multi-corpus/corpus.jsonl", "scifact/corpus.02.jsonl")
+
+
+def chunks(evals: Path, count: int) -> list[str]:
+    """A fixed sample of what our own chunker makes of three public collections."""
+    found: list[str] = []
+    for name in CORPORA:
+        for line in (evals / "ir" / name).read_text(encoding="utf-8").splitlines():
+            document = json.loads(line)
+            pages = [Page(1, f"{document['title']}\n\n{document['text']}")]
+            found += [chunk.text for chunk in split(pages, load().chunk)]
+    random.Random(7).shuffle(found)
+    return found[:count]
+
+
+def timed(work: Callable[[], Any], count: int) -> tuple[float, Any]:
+    """Items a second, and what the work gave."""
+    begun = time.perf_counter()
+    result = work()
+    return count / (time.perf_counter() - begun), result
+
+
+def measure(report: Report, evals: Path, count: int = 240, rounds: int = 3) -> None:
+    """Both in turns over the same texts."""
+    texts = chunks(evals, count)
+
+    from sentence_transformers import SentenceTransformer
+
+    settings = load().embedding
+    ours = LocalEmbedder(settings)
+    plain = SentenceTransformer(str(packaged()), local_files_only=True)
+    asyncio.run(ours.embed(texts[:16]))
+    plain.encode(texts[:16])
+    quick, slow = [], []
+    for _ in range(rounds):  # in turns, so that other load on the machine meets both
+        speed, _ = timed(lambda: plain.encode(texts), len(texts))
+        slow.append(speed)
+        speed, vectors = timed(lambda: asyncio.run(ours.embed(texts, Lane.BULK)), len(texts))
+        quick.append(speed)
+    exact = asyncio.run(LocalEmbedder(settings.model_copy(update={"dtype": "float32"})).embed(texts, Lane.BULK))
+    cosine = np.sum(vectors * exact, axis=1)
+    ratio = statistics.median(a / b for a, b in zip(quick, slow, strict=True))
+
+    report.figure("embedding ratio", ratio, goal=GOAL, holds=ratio >= AIM)
+    report.figure("embedding, ours", statistics.median(quick), unit="chunks/s", reference=statistics.median(slow))
+    report.figure("chunks", len(texts), reference=f"mean {statistics.mean(map(len, texts)):.0f} characters")
+    report.figure("cosine to float32, lowest", float(cosine.min()), goal="≥ 0.998", holds=bool(cosine.min() >= 0.998))
+    report.figure("cosine to float32, mean", float(cosine.mean()), goal="≥ 0.999", holds=bool(cosine.mean() >= 0.999))

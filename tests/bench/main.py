@@ -1,0 +1,32 @@
+"""`make bench`: every speed as a ratio against a named peer in the same run."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from tests.bench import bench_agents, bench_embedding, bench_product, bench_search
+from tests.evals.report import Report
+
+
+def main() -> int:
+    """Measure what `--only` names, or everything."""
+    parts = {
+        "product": lambda: bench_product.measure(report, options.evals),
+        "embedding": lambda: bench_embedding.measure(report, options.evals),
+        "search": lambda: bench_search.measure(report, options.evals),
+        "agents": lambda: bench_agents.measure(report),
+    }
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--evals", type=Path, default=bench_product.default_evals())
+    parser.add_argument("--only", choices=sorted(parts), action="append", help="leave the others out")
+    options = parser.parse_args()
+    if not options.evals.is_dir():
+        sys.exit(f"{options.evals}: no such folder; give --evals the folder with the data to measure on")
+    report = Report("bench")
+    for name in options.only or parts:
+        parts[name]()
+    return report.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,101 @@
+"""What every test may ask for: a Postgres of its own for the session, and a migrated database of its own per test."""
+
+import asyncio
+import itertools
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from cluster.state.embedded import Endpoints
+
+# Before anything imports Ray or torch: no token file in the home directory, no statistics, no hub, no thread storms.
+os.environ.setdefault("RAY_AUTH_MODE", "disabled")
+os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+os.environ.setdefault("RAY_SERVE_DIRECT_INGRESS_MIN_DRAINING_PERIOD_S", "0.1")
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+
+_numbers = itertools.count(1)
+
+
+@pytest.fixture(scope="session")
+def endpoints() -> Iterator["Endpoints"]:
+    """An embedded Postgres and Valkey in a folder of their own (short: socket paths are limited), gone afterwards."""
+    import psycopg
+
+    from cluster.state import embedded
+    from configs.settings import load
+
+    folder = Path(tempfile.mkdtemp(prefix="aos-"))
+    try:
+        found = embedded.start(load({"AOS_STATE_DIR": str(folder)}))
+        with psycopg.connect(found.postgres_admin or "", autocommit=True) as connection:
+            for setting in ("fsync", "synchronous_commit", "full_page_writes"):
+                connection.execute(f"alter system set {setting} = off")
+            connection.execute("select pg_reload_conf()")
+        yield found
+    finally:
+        embedded.stop(folder)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def template_database(endpoints: "Endpoints") -> str:
+    """The name of a database that has every migration; made once, copied per test."""
+    import psycopg
+    from psycopg.conninfo import make_conninfo
+
+    from cluster.state.migrate import migrate
+
+    with psycopg.connect(endpoints.postgres_admin or "", autocommit=True) as connection:
+        connection.execute("create database aos_template")
+    admin = make_conninfo(endpoints.postgres_admin or "", dbname="aos_template")
+    with ThreadPoolExecutor(1) as thread:  # a thread of its own: the test's event loop may already exist in this one
+        thread.submit(lambda: asyncio.run(migrate(admin))).result()
+    return "aos_template"
+
+
+@pytest.fixture
+def database(endpoints: "Endpoints", template_database: str) -> Iterator[str]:
+    """The name of this test's own migrated database."""
+    import psycopg
+
+    name = f"test_{os.getpid()}_{next(_numbers)}"
+    with psycopg.connect(endpoints.postgres_admin or "", autocommit=True) as connection:
+        connection.execute(f"create database {name} template {template_database}")
+        try:
+            yield name
+        finally:
+            connection.execute(f"drop database {name} with (force)")
+
+
+@pytest.fixture
+def admin_dsn(endpoints: "Endpoints", database: str) -> str:
+    """libpq connection string of the owner (superuser) for this test's database."""
+    from psycopg.conninfo import make_conninfo
+
+    return make_conninfo(endpoints.postgres_admin or "", dbname=database)
+
+
+@pytest.fixture
+def app_dsn(endpoints: "Endpoints", database: str) -> str:
+    """libpq connection string of `aos_app`, which row-level security binds, for this test's database."""
+    from psycopg.conninfo import make_conninfo
+
+    return make_conninfo(endpoints.postgres, dbname=database)
+
+
+@pytest.fixture
+def redis_url(endpoints: "Endpoints") -> Iterator[str]:
+    """URL of an empty Valkey."""
+    import redis
+
+    yield endpoints.redis
+    with redis.from_url(endpoints.redis) as client:
+        client.flushall()

@@ -1,0 +1,182 @@
+"""How well pages are read: character errors and word recall per set, ours beside plain Tesseract in the same run."""
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+
+import pypdfium2
+from PIL import Image
+from rapidfuzz.distance import Levenshtein
+
+from configs.sections import OcrSettings
+from pipelines.documents.document import Unreadable
+from pipelines.documents.ocr.cascade import Cascade, build
+from pipelines.documents.ocr.picture import dpi_of, to_array
+from tests.evals.report import ROOT, Report
+
+GOAL = "character error rate per set no worse than plain `tesseract --psm 3` on the same images"
+CASELESS = {"sroie"}  # its truth is upper case
+QUOTES_AND_DASHES = str.maketrans("‘’‚‛“”„‟–—―−", "''''\"\"\"\"----")
+DPI = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One line of the manifest."""
+
+    set: str
+    id: str
+    image: Path
+    truth: str
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """Errors against the truth of one entry, or of many added up."""
+
+    edits: int = 0
+    characters: int = 0
+    found: int = 0
+    words: int = 0
+    seconds: float = 0.0
+
+    def __add__(self, other: "Score") -> "Score":
+        return Score(
+            self.edits + other.edits,
+            self.characters + other.characters,
+            self.found + other.found,
+            self.words + other.words,
+            self.seconds + other.seconds,
+        )
+
+    @property
+    def error_rate(self) -> float:
+        return self.edits / max(self.characters, 1)
+
+    @property
+    def word_recall(self) -> float:
+        return self.found / max(self.words, 1)
+
+
+def normalised(text: str, caseless: bool) -> str:
+    """White space folded, quotes and dashes alike."""
+    folded = " ".join(text.translate(QUOTES_AND_DASHES).split())
+    return folded.upper() if caseless else folded
+
+
+def score(text: str, entry: Entry, pages: int, seconds: float) -> Score:
+    """Edit distance over characters, and how many of the truth's words (as a bag) were read."""
+    caseless = entry.set in CASELESS
+    # A file of several pages holds the same page again: its truth is given once.
+    truth = normalised(" ".join([entry.truth] * pages), caseless)
+    read = normalised(text, caseless)
+    wanted = Counter(truth.split())
+    found = sum((wanted & Counter(read.split())).values())
+    return Score(Levenshtein.distance(read, truth), len(truth), found, wanted.total(), seconds)
+
+
+def pictures(entry: Entry) -> Iterator[Image.Image]:
+    """The entry's pages; a PDF is rendered at 300 dpi."""
+    if entry.image.suffix != ".pdf":
+        with Image.open(entry.image) as picture:
+            yield picture
+        return
+    pdf = pypdfium2.PdfDocument(entry.image)
+    try:
+        for page in pdf:
+            picture = page.render(scale=DPI / 72).to_pil()
+            picture.info["dpi"] = (DPI, DPI)
+            yield picture
+    finally:
+        pdf.close()
+
+
+def plain(path: Path) -> str:
+    """What `tesseract --psm 3` prints for a picture."""
+    command = ["env", "OMP_THREAD_LIMIT=1", "tesseract", str(path), "stdout", "--psm", "3"]
+    return subprocess.run(command, capture_output=True, text=True, timeout=600, check=True).stdout
+
+
+def measure(entry: Entry, cascade: Cascade) -> tuple[Score, Score, str]:
+    """Ours, plain Tesseract's, and which engines read it."""
+    ours, theirs, pages = "", "", 0
+    engines: list[str] = []
+    spent = [0.0, 0.0]
+    with tempfile.TemporaryDirectory() as folder:
+        for number, picture in enumerate(pictures(entry), start=1):
+            pages = number
+            began = perf_counter()
+            try:
+                page = cascade.read(to_array(picture), number, dpi_of(picture))
+                ours, engines = f"{ours}\n{page.text}", [*engines, page.engine]
+            except Unreadable as error:
+                engines.append(str(error))
+            spent[0] += perf_counter() - began
+            path = entry.image
+            if path.suffix == ".pdf":
+                path = Path(folder) / f"{number}.png"
+                picture.save(path, dpi=(DPI, DPI), compress_level=1)
+            began = perf_counter()
+            theirs += plain(path)
+            spent[1] += perf_counter() - began
+    return score(ours, entry, pages, spent[0]), score(theirs, entry, pages, spent[1]), " ".join(engines)
+
+
+def entries(folder: Path, only: str | None) -> dict[str, list[Entry]]:
+    """The manifest by set."""
+    sets: dict[str, list[Entry]] = {}
+    for row in json.loads((folder / "manifest.json").read_text(encoding="utf-8")):
+        if only in (None, row["set"]):
+            truth = (folder / row["gt"]).read_text(encoding="utf-8")
+            sets.setdefault(row["set"], []).append(Entry(row["set"], row["id"], folder / row["image"], truth))
+    return sets
+
+
+def main() -> int:
+    """Measure, print, write the report."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--evals", type=Path, default=ROOT.parent / "shared" / "evals")
+    parser.add_argument("--set", help="only this set of the manifest")
+    parser.add_argument("--sample", type=int, metavar="N", help="about N entries of each set, evenly spread")
+    parser.add_argument("--strategy", choices=("cascade", "tesseract", "easyocr"), default="cascade")
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--verbose", action="store_true", help="a line for each entry")
+    options = parser.parse_args()
+    if not (options.evals / "ocr" / "manifest.json").exists():
+        print(f"eval-ocr: no data under {options.evals / 'ocr'}; give its place with --evals", file=sys.stderr)
+        return 1
+    sets = entries(options.evals / "ocr", options.set)
+    report = Report("eval-ocr" if options.strategy == "cascade" else f"eval-ocr-{options.strategy}")
+    cascade = build(OcrSettings(strategy=options.strategy))
+    for name, rows in sets.items():
+        chosen = rows[:: max(1, len(rows) // options.sample)] if options.sample else rows
+        ours = theirs = Score()
+        with ThreadPoolExecutor(options.workers) as pool:
+            results = pool.map(lambda entry: measure(entry, cascade), chosen)
+            for entry, (mine, other, engines) in zip(chosen, results, strict=True):
+                ours, theirs = ours + mine, theirs + other
+                if options.verbose:
+                    rates = f"{mine.error_rate:.3f} {other.error_rate:.3f}  {mine.seconds:.1f} s {other.seconds:.1f} s"
+                    print(f"{name} {entry.id}: {rates}  {engines}", flush=True)
+        _report(report, name, ours, theirs, len(chosen))
+    return report.finish()
+
+
+def _report(report: Report, name: str, ours: Score, theirs: Score, files: int) -> None:
+    mine, other = round(ours.error_rate, 5), round(theirs.error_rate, 5)
+    report.figure(f"{name}: character error rate", mine, reference=other, goal=GOAL, holds=mine <= other)
+    report.figure(f"{name}: word recall", round(ours.word_recall, 5), reference=round(theirs.word_recall, 5))
+    report.figure(f"{name}: seconds a file", round(ours.seconds / files, 3), reference=round(theirs.seconds / files, 3))
+    report.figure(f"{name}: files", files)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

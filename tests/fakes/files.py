@@ -1,0 +1,98 @@
+"""Files as hostile as they come, and engines that misbehave on chosen pages."""
+
+import functools
+import io
+import os
+import signal
+import time
+import zipfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, ImageDraw
+
+from configs.sections import OcrSettings
+from pipelines.documents.document import Page
+from pipelines.documents.extract.opened import PageReader
+
+
+class Transcriber:
+    """Reads every picture as its size; on some pages it does what `troubles` says first."""
+
+    def __init__(self, troubles: Mapping[int, Callable[[], None]] | None = None) -> None:
+        self._troubles = troubles or {}
+        self.asked: list[int] = []
+
+    def read(self, image: NDArray[np.uint8], number: int, dpi: int | None = None) -> Page:
+        self.asked.append(number)
+        if number in self._troubles:
+            self._troubles[number]()
+        height, width = image.shape[:2]
+        text = f"picture of {width} x {height} at {dpi}"
+        return Page(number, text, engine="tesseract", confidence=0.9, ms=7)
+
+
+def transcriber(settings: OcrSettings) -> PageReader:
+    """A well-behaved engine."""
+    return Transcriber()
+
+
+def troubled(troubles: Mapping[int, Callable[[], None]]) -> Callable[[OcrSettings], PageReader]:
+    """A maker, which can be pickled, of an engine with trouble on these pages."""
+    return functools.partial(_make_troubled, troubles)
+
+
+def _make_troubled(troubles: Mapping[int, Callable[[], None]], settings: OcrSettings) -> PageReader:
+    return Transcriber(troubles)
+
+
+def hang() -> None:
+    time.sleep(600)
+
+
+def segfault() -> None:
+    os.kill(os.getpid(), signal.SIGSEGV)
+
+
+def killed_always() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def killed_once(note: str) -> None:
+    """As from outside: the second time it goes well."""
+    if not Path(note).exists():
+        Path(note).touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def picture(text: str = "", size: tuple[int, int] = (400, 300)) -> Image.Image:
+    """White paper with a line of text and a bar, so that it is not blank."""
+    image = Image.new("L", size, 255)
+    draw = ImageDraw.Draw(image)
+    draw.text((20, 20), text, fill=0)
+    draw.rectangle((20, size[1] - 30, size[0] - 20, size[1] - 20), fill=0)
+    return image
+
+
+def package(path: Path, parts: Mapping[str, str | bytes]) -> Path:
+    """A zipped package of these parts."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in parts.items():
+            archive.writestr(name, content)
+    return path
+
+
+def pdf(path: Path, *pages: Callable[..., None], **options: object) -> Path:
+    """A PDF whose pages are drawn by functions of a reportlab canvas."""
+    from reportlab.pdfgen import canvas
+
+    buffer = io.BytesIO()
+    sheet = canvas.Canvas(buffer, pagesize=(400, 600), **options)
+    for draw in pages:
+        draw(sheet)
+        sheet.showPage()
+    sheet.save()
+    path.write_bytes(buffer.getvalue())
+    return path

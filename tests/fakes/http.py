@@ -1,0 +1,224 @@
+"""The API in this process: real Postgres and routes; search, answers and pictures are scripted; passwords hash fast."""
+
+import asyncio
+import itertools
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import httpx
+import httpx2
+import psycopg
+from argon2 import PasswordHasher
+from fastapi import FastAPI
+
+from cluster.basics.scope import Role, Scope, TenantId, WorkspaceId
+from cluster.models.connections import Connections
+from cluster.models.declared import Declared
+from cluster.models.switchboard import Switchboard
+from cluster.state.accounts import Accounts
+from cluster.state.approvals import Approvals
+from cluster.state.audit import Audit
+from cluster.state.conversations import Conversations
+from cluster.state.identity import Identity
+from cluster.state.job_desk import JobDesk
+from cluster.state.jobs import Jobs
+from cluster.state.postgres import Database
+from cluster.state.run_desk import RunDesk
+from cluster.state.vault import Vault, VaultKey
+from configs.sections import AuthSettings, ChunkSettings, HttpSettings, MemorySettings, ModelsSettings, ReadSettings
+from pipelines.documents.blobs import FolderBlobs
+from pipelines.documents.document import Box, PageBox, Span
+from pipelines.documents.library import Library
+from pipelines.documents.links import Links
+from pipelines.documents.sources.files import Kind
+from serve_apps.agents.memory.compliance import Compliance
+from serve_apps.agents.memory.history import History
+from serve_apps.agents.memory.remember import Memory
+from serve_apps.http.app import create_app
+from serve_apps.http.parts import Parts
+from serve_apps.http.passwords import Passwords
+from serve_apps.http.pictures import OneByOne
+from serve_apps.http.sse import Pace
+from serve_apps.http.throttle import ProcessThrottle
+from serve_apps.http.tokens import Tokens
+from serve_apps.retrieval.answer import Answer
+from serve_apps.retrieval.query import Hit, Query, Results
+from serve_apps.retrieval.quote import Citation
+from tests.fakes.models import FakeEmbedder
+from tests.fakes.orchestrator import ScriptedOrchestrator, ScriptedReplays, Toolbox
+
+FAST = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
+PASSWORD = "a quiet harbour 7"
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
+@dataclass
+class Clock:
+    """A moment that a test moves; also seconds that grow."""
+
+    now: datetime = field(default_factory=lambda: datetime.now(UTC))
+    seconds: float = 0
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    def monotonic(self) -> float:
+        return self.seconds
+
+
+@dataclass
+class ScriptedSearch:
+    """Finds one passage for everybody and remembers who asked what."""
+
+    asked: list[tuple[Scope, Query]] = field(default_factory=list)
+
+    async def run(self, scope: Scope, query: Query) -> Results:
+        self.asked.append((scope, query))
+        hit = Hit(
+            chunk_id="c" * 32, document_id="d" * 32, version_id="e" * 32, filename="lease.pdf", doc_type="pdf", page=2,
+            page_end=2, chunk_index=0, text="The lease ends in May.", headings=("Term",), spans=(Span(2, 0, 22),),
+            boxes=(PageBox(2, Box(0.1, 0.2, 0.3, 0.4)),), ocr_confidence=0.9, engine="tesseract", score=0.5,
+            scores={"fused": 0.5, "keyword_rank": 1},
+        )  # fmt: skip
+        return Results(query, (hit,), 7, "bm25", "exact", "off: none", 1, None, {"total": 1.5, "keyword": 1.0})
+
+
+@dataclass
+class ScriptedAnswerer:
+    """Answers everything alike and remembers who asked what."""
+
+    asked: list[tuple[Scope, str, str | None]] = field(default_factory=list)
+
+    async def ask(self, scope: Scope, question: str, agent_id: str | None) -> Answer:
+        self.asked.append((scope, question, agent_id))
+        found = await ScriptedSearch().run(scope, Query(question))
+        hit = found.hits[0]
+        cited = Citation(
+            1, hit.chunk_id, hit.document_id, hit.version_id, hit.filename, hit.page, hit.text, 0, 22, hit.boxes, 0.9
+        )
+        return Answer(f"{hit.text} [1]", "extractive", (cited,), found, None, None)
+
+
+class BlankPages:
+    """Draws nothing, as a PNG."""
+
+    def picture(self, path: Path, kind: Kind, number: int, dpi: int) -> bytes:
+        return PNG + f"{number}@{dpi}".encode()
+
+    def close(self) -> None:
+        """Nothing was started."""
+
+
+def make_memory(database: Database) -> Memory:
+    """Memory without Redis."""
+    kept, settings = Conversations(database), MemorySettings()
+    history = History(database, kept, None, settings, lambda: 0.0)
+    return Memory(database, kept, history, Compliance(kept, Audit(database), settings.compliance_every), settings)
+
+
+def make_parts(app_dsn: str, folder: Path, clock: Clock | None = None, **other: Any) -> Parts:
+    """Parts over a database that is not open yet; `other` replaces some of them."""
+    database, auth, moment = Database(app_dsn, size=6, timeout=10), AuthSettings(), clock or Clock()
+    connections = Connections(database, Vault([VaultKey(b"k" * 32)]), Declared())
+    switchboard = Switchboard(connections, httpx2.AsyncClient(verify=False), ModelsSettings(), asyncio.sleep)
+    made = Parts(
+        database=database,
+        jobs=Jobs(database),
+        desk=JobDesk(database),
+        audit=Audit(database),
+        identity=Identity(database),
+        accounts=Accounts(database),
+        library=Library(database),
+        links=Links(database),
+        blobs=FolderBlobs(folder / "blobs"),
+        search=ScriptedSearch(),
+        answerer=ScriptedAnswerer(),
+        pictures=OneByOne(BlankPages()),
+        embedder=FakeEmbedder(),
+        connections=connections,
+        switchboard=switchboard,
+        orchestrator=ScriptedOrchestrator(),
+        runs=RunDesk(database),
+        conversations=Conversations(database),
+        memory=make_memory(database),
+        approvals=Approvals(database, Audit(database)),
+        toolbox=Toolbox(),
+        replays=ScriptedReplays(),
+        tokens=Tokens("test-secret-of-at-least-32-bytes!", auth),
+        passwords=Passwords(FAST),
+        throttle=ProcessThrottle(moment.monotonic),
+        http=HttpSettings(max_upload_bytes=200_000, max_body_bytes=100_000),
+        read=ReadSettings(nfs_base_path=str(folder / "scans")),
+        chunk=ChunkSettings(),
+        clock=moment,
+        pace=Pace(0.02, 8),
+    )
+    return replace(made, **other)
+
+
+@dataclass(frozen=True)
+class Office:
+    """A tenant with a workspace and one user of each role; their password is PASSWORD."""
+
+    name: str
+    scope: Scope
+    emails: dict[Role, str]
+
+
+_numbers = itertools.count(1)
+
+
+def open_office(admin_dsn: str, name: str = "") -> Office:
+    """Written straight into Postgres by its owner."""
+    name = name or f"office{next(_numbers)}"
+    tenant, workspace, hashed = str(uuid4()), str(uuid4()), FAST.hash(PASSWORD)
+    emails = {role: f"{role}@{name}.example" for role in Role}
+    with psycopg.connect(admin_dsn) as connection:
+        connection.execute("insert into tenants (id, name) values (%s, %s)", (tenant, name))
+        connection.execute("insert into workspaces (id, tenant_id, name) values (%s, %s, 'w')", (workspace, tenant))
+        for role, email in emails.items():
+            user = str(uuid4())
+            connection.execute(
+                "insert into users (id, tenant_id, email, password_hash, role) values (%s, %s, %s, %s, %s)",
+                (user, tenant, email, hashed, role),
+            )
+            connection.execute("insert into memberships values (%s, %s, %s, %s)", (user, workspace, tenant, role))
+    return Office(name, Scope(TenantId(tenant), WorkspaceId(workspace)), emails)
+
+
+@dataclass
+class Api:
+    """A client of the API in this process, not signed in."""
+
+    app: FastAPI
+    parts: Parts
+    client: httpx.AsyncClient
+
+    async def sign_in(self, email: str, password: str = PASSWORD) -> httpx.AsyncClient:
+        """A client that sends the user's token."""
+        answer = await self.client.post("/api/auth/login", json={"email": email, "password": password})
+        assert answer.status_code == 200, answer.text
+        return self.bearing(answer.json()["access_token"])
+
+    def bearing(self, token: str, **headers: str) -> httpx.AsyncClient:
+        """A client that sends this token or key."""
+        return self._client({"Authorization": f"Bearer {token}", **headers})
+
+    def _client(self, headers: dict[str, str]) -> httpx.AsyncClient:
+        transport = httpx.ASGITransport(self.app, raise_app_exceptions=False)
+        return httpx.AsyncClient(transport=transport, base_url="http://aos.test", headers=headers, timeout=20)
+
+
+@asynccontextmanager
+async def serve(parts: Parts) -> AsyncIterator[Api]:
+    """The application between its start and its end."""
+    app = create_app(parts)
+    async with app.router.lifespan_context(app):
+        transport = httpx.ASGITransport(app, raise_app_exceptions=False)
+        async with httpx.AsyncClient(transport=transport, base_url="http://aos.test", timeout=20) as client:
+            yield Api(app, parts, client)

@@ -1,0 +1,142 @@
+"""A tenant with a workspace, and a worker whose every collaborator is real but the reader and the embedder."""
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import numpy as np
+import psycopg
+from numpy.typing import NDArray
+
+from cluster.basics.scope import Scope, TenantId, WorkspaceId
+from cluster.models.ports import EmbedderFacts
+from cluster.models.ports import Lane as ModelLane
+from cluster.state.job_desk import JobDesk
+from cluster.state.jobs import Job, JobId, Jobs, Lane
+from cluster.state.postgres import Database
+from configs.sections import ChunkSettings, ReadSettings
+from pipelines.documents.blobs import FolderBlobs
+from pipelines.documents.chunk.split import fingerprint
+from pipelines.documents.document import document_id
+from pipelines.documents.index.generations import Generations, Recipe
+from pipelines.documents.index.make import Indexer
+from pipelines.documents.run import Runner
+from pipelines.documents.stages import HereStages, Stages
+from pipelines.documents.store import Store
+from tests.fakes.reading import FormFeedReader
+
+
+class LetterEmbedder:
+    """Counts letters: near texts have near vectors, and a test can reckon them."""
+
+    name = "letters"
+
+    async def facts(self) -> EmbedderFacts:
+        return EmbedderFacts(self.name, 26, 256, self.name)
+
+    async def embed(self, texts: Sequence[str], lane: ModelLane = ModelLane.QUESTION) -> NDArray[np.float32]:
+        counts = np.array([[1 + text.lower().count(chr(97 + i)) for i in range(26)] for text in texts], np.float32)
+        vectors: NDArray[np.float32] = counts / np.linalg.norm(counts, axis=1, keepdims=True)
+        return vectors
+
+
+async def new_workspace(admin_dsn: str, tenant: str = "") -> Scope:
+    """A workspace of a new tenant, or another one of a tenant that is there."""
+    name = tenant or f"tenant-{uuid4().hex[:8]}"
+    async with await psycopg.AsyncConnection.connect(admin_dsn) as connection:
+        cursor = await connection.execute(
+            "with t as (insert into tenants (name) values (%(name)s) on conflict (name) do update set name = %(name)s"
+            " returning id) insert into workspaces (tenant_id, name) select id, %(workspace)s from t"
+            " returning tenant_id, id",
+            {"name": name, "workspace": uuid4().hex},
+        )
+        row = await cursor.fetchone()
+    assert row is not None
+    return worker_scope(str(row[0]), str(row[1]))
+
+
+def worker_scope(tenant: str, workspace: str) -> Scope:
+    """The scope a job of this workspace works in."""
+    return Scope.of_worker(TenantId(tenant), WorkspaceId(workspace))
+
+
+@dataclass
+class Bench:
+    """Everything a ledger test touches."""
+
+    database: Database
+    jobs: Jobs
+    desk: JobDesk
+    store: Store
+    generations: Generations
+    blobs: FolderBlobs
+    reader: FormFeedReader
+    embedder: LetterEmbedder
+    chunk: ChunkSettings
+    read: ReadSettings
+    read_fingerprint: str = "reader-1"
+    stages: Stages | None = None
+
+    def here(self) -> HereStages:
+        return HereStages(self.reader, Indexer(self.store, self.embedder, self.chunk, ModelLane.BULK))
+
+    def runner(self) -> Runner:
+        stages = self.stages or self.here()
+        return Runner(
+            self.jobs, self.store, self.generations, self.blobs,
+            here=stages, bulk=stages, read=self.read, read_fingerprint=self.read_fingerprint, exact_scope=10_000,
+        )  # fmt: skip
+
+    async def recipe(self) -> Recipe:
+        return Recipe(await self.embedder.facts(), fingerprint(self.chunk))
+
+    async def enqueue(self, scope: Scope, kind: str, payload: dict[str, Any], lane: Lane = Lane.BULK) -> JobId:
+        async with self.database.transaction(scope) as tx:
+            for file in payload.get("files", ()):  # an upload is announced before its job
+                await tx.run(
+                    "insert into documents (id, tenant_id, workspace_id, origin, filename, file_type, source_type)"
+                    " values (%(id)s, %(tenant)s, %(workspace)s, %(origin)s, %(filename)s, '', 'upload')"
+                    " on conflict do nothing",
+                    id=document_id(scope.workspace, file["origin"]), tenant=scope.tenant, workspace=scope.workspace,
+                    origin=file["origin"], filename=file["filename"],
+                )  # fmt: skip
+            return (await self.jobs.enqueue(tx, scope, kind, lane, payload)).job
+
+    async def claim(self, owner: str = "worker-1", lane: Lane = Lane.BULK, lease: float = 60) -> Job:
+        job = await self.jobs.claim(owner, lane, lease)
+        assert job is not None
+        return job
+
+    async def run(
+        self, lane: Lane = Lane.BULK, stopped: Callable[[], bool] = lambda: False, owner: str = "worker-1"
+    ) -> JobId:
+        """Claim the next job and work until it ends."""
+        job, runner = await self.claim(owner, lane), self.runner()
+        while not (await runner.turn(job, await self.recipe(), stopped)).ended:
+            job = await self.jobs.reload(job)
+        return job.lease.job
+
+    async def scan(self, scope: Scope, folder: Path) -> JobId:
+        await self.enqueue(scope, "scan", {"root": str(folder), "agent_id": None})
+        return await self.run()
+
+    async def rows(self, scope: Scope, query: str, **values: Any) -> list[dict[str, Any]]:
+        async with self.database.transaction(scope) as tx:
+            return await tx.all(query, **values)
+
+
+@asynccontextmanager
+async def bench(app_dsn: str, folder: Path) -> AsyncIterator[Bench]:
+    """A database as the application role sees it, and collaborators around it."""
+    database = Database(app_dsn, size=4, timeout=10)
+    await database.open()
+    try:
+        yield Bench(
+            database, Jobs(database), JobDesk(database), Store(database), Generations(database),
+            FolderBlobs(folder / "blobs"), FormFeedReader(), LetterEmbedder(), ChunkSettings(), ReadSettings(),
+        )  # fmt: skip
+    finally:
+        await database.close()

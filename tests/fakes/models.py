@@ -1,0 +1,70 @@
+"""Models that need no weights: deterministic, quick, and as slow or broken as a test wants them."""
+
+import re
+import threading
+from collections.abc import Sequence
+from zlib import crc32
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cluster.basics.errors import AosError
+from cluster.models.encoder import Window, cut
+from cluster.models.ports import EmbedderFacts, Lane
+
+DIMENSION = 512
+
+
+def words(text: str) -> list[int]:
+    return [crc32(word.encode()) % DIMENSION for word in re.findall(r"\w+", text.lower())]
+
+
+class FakeEncoder:
+    """Bags of hashed words; `gate` holds every call until it is set, `calls` records the batches."""
+
+    def __init__(self, window: int = 8, gate: threading.Event | None = None) -> None:
+        self.facts = EmbedderFacts("fake", DIMENSION, window, "fake-1")
+        self.calls: list[list[list[int]]] = []
+        self.begun = threading.Event()
+        self._gate = gate
+
+    def windows(self, texts: Sequence[str]) -> list[list[Window]]:
+        return [cut(words(text), self.facts.window, 2) for text in texts]
+
+    def encode(self, windows: Sequence[Window]) -> NDArray[np.float32]:
+        self.calls.append([list(window) for window in windows])
+        self.begun.set()
+        if self._gate is not None:
+            assert self._gate.wait(10), "nobody opened the gate"
+        vectors = np.full((len(windows), DIMENSION), 1e-3, dtype=np.float32)
+        for row, window in enumerate(windows):
+            np.add.at(vectors[row], list(window), 1)
+        return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+
+class FakeEmbedder:
+    """An `Embedder` of hashed words: texts that share words are near. `failing` is raised by every call."""
+
+    def __init__(self, failing: AosError | None = None) -> None:
+        self.failing = failing
+        self.asked: list[tuple[Lane, list[str]]] = []
+
+    async def facts(self) -> EmbedderFacts:
+        return EmbedderFacts("fake", DIMENSION, 1_000_000, "fake-1")
+
+    async def embed(self, texts: Sequence[str], lane: Lane = Lane.QUESTION) -> NDArray[np.float32]:
+        self.asked.append((lane, list(texts)))
+        if self.failing is not None:
+            raise self.failing
+        if not texts:
+            return np.empty((0, DIMENSION), dtype=np.float32)
+        encoder = FakeEncoder(window=1_000_000)
+        return encoder.encode([found[0] for found in encoder.windows(texts)])
+
+
+class FakeReranker:
+    """A `Reranker` that counts the question's words in each text."""
+
+    async def score(self, query: str, texts: Sequence[str]) -> NDArray[np.float32]:
+        asked = set(words(query))
+        return np.array([len(asked & set(words(text))) for text in texts], dtype=np.float32)

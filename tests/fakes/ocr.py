@@ -1,0 +1,120 @@
+"""OCR engines that do as they are told: read, see nothing, crash, stall, go missing."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pipelines.documents.document import Reason, Unreadable
+from pipelines.documents.ocr.reading import Area, EngineMissing, Line, Picture, Token, Transcript
+
+CRASH = Unreadable(Reason.CRASHED, "tesseract was killed by signal -9", retryable=True)
+TIMEOUT = Unreadable(Reason.TIMEOUT, "tesseract took longer than 1 s")
+MISSING = EngineMissing("not installed", fix="install it")
+
+Step = tuple[Line, ...] | Exception
+
+
+def line(text: str, confidence: float, y: float = 10, *, opens: bool = False, x: float = 10) -> Line:
+    """Words of 8 × 10 pixel letters."""
+    tokens = []
+    for word in text.split():
+        tokens.append(Token(word, Area(x, y, x + 8 * len(word), y + 10), confidence))
+        x += 8 * (len(word) + 1)
+    return Line(tuple(tokens), opens)
+
+
+@dataclass
+class FakeClock:
+    """Stands still unless told to move."""
+
+    now: float = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@dataclass
+class FakeEngine:
+    """Gives the next of its prepared readings at each call, the last one for ever; raises it if it is an error."""
+
+    readings: list[Step]
+    turns: int | Exception = 0
+    clock: FakeClock | None = None
+    costs: float = 0.0
+    name: str = "tesseract"
+    layouts: list[int | None] = field(default_factory=list)
+    pictures: list[Picture] = field(default_factory=list)
+    allowed: list[float] = field(default_factory=list)
+
+    def read(self, image: Picture, *, dpi: int | None, layout: int | None, seconds: float) -> tuple[Line, ...]:
+        if self.clock is not None:
+            self.clock.now += self.costs
+        self.layouts.append(layout)
+        self.pictures.append(image)
+        self.allowed.append(seconds)
+        step = self.readings.pop(0) if len(self.readings) > 1 else self.readings[0]
+        if isinstance(step, Exception):
+            raise step
+        return step
+
+    def turn(self, image: Picture, *, seconds: float) -> int:
+        if isinstance(self.turns, Exception):
+            raise self.turns
+        return self.turns
+
+
+@dataclass
+class FakeLineEngine:
+    """Answers every crop by `answer`; `finds` are the lines its detector sees."""
+
+    answer: Callable[[Area], Transcript] | Exception
+    finds: tuple[Area, ...] | Exception = ()
+    name: str = "easyocr"
+    asked: list[Area] = field(default_factory=list)
+    detections: int = 0
+
+    def recognise(self, image: Picture, areas: Sequence[Area]) -> tuple[Transcript, ...]:
+        self.asked += areas
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return tuple(self.answer(area) for area in areas)
+
+    def detect(self, image: Picture) -> tuple[Area, ...]:
+        self.detections += 1
+        if isinstance(self.finds, Exception):
+            raise self.finds
+        return self.finds
+
+
+@dataclass
+class FakeReader:
+    """Stands for `easyocr.Reader`: gives `result` at each call, or raises it."""
+
+    result: Any
+    boxes: list[list[int]] = field(default_factory=list)
+
+    def recognize(self, image: Picture, horizontal: list[list[int]], free: list[Any], *, reformat: bool) -> Any:
+        self.boxes += horizontal
+        return self._give()
+
+    def detect(self, image: Picture, *, reformat: bool, canvas_size: int) -> Any:
+        return self._give()
+
+    def _give(self) -> Any:
+        if isinstance(self.result, Exception):
+            raise self.result
+        return self.result
+
+
+@dataclass
+class FakeReaderFactory:
+    """Hands out one reader, or fails to; remembers what it was asked for."""
+
+    product: FakeReader | Exception
+    orders: list[tuple[list[str], str | None, bool, bool]] = field(default_factory=list)
+
+    def __call__(self, languages: list[str], models: str | None, gpu: bool, *, recognizer: bool, detector: bool) -> Any:
+        self.orders.append((languages, models, recognizer, detector))
+        if isinstance(self.product, Exception):
+            raise self.product
+        return self.product

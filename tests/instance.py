@@ -1,0 +1,132 @@
+"""A whole AOS of its own: embedded servers, Ray and Serve on free loopback ports in a temporary folder."""
+
+import os
+import secrets
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import psycopg
+
+from cluster import connect
+from cluster.state import embedded
+from configs.sections import Settings
+from configs.settings import load
+
+AOS = str(Path(sys.executable).with_name("aos"))
+ADMIN = "admin@orchestrator.local"
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """A running product: its settings, its API with an administrator's token, its database as the owner."""
+
+    settings: Settings
+    env: Mapping[str, str]
+    http: httpx.Client
+    up_seconds: float
+
+    def ingest(self, folder: Path, *, wait: float | None = 1800) -> dict[str, Any]:
+        """Submit a folder; with `wait`, return the job as it ended."""
+        reply = self.http.post("/api/documents/batch-scan", json={"path": str(folder)})
+        reply.raise_for_status()
+        job: dict[str, Any] = reply.json()
+        return self.wait(job["job_id"], wait) if wait else job
+
+    def job(self, job_id: str) -> dict[str, Any]:
+        """The job as the API shows it."""
+        reply = self.http.get(f"/api/jobs/{job_id}")
+        reply.raise_for_status()
+        shown: dict[str, Any] = reply.json()
+        return shown
+
+    def wait(self, job_id: str, seconds: float = 1800) -> dict[str, Any]:
+        """Follow a job to its end; the API may be away for a while."""
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            try:
+                shown = self.job(job_id)
+            except httpx.HTTPError:
+                time.sleep(1)
+                continue
+            if shown["state"] not in ("queued", "running"):
+                return shown
+            time.sleep(0.2)
+        raise TimeoutError(f"job {job_id} did not end in {seconds} s")
+
+    def rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
+        """Ask the database as its owner, who sees every tenant."""
+        found = embedded.resolve(self.settings)
+        with psycopg.connect(found.postgres_admin or "") as connection:
+            return connection.execute(query, values).fetchall()  # type: ignore[arg-type]
+
+    def execute(self, statement: str, *values: Any) -> None:
+        """Change something as the owner."""
+        found = embedded.resolve(self.settings)
+        with psycopg.connect(found.postgres_admin or "") as connection:
+            connection.execute(statement, values)  # type: ignore[arg-type]
+
+
+def free_port() -> int:
+    """A port nobody listens on now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def sign_in(url: str, password: str) -> str:
+    """Log in as the first administrator, change the password as is demanded, and return an access token."""
+    with httpx.Client(base_url=url, timeout=60) as http:
+        login = http.post("/api/auth/login", json={"email": ADMIN, "password": password})
+        login.raise_for_status()
+        fresh = secrets.token_urlsafe(16)
+        headers = {"Authorization": f"Bearer {login.json()['access_token']}"}
+        body = {"current_password": password, "new_password": fresh}
+        http.post("/api/auth/password", json=body, headers=headers).raise_for_status()
+        again = http.post("/api/auth/login", json={"email": ADMIN, "password": fresh})
+        again.raise_for_status()
+        return str(again.json()["access_token"])
+
+
+@contextmanager
+def instance(**more: str) -> Iterator[Instance]:
+    """Start with `aos up`, stop with `aos down`, leave nothing; `more` are settings by their environment names."""
+    folder = Path(tempfile.mkdtemp(prefix="aos-"))
+    password = secrets.token_urlsafe(16)
+    env = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(folder),
+        "LANG": "C.UTF-8",
+        "AOS_STATE_DIR": str(folder / "s"),
+        "AOS_ADMIN_PASSWORD": password,
+        "API_PORT": str(free_port()),
+        "AOS_RAY_GCS_PORT": str(free_port()),
+        "AOS_RAY_DASHBOARD_PORT": str(free_port()),
+        "NFS_BASE_PATH": "/",
+        "AOS_AUTH_ACCESS_MINUTES": "600",
+        **more,
+    }
+    settings = load(env)
+    try:
+        began = time.monotonic()
+        started = subprocess.run([AOS, "up"], env=env, capture_output=True, text=True, timeout=900, check=False)
+        if started.returncode != 0:
+            raise RuntimeError(f"aos up failed:\n{started.stdout[-2000:]}\n{started.stderr[-9000:]}")
+        up_seconds = time.monotonic() - began
+        url = f"http://127.0.0.1:{settings.http.port}"
+        token = sign_in(url, password)
+        with httpx.Client(base_url=url, headers={"Authorization": f"Bearer {token}"}, timeout=120) as http:
+            yield Instance(settings, env, http, up_seconds)
+    finally:
+        subprocess.run([AOS, "down"], env=env, capture_output=True, timeout=180, check=False)
+        shutil.rmtree(connect.folder(settings.state_dir), ignore_errors=True)  # under /tmp where paths are long
+        shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,204 @@
+"""`make test-kill`: kill things on purpose while a real product works, and prove that nothing was lost or doubled."""
+
+import argparse
+import contextlib
+import random
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from cluster import connect
+from pipelines.documents.run import SLICE_PAGES
+from tests.evals.report import Report
+from tests.instance import Instance, instance
+from tests.kill import two_nodes
+from tests.kill.scans import make_scans
+
+KILLS = "`kill -9` of a random OCR worker, five times in one 100-page job, and of the whole Ray cluster once"
+SAME = "the job ends complete, pages = expected, no duplicate page or chunk, the same set of chunk ids"
+REDONE = "work redone ≤ units in flight"
+ASLEEP = "a job worker that is SIGSTOPped past its lease and woken: its write is refused"
+REINDEX = "reindex-all of the samples reads 0 images and survives a worker kill"
+
+
+@dataclass
+class Counter:
+    """Counts how often the OCR engine really ran: a `tesseract` earlier on the path leaves a mark, then runs it."""
+
+    folder: Path
+
+    def install(self) -> str:
+        """Write the stand-in and return the PATH that finds it first."""
+        real = shutil.which("tesseract")
+        script = self.folder / "tesseract"
+        script.write_text(f'#!/bin/sh\necho "$*" >> {self.folder}/runs\nexec {real} "$@"\n')
+        script.chmod(0o755)
+        return f"{self.folder}:/usr/local/bin:/usr/bin:/bin"
+
+    def runs(self) -> int:
+        """Readings so far; asking for the version is none."""
+        path = self.folder / "runs"
+        lines = path.read_text().splitlines() if path.exists() else []
+        return sum(not line.startswith("--") for line in lines)
+
+
+def readers(made: Instance) -> list[psutil.Process]:
+    """The actors that read pages now."""
+    return [p for p in connect.processes(made.settings.state_dir) if "MapWorker(MapBatches(_Read))" in _title(p)]
+
+
+def workers(made: Instance) -> list[psutil.Process]:
+    """The replicas that run jobs."""
+    return [p for p in connect.processes(made.settings.state_dir) if "ServeReplica:worker" in _title(p)]
+
+
+def _title(process: psutil.Process) -> str:
+    try:
+        return " ".join(process.cmdline())
+    except psutil.NoSuchProcess:
+        return ""
+
+
+def chunk_ids(made: Instance) -> list[str]:
+    return sorted(row[0] for row in made.rows("select id from document_chunks"))
+
+
+def pages(made: Instance) -> tuple[int, int]:
+    """Rows, and distinct pages by document and number."""
+    ((rows, distinct),) = made.rows("select count(*), count(distinct (document_id, number)) from pages")
+    return rows, distinct
+
+
+def done_pages(made: Instance) -> int:
+    ((done,),) = made.rows("select count(*) from units where stage = 'read' and status <> 'pending'")
+    return int(done)
+
+
+def clean(made: Instance) -> None:
+    """Forget every document and job; ids are derived, so the next run must find the same ones."""
+    made.execute("delete from jobs")
+    made.execute("delete from documents")
+
+
+def until(condition: Callable[[], bool], seconds: float) -> bool:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if condition():
+            return True
+        time.sleep(0.1)
+    return False
+
+
+def undisturbed(made: Instance, folder: Path, counter: Counter, report: Report) -> tuple[list[str], int]:
+    before = counter.runs()
+    job = made.ingest(folder)
+    report.figure("undisturbed: pages done", job["pages"]["done"], reference=job["pages"]["expected"])
+    return chunk_ids(made), counter.runs() - before
+
+
+def kills(made: Instance, folder: Path, counter: Counter, report: Report, expected: list[str], runs: int) -> None:
+    """Five readers and the whole of Ray, in one job."""
+    clean(made)
+    rng = random.Random(7)
+    before = counter.runs()
+    job = made.ingest(folder, wait=None)["job_id"]
+    killed = 0
+    for turn in range(6):
+        goal = 12 + turn * 13
+        if not until(lambda goal=goal: done_pages(made) >= goal and bool(readers(made)), 300):
+            break
+        if turn == 3:
+            for process in connect.processes(made.settings.state_dir):
+                _kill(process)
+        else:
+            _kill(rng.choice(readers(made)))
+            killed += 1
+    ended = made.wait(job)
+    total, distinct = pages(made)
+    ids = chunk_ids(made)
+    redone = counter.runs() - before - runs
+    # A killed reader had one slice in hand; a killed cluster had two for each reader.
+    in_flight = (5 + 2 * made.settings.read.readers) * SLICE_PAGES
+    report.figure("OCR workers killed", killed, goal=KILLS, holds=killed == 5)
+    report.figure("job after six kills", ended["state"], goal=SAME, holds=ended["state"] == "completed")
+    report.figure("pages", total, reference=ended["pages"]["expected"], goal=SAME, holds=total == distinct == 100)
+    report.figure("chunks", len(ids), reference=len(expected), goal=SAME, holds=ids == expected)
+    report.figure("readings redone", redone, reference=in_flight, goal=REDONE, holds=redone <= in_flight)
+
+
+def asleep(made: Instance, folder: Path, report: Report, expected: list[str]) -> None:
+    """Stop a worker past its lease; another takes over; the sleeper wakes and is refused."""
+    clean(made)
+    job = made.ingest(folder, wait=None)["job_id"]
+    until(lambda: done_pages(made) >= 8, 300)
+    ((owner, fence),) = made.rows("select owner, fence from jobs where id = %s", job)
+    sleeper = next((p for p in workers(made) if f":{p.pid}:" in (owner or "")), None)
+    if sleeper is None:
+        report.figure("sleeper refused", None, goal=ASLEEP)
+        return
+    sleeper.send_signal(signal.SIGSTOP)
+    taken = until(lambda: made.rows("select fence from jobs where id = %s", job)[0][0] > fence, 120)
+    sleeper.send_signal(signal.SIGCONT)
+    ended = made.wait(job)
+    total, distinct = pages(made)
+    ((refused,),) = made.rows("select count(*) from events where type = 'write_refused' and stream = %s", f"job:{job}")
+    report.figure("taken over after the lease", str(taken), goal=ASLEEP, holds=taken)
+    report.figure("writes of the sleeper refused", refused, goal=ASLEEP, holds=refused > 0)
+    whole = ended["state"] == "completed" and total == distinct == 100 and chunk_ids(made) == expected
+    report.figure("pages after the sleeper", total, goal=SAME, holds=whole)
+
+
+def reindex(made: Instance, counter: Counter, report: Report, expected: list[str]) -> None:
+    """Re-embed everything while an indexing worker is killed."""
+    before = counter.runs()
+    reply = made.http.post("/api/documents/reindex-all")
+    reply.raise_for_status()
+    until(lambda: any("_Index" in _title(p) for p in connect.processes(made.settings.state_dir)), 60)
+    victims = [p for p in connect.processes(made.settings.state_dir) if "_Index" in _title(p)]
+    for victim in victims[:1]:
+        _kill(victim)
+    ended = made.wait(reply.json()["job_id"])
+    ((embedded,),) = made.rows(
+        "select count(*) from embeddings e join workspaces w on w.generation_id = e.generation_id"
+    )
+    images = counter.runs() - before
+    report.figure("images read by reindex-all", images, goal=REINDEX, holds=images == 0)
+    whole = ended["state"] == "completed" and embedded == len(expected) and bool(victims)
+    report.figure("vectors after reindex-all", embedded, reference=len(expected), goal=REINDEX, holds=whole)
+
+
+def _kill(process: psutil.Process) -> None:
+    with contextlib.suppress(psutil.NoSuchProcess):
+        process.kill()
+
+
+def main() -> int:
+    """Run every disturbance on one instance with two job workers."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.parse_args()
+    report = Report("test-kill")
+    with tempfile.TemporaryDirectory(prefix="aos-kill-") as place:
+        folder = Path(place)
+        make_scans(folder / "scans", 25, 4)  # more documents than a worker indexes without a Dataset
+        (folder / "bin").mkdir()
+        counter = Counter(folder / "bin")
+        path = counter.install()
+        settings = {"AOS_WORKER_REPLICAS": "2", "AOS_WORKER_LEASE_SECONDS": "6", "AOS_WORKER_HEARTBEAT_SECONDS": "1"}
+        with instance(PATH=path, OCR_STRATEGY="tesseract", **settings) as made:
+            expected, runs = undisturbed(made, folder / "scans", counter, report)
+            kills(made, folder / "scans", counter, report, expected, runs)
+            asleep(made, folder / "scans", report, expected)
+            reindex(made, counter, report, expected)
+        two_nodes.measure(report)
+    return report.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

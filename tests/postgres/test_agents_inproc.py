@@ -1,0 +1,65 @@
+"""Orchestrator and executor in this process, over real Postgres and Valkey, with a scripted model over real HTTP."""
+
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+
+from cluster.state.run_desk import RunDesk
+from configs.settings import load
+from serve_apps.agents import ports
+from serve_apps.agents.assemble import Workshop, desk, ground
+from tests.fakes import agents_contract as contract
+from tests.fakes.model_server import ModelServer, Say, serve_model
+from tests.fakes.models import FakeEmbedder
+
+pytestmark = pytest.mark.postgres
+
+
+@pytest.fixture
+def model() -> Iterator[ModelServer]:
+    with serve_model(Say("ok")) as served:
+        yield served
+
+
+@pytest.fixture
+def site() -> Iterator[str]:
+    with contract.page() as address:
+        yield address
+
+
+@pytest.fixture
+async def bench(
+    app_dsn: str, admin_dsn: str, redis_url: str, tmp_path: Path, model: ModelServer, site: str
+) -> AsyncIterator[contract.Bench]:
+    settings = load(
+        {
+            "AOS_STATE_DIR": str(tmp_path),
+            "DATABASE_URL": app_dsn,
+            "REDIS_URL": redis_url,
+            "LLM_BASE_URL": model.url,
+            "LLM_DEFAULT_MODEL": "scripted-1",
+            "AOS_LLM_SUPPORTS_TOOLS": "true",
+            "AOS_AGENTS_HTTP_ALLOW": site.removeprefix("http://"),
+            "AOS_AGENTS_HEARTBEAT_SECONDS": "0.3",
+            "AOS_AGENTS_POLL_SECONDS": "0.1",
+        }
+    )
+    base = ground(settings, FakeEmbedder(), None)
+    workshop = Workshop(settings, base)
+    await base.database.open()
+    await workshop.open()
+    try:
+        yield contract.Bench(
+            desk(settings, base, dict.fromkeys(ports.Path, workshop.carrier)),
+            RunDesk(base.database), base.approvals, model, site, contract.person(admin_dsn),
+        )  # fmt: skip
+    finally:
+        await workshop.close()
+        await base.close()
+        await base.database.close()
+
+
+async def test_or_07_the_orchestrator_keeps_its_contract_in_process(bench: contract.Bench) -> None:
+    """OR-07, OR-08: one way in; the same assertions hold on Serve."""
+    await contract.keeps_the_contract(bench)

@@ -1,0 +1,135 @@
+"""The embedded servers: one command starts them, they outlive it, survive kills, and nothing else gets in."""
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import psutil
+import psycopg
+import pytest
+import redis
+
+from cluster.basics.errors import Unavailable
+from cluster.state import embedded
+from configs.settings import load
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def state() -> Iterator[Path]:
+    folder = Path(tempfile.mkdtemp(prefix="aos-"))
+    yield folder
+    embedded.stop(folder)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def run_start(state: Path) -> None:
+    code = "from configs.settings import load; from cluster.state import embedded; embedded.start(load())"
+    subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, env=os.environ | {"AOS_STATE_DIR": str(state)}, check=True, timeout=120
+    )
+
+
+def test_data_survives_the_starter_a_kill_and_a_restart(state: Path) -> None:
+    """State is kept across the death of whoever started it, of the server itself, and a clean stop."""
+    run_start(state)
+    settings = load({"AOS_STATE_DIR": str(state)})
+    found = embedded.resolve(settings)
+    with psycopg.connect(found.postgres_admin or "") as connection:
+        connection.execute("create table kept (n int)")
+        connection.execute("insert into kept values (42)")
+
+    for process in embedded.processes(state):
+        for child in process.children():
+            with contextlib.suppress(psutil.NoSuchProcess):  # some end with the one before
+                child.kill()
+        with contextlib.suppress(psutil.NoSuchProcess):
+            process.kill()
+        psutil.wait_procs([process], timeout=20)
+    with pytest.raises(Unavailable) as nothing:
+        embedded.resolve(settings)
+    assert nothing.value.hint == "Run `aos up`."
+
+    assert embedded.start(settings) == found
+    embedded.stop(state)
+    assert embedded.processes(state) == []
+    embedded.start(settings)
+    with psycopg.connect(found.postgres_admin or "") as connection:
+        assert connection.execute("select n from kept").fetchall() == [(42,)]
+
+
+def test_a_path_too_long_for_a_socket_with_a_blank_and_a_quote(state: Path) -> None:
+    deep = state / ("d" * 100) / "a b'c"
+    settings = load({"AOS_STATE_DIR": str(deep)})
+    try:
+        found = embedded.start(settings)
+        with psycopg.connect(found.postgres) as connection:
+            assert connection.execute("select current_database()").fetchone() == ("aos",)
+        with redis.from_url(found.redis) as client:
+            assert client.ping()
+    finally:
+        embedded.stop(deep)
+
+
+def test_starters_that_race_get_one_server(state: Path) -> None:
+    with ThreadPoolExecutor(3) as threads:
+        list(threads.map(run_start, [state] * 3))
+    mine = [p for p in psutil.process_iter(["cmdline"]) if f"{state}/postgres" in (p.info["cmdline"] or [])]
+    assert len(mine) == 1
+
+
+def test_a_pid_that_belongs_to_somebody_else_is_not_our_server(state: Path) -> None:
+    (state / "postgres").mkdir()
+    (state / "postgres" / "postmaster.pid").write_text(f"{os.getpid()}\n")
+    assert embedded.processes(state) == []
+    embedded.stop(state)  # must not signal this process
+    (state / "postgres" / "postmaster.pid").write_text("garbage")
+    assert embedded.processes(state) == []
+
+
+def test_a_stopped_server_is_killed_and_not_waited_for_forever(state: Path) -> None:
+    embedded.start(load({"AOS_STATE_DIR": str(state)}))
+    (valkey,) = [p for p in embedded.processes(state) if "valkey" in " ".join(p.cmdline())]
+    valkey.send_signal(signal.SIGSTOP)
+    embedded.end(valkey, signal.SIGTERM, seconds=0.5)
+    assert not psutil.pid_exists(valkey.pid) or valkey.status() == psutil.STATUS_ZOMBIE
+
+
+def test_no_tcp_listener_and_private_folders(endpoints: embedded.Endpoints) -> None:
+    """Nothing listens on a network address; only the owner's account reaches the sockets."""
+    with psycopg.connect(endpoints.postgres_admin or "") as connection:
+        row = connection.execute("select current_setting('listen_addresses'), current_setting('data_directory')")
+        addresses, data = row.fetchone() or ("?", "")
+    assert addresses == ""
+    assert Path(data).stat().st_mode & 0o077 == 0
+    for process in embedded.processes(Path(data).parent):
+        assert [c for c in process.net_connections("tcp") if c.status == psutil.CONN_LISTEN] == []
+
+
+def test_the_application_role_is_plain(endpoints: embedded.Endpoints) -> None:
+    """Row-level security binds the application, so its role is neither superuser nor exempt."""
+    with psycopg.connect(endpoints.postgres) as connection:
+        flags = connection.execute(
+            "select rolsuper, rolbypassrls, rolcreatedb, rolcreaterole from pg_roles where rolname = current_user"
+        ).fetchone()
+    assert flags == (False, False, False, False)
+
+
+def test_the_packaged_server_has_vectors_and_bm25(endpoints: embedded.Endpoints) -> None:
+    """DP-02: PostgreSQL of at least 16 comes with the product."""
+    with psycopg.connect(endpoints.postgres_admin or "", autocommit=True) as connection:
+        names = connection.execute("select name from pg_available_extensions").fetchall()
+        preloaded = connection.execute("show shared_preload_libraries").fetchone()
+        parallel = connection.execute("show max_parallel_maintenance_workers").fetchone()
+        assert connection.info.server_version >= 160000
+    assert {("vector",), ("pg_textsearch",)} <= set(names)
+    assert preloaded == ("pg_textsearch",)
+    assert parallel == ("0",)  # pgvector 0.8.1: parallel HNSW builds can overflow

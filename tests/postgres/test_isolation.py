@@ -1,0 +1,305 @@
+"""Tenant B against everything of tenant A: by every route, by every identifier, and with the first wall taken out."""
+
+import json
+import re
+import time
+from collections.abc import AsyncIterator
+from dataclasses import astuple, dataclass, replace
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import httpx
+import psycopg
+import pytest
+
+from cluster.basics.scope import Role
+from cluster.models.ports import EmbedderFacts, Lane
+from cluster.state.runs import Runs
+from configs.sections import AgentSettings, RerankSettings, SearchSettings
+from serve_apps.agents.desk import Desk, Records
+from serve_apps.agents.replay import Replayer
+from serve_apps.agents.route import read_rules
+from serve_apps.agents.route_cache import CachedRouter
+from serve_apps.http.app import route_keys
+from serve_apps.retrieval.search import Search
+from tests.fakes.corpus import Book, Passage, Vectors, hash_vector, load, open_agent, open_generation
+from tests.fakes.http import Api, Office, make_parts, open_office, serve
+
+SECRET = "The vault of the lighthouse opens with seven turns."
+
+
+class HashEmbedder:
+    async def facts(self) -> EmbedderFacts:
+        return EmbedderFacts("hash", 384, 256, "hash")
+
+    async def embed(self, texts: Any, lane: Lane = Lane.QUESTION) -> Any:
+        import numpy as np
+
+        vectors: list[Vectors] = [hash_vector(text) for text in texts]
+        return np.stack(vectors)
+
+
+@dataclass(frozen=True)
+class Owned:
+    """Everything of tenant A that has an identifier."""
+
+    document: str
+    chunk: str
+    agent: str
+    job: str
+    key: str
+    session: str
+    run: str
+    approval: str
+    connection: str
+
+
+@pytest.fixture
+async def api(app_dsn: str, tmp_path: Path) -> AsyncIterator[Api]:
+    parts = make_parts(app_dsn, tmp_path)
+    search = Search(parts.database, HashEmbedder(), None, SearchSettings(), RerankSettings())
+    records = Records(parts.database, Runs(parts.database), parts.links, parts.conversations, parts.memory, parts.audit)
+    router = CachedRouter(read_rules(Path(str(files("configs"))) / "routing.yaml"), None, time.monotonic)
+    desk = Desk(records, router, {}, AgentSettings(), uuid4)
+    replays = Replayer(parts.runs, {}, ())
+    async with serve(replace(parts, search=search, orchestrator=desk, replays=replays)) as made:
+        yield made
+
+
+@pytest.fixture
+def offices(admin_dsn: str) -> tuple[Office, Office]:
+    return open_office(admin_dsn, "a"), open_office(admin_dsn, "b")
+
+
+async def furnish(api: Api, admin_dsn: str, office: Office) -> Owned:
+    with psycopg.connect(admin_dsn) as connection:
+        agent = open_agent(connection, office.scope, "keeper")
+        generation = open_generation(connection, office.scope)
+        book = Book("vault.txt", [Passage(SECRET, vector=hash_vector(SECRET))], file_type="text", agents=(agent,))
+        (document,) = load(connection, office.scope, generation, [book])
+        row = connection.execute("select id from document_chunks where document_id = %s", (document,)).fetchone()
+    assert row is not None
+    client = await api.sign_in(office.emails[Role.ADMIN])
+    job = (await client.post("/api/documents/reindex-all")).json()["job_id"]
+    key = (await client.post("/api/api-keys", json={"name": "k"})).json()["id"]
+    wanted = {"name": "c", "base_url": "http://127.0.0.1:9/v1", "model": "m"}
+    connection_id = (await client.post("/api/llm-connections", json=wanted)).json()["id"]
+    session = (await client.post("/v1/agent/sessions", json={"session_id": "diary"})).json()["id"]
+    run, approval = furnish_run(admin_dsn, office, agent, session)
+    return Owned(document, row[0], agent, job, key, session, run, approval, connection_id)
+
+
+def furnish_run(admin_dsn: str, office: Office, agent: str, session: str) -> tuple[str, str]:
+    """A conversation that waits for a person, with everything that is remembered of it."""
+    run, approval = str(uuid4()), str(uuid4())
+    with psycopg.connect(admin_dsn) as connection:
+        row = connection.execute("select user_id from sessions where id = %s", [session]).fetchone()
+        assert row is not None
+        ids = {
+            "t": office.scope.tenant, "w": office.scope.workspace, "s": session, "a": agent, "r": run, "p": approval,
+            "u": row[0], "text": SECRET, "json": json.dumps({"text": SECRET}),
+        }  # fmt: skip
+        for statement in (
+            "insert into messages values (%(s)s, 1, %(t)s, %(w)s, 'user', %(json)s)",
+            "insert into facts (tenant_id, workspace_id, session_id, user_id, category, importance, fact)"
+            " values (%(t)s, %(w)s, %(s)s, %(u)s, 'topic', 'high', %(text)s)",
+            "insert into session_summaries values (%(s)s, %(t)s, %(w)s, 1, %(text)s)",
+            "insert into runs (id, tenant_id, workspace_id, session_id, agent_id, user_id, path, state, input, seed)"
+            " values (%(r)s, %(t)s, %(w)s, %(s)s, %(a)s, %(u)s, 'general', 'waiting', '{}', 1)",
+            "insert into run_steps (run_id, seq, tenant_id, workspace_id, kind, name, request, request_hash, state)"
+            " values (%(r)s, 1, %(t)s, %(w)s, 'tool', 'http_get', %(json)s, 'h', 'done')",
+            "insert into approvals (id, tenant_id, workspace_id, run_id, step, session_id, agent_id, requested_by,"
+            " tool, arguments, digest, expires_at) values (%(p)s, %(t)s, %(w)s, %(r)s, 1, %(s)s, %(a)s, %(u)s,"
+            " 'http_post', %(json)s, 'd', now() + interval '1 day')",
+            "insert into spend (workspace_id, agent_id, month, tenant_id) values (%(w)s, %(a)s, '2026-01-01', %(t)s)",
+        ):
+            connection.execute(statement, ids)
+    return run, approval
+
+
+# What routes want in their bodies before they look for the object.
+BODIES: dict[str, Any] = {
+    "POST /api/approvals/{approval_id}": {"decision": "approve"},
+    "POST /api/chat/{agent_id}": {"message": "hello"},
+}
+
+
+def addressed(path: str, owned: Owned) -> str:
+    values = {
+        "{document_id}": owned.document, "{number}": "1", "{job_id}": owned.job, "{key_id}": owned.key,
+        "{agent_id}": owned.agent, "{model_id}": owned.agent, "{session_id}": owned.session, "{run_id}": owned.run,
+        "{approval_id}": owned.approval, "{connection_id}": owned.connection,
+    }  # fmt: skip
+    for name, value in values.items():
+        path = path.replace(name, value)
+    assert "{" not in path, f"{path}: this test does not know the parameter"
+    return path
+
+
+async def walk(client: httpx.AsyncClient, api: Api, owned: Owned) -> list[tuple[str, int]]:
+    """Every route with an identifier in its path, and every one that takes one in its query or body."""
+    seen = []
+    for method, path in sorted(set(route_keys(api.app))):
+        if "{" in path:
+            body = BODIES.get(f"{method} {path}", {}) if method in ("POST", "PATCH") else None
+            answer = await client.request(method, addressed(path, owned), json=body)
+            seen.append((f"{method} {path}", answer.status_code))
+    for path in ("reindex-all", "embed-pending"):
+        answer = await client.post(f"/api/documents/{path}", params={"agent_id": owned.agent})
+        seen.append((path, answer.status_code))
+    stats = await client.get("/api/documents/vector-store/stats", params={"agent_id": owned.agent})
+    upload = await client.post(
+        "/api/documents/upload", params={"agent_id": owned.agent}, files={"file": ("n.txt", b"new")}
+    )
+    search = await client.post("/api/documents/search", json={"query": "vault", "agent_id": owned.agent})
+    ask = await client.post("/api/ask", json={"question": "vault", "agent_id": owned.agent})
+    made = await client.post("/api/agents", json={"name": "of b"})
+    assert made.status_code == 201, made.text
+    mine = made.json()["id"]
+    links = [
+        await client.post("/api/documents/links", json={"agent_id": agent, "document_ids": [owned.document]})
+        for agent in (mine, owned.agent, "keeper")
+    ]
+    named = zip(
+        ("stats", "upload", "search", "ask", "links", "links", "links"),
+        (stats, upload, search, ask, *links),
+        strict=True,
+    )
+    return seen + [(name, answer.status_code) for name, answer in named]
+
+
+async def test_mt_01_each_identifier_of_another_tenant_is_404_on_every_route(
+    api: Api, admin_dsn: str, offices: tuple[Office, Office]
+) -> None:
+    """MT-01: nobody can tell a foreign object from one that does not exist."""
+    a, b = offices
+    owned = await furnish(api, admin_dsn, a)
+    client = await api.sign_in(b.emails[Role.ADMIN])
+    seen = await walk(client, api, owned)
+    assert len(seen) >= 24
+    assert [line for line in seen if line[1] != 404] == []
+    owner = await api.sign_in(a.emails[Role.ADMIN])
+    assert (await owner.get(f"/api/documents/{owned.document}")).status_code == 200
+
+
+async def read_everything(client: httpx.AsyncClient, owned: Owned) -> list[httpx.Response]:
+    """Lists, searches and statistics: they must answer, and without anything of tenant A."""
+    answers = [
+        await client.get(path)
+        for path in (
+            "/api/documents/", "/api/jobs", "/api/agents", "/api/api-keys", "/api/users", "/api/workspaces",
+            "/api/sessions", "/api/sessions?everyone=true", "/api/runs", "/api/approvals", "/api/llm-connections",
+            "/v1/models",
+        )
+    ]  # fmt: skip
+    answers.append(await client.get("/api/tenants"))
+    answers.append(await client.get("/api/documents/vector-store/stats"))
+    query = {"query": "vault lighthouse seven turns", "document_ids": [owned.document]}
+    answers.append(await client.post("/api/documents/search", json=query))
+    answers.append(await client.post("/api/documents/search", json={"query": SECRET}))
+    return answers
+
+
+async def test_lists_searches_and_statistics_show_nothing_of_another_tenant(
+    api: Api, admin_dsn: str, offices: tuple[Office, Office]
+) -> None:
+    """B-08, B-18: every read path asks for the tenant."""
+    a, b = offices
+    owned = await furnish(api, admin_dsn, a)
+    client = await api.sign_in(b.emails[Role.ADMIN])
+    await assert_nothing(client, owned, a)
+    owner = await api.sign_in(a.emails[Role.ADMIN])
+    found = (await owner.post("/api/documents/search", json={"query": "vault lighthouse"})).json()
+    assert [hit["text"] for hit in found["results"]] == [SECRET]
+
+
+async def assert_nothing(client: httpx.AsyncClient, owned: Owned, a: Office) -> None:
+    for answer in await read_everything(client, owned):
+        assert answer.status_code == 200, answer.text
+        for text in (*astuple(owned), a.scope.tenant, "@a.example"):
+            assert text not in answer.text, f"{answer.request.url}: {text}"
+        # The question itself is repeated; the passage is not.
+        assert SECRET not in [hit["text"] for hit in answer.json().get("results", [])]
+
+
+WALL = re.compile(r"\b(\w+\.)?(workspace_id|tenant_id|id) = %\((workspace|tenant)\)s(::uuid)?")
+
+
+def without_wall(queries: Any) -> dict[str, str]:
+    """The queries with every comparison to the scope made true; what an insert writes stays."""
+    return {name: WALL.sub("true", text) for name, text in queries.items()}
+
+
+async def test_row_level_security_alone_holds_when_the_where_clauses_are_gone(
+    api: Api, admin_dsn: str, offices: tuple[Office, Office]
+) -> None:
+    """MT-01: the second wall, without the first."""
+    a, b = offices
+    owned = await furnish(api, admin_dsn, a)
+    client = await api.sign_in(b.emails[Role.ADMIN])
+    weakened = 0
+    parts = api.parts
+    for part in (
+        parts.library, parts.links, parts.desk, parts.jobs, parts.identity, parts.accounts, parts.conversations,
+        parts.runs, parts.approvals, parts.connections,
+    ):  # fmt: skip
+        before: Any = part._sql  # type: ignore[attr-defined]
+        part._sql = without_wall(before)  # type: ignore[attr-defined]
+        weakened += sum(before[name] != part._sql[name] for name in before)  # type: ignore[attr-defined]
+    assert weakened >= 60
+    seen = await walk(client, api, owned)
+    assert [line for line in seen if line[1] != 404] == []
+    await assert_nothing(client, owned, a)
+    owner = await api.sign_in(a.emails[Role.ADMIN])
+    assert (await owner.get(f"/api/documents/{owned.document}")).status_code == 200
+
+
+async def test_no_table_shows_a_row_of_another_tenant_even_to_a_query_that_asks_for_it(
+    api: Api, admin_dsn: str, offices: tuple[Office, Office]
+) -> None:
+    """MT-01: row-level security on every table that names a tenant, and on what search reads."""
+    a, b = offices
+    await furnish(api, admin_dsn, a)
+    client = await api.sign_in(a.emails[Role.ADMIN])
+    await client.post("/api/documents/upload", files={"file": ("n.txt", b"more")})
+    with psycopg.connect(admin_dsn) as connection:
+        found = connection.execute(
+            "select table_name from information_schema.columns where column_name = 'tenant_id' and table_schema ="
+            " 'public' and table_name not in ('tenant_turns') and table_name !~ '^embeddings_'"
+        ).fetchall()
+        tables = sorted(str(row[0]) for row in found)
+        filled = [
+            t
+            for t in tables
+            if connection.execute(f"select 1 from {t} where tenant_id = %s", [a.scope.tenant]).fetchone()
+        ]
+    assert len(filled) >= 22
+    searched = "select id from searchable_documents(%(t)s, %(w)s, null, null, null, null, null, null)"
+    for scope, empty in ((replace(a.scope, principals=("*",)), False), (b.scope, True)):
+        async with api.parts.database.transaction(scope) as tx:
+            for table in filled:
+                rows = await tx.all(f"select 1 from {table} where tenant_id = %(t)s", t=a.scope.tenant)
+                assert (not rows) == empty, table
+            assert (not await tx.all(searched, t=a.scope.tenant, w=a.scope.workspace)) == empty
+
+
+async def test_readers_of_a_document_are_the_only_ones_who_find_it(
+    api: Api, admin_dsn: str, offices: tuple[Office, Office]
+) -> None:
+    """MT-01: `readers` narrows a document inside its workspace, on every path."""
+    a, _ = offices
+    with psycopg.connect(admin_dsn) as connection:
+        generation = open_generation(connection, a.scope)
+        readers = (f"user:{a.emails[Role.DEVELOPER]}", "role:operator")
+        book = Book("s.txt", [Passage(SECRET, vector=hash_vector(SECRET))], file_type="text", readers=readers)
+        (document,) = load(connection, a.scope, generation, [book])
+    for role in Role:
+        client = await api.sign_in(a.emails[role])
+        sees = role in (Role.DEVELOPER, Role.OPERATOR)
+        for path in ("", "/content", "/pages/1", "/delete-impact"):
+            assert (await client.get(f"/api/documents/{document}{path}")).status_code == (200 if sees else 404)
+        assert (await client.get("/api/documents/")).json()["total"] == sees
+        found = (await client.post("/api/documents/search", json={"query": SECRET})).json()
+        assert len(found["results"]) == sees

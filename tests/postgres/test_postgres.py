@@ -1,0 +1,67 @@
+"""The transaction helper: scope set and gone with it, rolled back on any error, quoting that holds."""
+
+import psycopg
+import pytest
+
+from cluster.basics.errors import Overloaded
+from cluster.basics.scope import Scope, TenantId, WorkspaceId
+from cluster.state.postgres import Database
+from configs.settings import load
+
+SCOPE = Scope(
+    TenantId("00000000-0000-0000-0000-000000000001"),
+    WorkspaceId("00000000-0000-0000-0000-000000000002"),
+    ("user:o'brien\"\\@x", "role:viewer"),
+)
+
+
+async def test_the_scope_ends_with_its_transaction_and_an_error_rolls_back(app_dsn: str) -> None:
+    database = Database(app_dsn, size=1)
+    await database.open()
+    try:
+        async with database.transaction(SCOPE) as tx:
+            row = await tx.one("select aos_tenant()::text as tenant, aos_principals() as principals")
+            assert row == {"tenant": SCOPE.tenant, "principals": list(SCOPE.principals)}
+            await tx.run("create temporary table kept (n int)")
+        with pytest.raises(ZeroDivisionError):
+            async with database.transaction() as tx:
+                assert await tx.one("select aos_tenant() as tenant") == {"tenant": None}
+                await tx.run("insert into kept values (1)")
+                raise ZeroDivisionError
+        async with database.transaction() as tx:
+            assert await tx.one("select count(*) as n from kept") == {"n": 0}
+    finally:
+        await database.close()
+
+
+async def test_a_connection_that_the_server_closed_is_not_lent(app_dsn: str, admin_dsn: str) -> None:
+    """Also the second way in, one journey for scope and query, has its scope for itself alone."""
+    database = Database(app_dsn, size=1)
+    await database.open()
+    try:
+        async with database.transaction(SCOPE) as tx:
+            pid = await tx.one("select pg_backend_pid() as pid")
+        with psycopg.connect(admin_dsn, autocommit=True) as owner:
+            owner.execute("select pg_terminate_backend(%(pid)s, 5000)", pid)
+        found = await database.read(SCOPE, "select aos_tenant()::text as tenant, %(n)s + 1 as n", n=1)
+        assert found == [{"tenant": SCOPE.tenant, "n": 2}]
+        with pytest.raises(psycopg.errors.ReadOnlySqlTransaction):
+            await database.read(SCOPE, "delete from jobs")
+        async with database.transaction() as tx:
+            assert await tx.one("select aos_tenant() as tenant") == {"tenant": None}
+    finally:
+        await database.close()
+
+
+async def test_vs_06_the_pool_is_bounded_and_a_caller_waits_only_so_long(app_dsn: str) -> None:
+    """VS-06: `DB_POOL_SIZE` and `DB_POOL_TIMEOUT`; who gets no connection in time is told to come again."""
+    settings = load({"DB_POOL_SIZE": "1", "DB_POOL_TIMEOUT": "0.2"}).postgres
+    database = Database(app_dsn, size=settings.pool_size, timeout=settings.pool_timeout)
+    await database.open()
+    try:
+        async with database.transaction():
+            with pytest.raises(Overloaded):
+                async with database.transaction():
+                    raise AssertionError("a second connection was handed out")
+    finally:
+        await database.close()

@@ -1,0 +1,184 @@
+"""Search leaks nothing, gives small tenants all their hits, and its hot queries use their indexes."""
+
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+import numpy as np
+import psycopg
+import pytest
+
+from cluster.basics.scope import Scope
+from cluster.state.postgres import Database
+from configs.sections import RerankSettings, SearchSettings
+from pipelines.documents.library import Library
+from serve_apps.retrieval.legs import PLANNER, SQL, Index, Legs, as_literal
+from serve_apps.retrieval.query import Query
+from serve_apps.retrieval.search import Search
+from tests.fakes import corpus
+from tests.fakes.corpus import Book, Passage, hash_vector
+from tests.fakes.models import DIMENSION, FakeEmbedder
+
+WORDS = [f"word{n}" for n in range(400)]
+QUESTION = "word1 word2 word3 word4 pump"
+FORCED = SearchSettings(exact_scope=0, fetch=10)
+
+
+@pytest.fixture
+def admin(admin_dsn: str) -> Iterator[psycopg.Connection[Any]]:
+    with psycopg.connect(admin_dsn, autocommit=True) as connection:
+        corpus.own_bm25(connection)
+        yield connection
+
+
+@pytest.fixture
+async def pool(app_dsn: str) -> AsyncIterator[Database]:
+    found = Database(app_dsn, size=3)
+    await found.open()
+    yield found
+    await found.close()
+
+
+def shelf(count: int, prefix: str, **more: Any) -> list[Book]:
+    """`count` documents of ten chunks; every chunk has ten words of four hundred, and the pump."""
+    rng = np.random.default_rng(7)
+    texts = [[f"pump {' '.join(rng.choice(WORDS, 10))}" for _ in range(10)] for _ in range(count)]
+    return [
+        Book(f"{prefix}{number}.txt", [Passage(text, vector=hash_vector(text)) for text in ten], **more)
+        for number, ten in enumerate(texts)
+    ]
+
+
+def values(scope: Scope, generation: int, **more: Any) -> dict[str, Any]:
+    return {
+        "tenant": scope.tenant, "workspace": scope.workspace, "type": None, "file": None, "from": None, "to": None,
+        "documents": None, "agent": None, "depth": 10, "chunker": corpus.CHUNKER, "generation": generation,
+        "text": QUESTION, "vector": as_literal(hash_vector(QUESTION)), "k1": 0.9, "b": 0.4, "exact_scope": 10,
+        "ids": [],
+    } | more  # fmt: skip
+
+
+async def explain(pool: Database, scope: Scope, name: str, given: dict[str, Any]) -> str:
+    query = SQL[name].split("\n", 1)[1].replace("{halfvec}", f"halfvec({DIMENSION})")
+    planner = PLANNER | {"enable_sort": "off" if name.endswith("indexed") else "on", "hnsw.ef_search": "100"}
+    rows = await pool.read(scope, f"explain (costs off) {query}", planner, **given)
+    return "\n".join(row["QUERY PLAN"] for row in rows)
+
+
+async def test_small_tenants_get_all_their_hits_and_hot_queries_use_their_indexes(
+    admin: psycopg.Connection[Any], pool: Database
+) -> None:
+    """VS-01: beside a tenant with 4,000 chunks, one with 10 gets k results from each leg."""
+    big, small = corpus.open_home(admin, "big"), corpus.open_home(admin, "small")
+    generation = corpus.open_generation(admin, big, small)
+    corpus.load(admin, big, generation, shelf(400, "big"))
+    corpus.load(admin, small, generation, shelf(1, "small"))
+    admin.execute("select index_generation(%s, 1)", (generation,))
+    admin.execute("analyze")
+
+    for settings in (SearchSettings(exact_scope=1000), FORCED):
+        found = await Search(pool, FakeEmbedder(), None, settings, RerankSettings()).run(small, Query(QUESTION))
+        assert len(found.hits) == 10 and found.total == 10
+        assert all({"keyword_rank", "vector_rank"} <= set(hit.scores) for hit in found.hits)
+        assert {hit.filename for hit in found.hits} == {"small0.txt"}
+
+    plan = await explain(pool, big, "keyword_indexed", values(big, generation))
+    assert "Index Scan using document_chunks_bm25" in plan and "Sort" not in plan and "Seq Scan" not in plan
+    plan = await explain(pool, big, "vector_indexed", values(big, generation))
+    assert f"Index Scan using embeddings_{generation}_hnsw" in plan and "Sort" not in plan and "Seq Scan" not in plan
+    plan = await explain(pool, small, "keyword_exact", values(small, generation))
+    assert "Seq Scan on document_chunks" not in plan
+    plan = await explain(pool, small, "vector_exact", values(small, generation))
+    assert "_hnsw" not in plan and "Seq Scan on embeddings" not in plan
+    ids = [row[0] for row in admin.execute("select id from document_chunks limit 10")]
+    plan = await explain(pool, big, "passages", values(big, generation, ids=ids))
+    assert "document_chunks_pkey" in plan and "pages_pkey" in plan and "Seq Scan on pages" not in plan
+    plan = await explain(pool, big, "resolve", values(big, generation))
+    assert "documents_workspace_id_upload_date_id_idx" in plan and "Sort" not in plan
+
+
+async def test_indexed_and_exact_keyword_ranking_agree(admin: psycopg.Connection[Any], pool: Database) -> None:
+    """RE-02: where the scope is the whole table both paths have the same statistics, but for how length is counted."""
+    scope = corpus.open_home(admin)
+    generation = corpus.open_generation(admin, scope)
+    corpus.load(admin, scope, generation, shelf(100, "a"))
+    admin.execute("analyze")
+    query, indexed, exact = Query("word5 word6"), Legs(pool, FORCED), Legs(pool, SearchSettings(fetch=10))
+    by_index, by_scan = await indexed.resolve(scope, query), await exact.resolve(scope, query)
+    assert isinstance(by_index, Index) and isinstance(by_scan, Index) and by_scan.small and not by_index.small
+    assert by_index.keyword_engine == by_scan.keyword_engine == "bm25"
+    ranked = [await legs.keyword(scope, query, index) for legs, index in ((indexed, by_index), (exact, by_scan))]
+    assert len(ranked[0]) == len(ranked[1]) == 10
+    assert [one.score for one in ranked[0]] == pytest.approx([one.score for one in ranked[1]], rel=0.15)
+
+
+async def test_row_level_security_alone_keeps_tenants_apart(admin: psycopg.Connection[Any], pool: Database) -> None:
+    """Every query of search, asked for A's workspace inside B's scope, finds nothing; nor without a scope."""
+    ours, theirs = corpus.open_home(admin, "a"), corpus.open_home(admin, "b")
+    neighbour = corpus.open_home(admin, "a2", ours.tenant)
+    generation = corpus.open_generation(admin, ours, theirs, neighbour)
+    corpus.load(admin, ours, generation, shelf(20, "a"))
+    admin.execute("select index_generation(%s, 1)", (generation,))
+    ids = [row[0] for row in admin.execute("select id from document_chunks")]
+    given = values(ours, generation, ids=ids)
+    names = set(SQL) - {"resolve"}
+    assert {"keyword_indexed", "keyword_exact", "keyword_full_text", "vector_indexed", "vector_exact"} <= names
+    for name in names:
+        query = SQL[name].replace("{halfvec}", f"halfvec({DIMENSION})")
+        for scope, seen in ((ours, True), (theirs, False), (neighbour, False), (None, False)):
+            async with pool.transaction(scope) as tx:
+                rows = await tx.all(query, **given)
+            assert bool(rows) is seen, f"{name} in {scope}"
+
+
+@pytest.mark.parametrize("settings", [SearchSettings(), FORCED])
+@pytest.mark.parametrize("bm25", [True, False])
+async def test_readers_see_what_is_meant_for_them(
+    admin: psycopg.Connection[Any], pool: Database, settings: SearchSettings, bm25: bool
+) -> None:
+    """On every path, with and without pg_textsearch."""
+    scope = corpus.open_home(admin)
+    generation = corpus.open_generation(admin, scope)
+    corpus.load(admin, scope, generation, [*shelf(2, "all"), *shelf(2, "ann", readers=("user:ann@x.org",))])
+    if not bm25:
+        admin.execute("drop index document_chunks_bm25")
+    search = Search(pool, FakeEmbedder(), None, settings, RerankSettings())
+
+    async def seen(*principals: str) -> set[str]:
+        whose = Scope(scope.tenant, scope.workspace, principals)
+        found = await search.run(whose, Query(QUESTION, limit=10))
+        assert found.keyword_engine == ("bm25" if bm25 or settings is not FORCED else "full_text")
+        assert any("keyword_rank" in hit.scores for hit in found.hits)
+        return {hit.filename[:3] for hit in found.hits}
+
+    assert await seen() == await seen("user:bob@x.org", "role:viewer") == {"all"}
+    assert await seen("user:ann@x.org") == await seen("*") == {"all", "ann"}
+
+
+async def test_the_definers_function_takes_no_scope_from_its_caller(admin: psycopg.Connection[Any]) -> None:
+    """Its arguments narrow; tenant, workspace and readers come from the settings that the policies read."""
+    row = admin.execute(
+        "select proargnames, prosecdef, proconfig from pg_proc where proname = 'rank_full_text'"
+    ).fetchone()
+    assert row is not None and row[1] and "search_path=public, pg_temp" in row[2]
+    assert not {"tenant", "workspace", "readers", "principals"} & {name.removeprefix("r_") for name in row[0]}
+    others = admin.execute(
+        "select count(*) from pg_proc where proname in ('searchable_documents', 'any_word') and prosecdef"
+    ).fetchone()
+    assert others == (0,)
+
+
+async def test_stats_tell_what_is_in_effect(admin: psycopg.Connection[Any], pool: Database) -> None:
+    """VS-03: model, dimension, indexes, and how much is embedded, of this workspace alone."""
+    scope, other = corpus.open_home(admin, "a"), corpus.open_home(admin, "b")
+    empty = await Library(pool).stats(scope, None)
+    assert (empty["generation"]["embedder"], empty["chunks"], empty["embeddings"]) == (None, 0, 0)
+    generation = corpus.open_generation(admin, scope, other)
+    corpus.load(admin, scope, generation, [*shelf(1, "a"), Book("plain.txt", [Passage("not embedded")])])
+    corpus.load(admin, other, generation, shelf(2, "b"))
+    found = await Library(pool).stats(scope, None)
+    live = found["generation"]
+    assert (live["embedder"], live["dimension"], live["id"]) == ("fake", DIMENSION, generation)
+    assert (found["chunks"], found["embeddings"]) == (11, 10)
+    assert (live["keyword_engine"], live["vector_index"]) == ("bm25", "exact")
+    admin.execute("select index_generation(%s, 1)", (generation,))
+    assert (await Library(pool).stats(scope, None))["generation"]["vector_index"] == "hnsw"

@@ -1,0 +1,110 @@
+"""A shift: leases kept alive, turns given up, errors with a name ending the job and not the worker."""
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from cluster.basics.scope import Scope
+from cluster.state.jobs import Lane
+from configs.sections import WorkerSettings
+from pipelines.documents.document import Page
+from pipelines.documents.shift import Shift
+from pipelines.documents.sources.files import Kind
+from tests.fakes.ledger import Bench, new_workspace
+from tests.fakes.reading import FormFeedReader
+
+FAST = WorkerSettings(lease_seconds=0.6, heartbeat_seconds=0.1, poll_seconds=0.02)
+
+
+def shift(ledger: Bench, owner: str = "w") -> Shift:
+    return Shift(ledger.jobs, ledger.runner(), ledger.recipe, FAST, owner)
+
+
+class SlowReader(FormFeedReader):
+    """Takes longer for a page than a lease lasts."""
+
+    def read(self, path: Path, kind: Kind, numbers: Sequence[int]) -> Iterator[Page]:
+        import time
+
+        for page in super().read(path, kind, numbers):
+            time.sleep(0.25)
+            yield page
+
+
+def files(tmp_path: Path, pages: int = 6) -> str:
+    folder = tmp_path / "in"
+    folder.mkdir(exist_ok=True)
+    (folder / "f.txt").write_text("\f".join(f"page {n} of something" for n in range(pages)))
+    return str(folder)
+
+
+async def test_slow_progress_keeps_its_lease(ledger: Bench, scope: Scope, tmp_path: Path) -> None:
+    ledger.reader = SlowReader()
+    job = await ledger.enqueue(scope, "scan", {"root": files(tmp_path), "agent_id": None})
+    one, two = shift(ledger, "one"), shift(ledger, "two")
+    first = asyncio.create_task(one.once(Lane.BULK))
+    await asyncio.sleep(1.0)  # longer than the lease
+    assert await two.once(Lane.BULK) is False
+    await first
+    assert (await ledger.desk.show(scope, job))["state"] == "completed"
+
+
+async def test_a_job_that_cannot_be_done_ends_with_its_reason(ledger: Bench, scope: Scope) -> None:
+    job = await ledger.enqueue(scope, "scan", {"root": "/no/such/folder", "agent_id": None})
+    assert await shift(ledger).once(Lane.BULK)
+    shown = await ledger.desk.show(scope, job)
+    assert shown["state"] == "failed"
+    assert "/no/such/folder" in shown["error"]
+
+
+async def test_a_cancelled_job_stops_between_pages(ledger: Bench, scope: Scope, tmp_path: Path) -> None:
+    ledger.reader = SlowReader()
+    job = await ledger.enqueue(scope, "scan", {"root": files(tmp_path, 12), "agent_id": None})
+    working = asyncio.create_task(shift(ledger).once(Lane.BULK))
+    await asyncio.sleep(0.6)
+    async with ledger.database.transaction(scope) as tx:
+        await ledger.desk.cancel(tx, scope, job)
+    await working
+    shown = await ledger.desk.show(scope, job)
+    assert shown["state"] == "cancelled"
+    assert 0 < shown["progress"]["read"]["done"] < 12
+
+
+async def test_in_01_a_large_upload_moves_to_the_bulk_lane(ledger: Bench, scope: Scope, tmp_path: Path) -> None:
+    """IN-01: small uploads are served before bulk, and a large one does not block them."""
+    folder = Path(files(tmp_path, 60))
+    payload = {"files": [{"origin": "upload:f.txt", "filename": "f.txt", "location": f"file:{folder / 'f.txt'}"}]}
+    job = await ledger.enqueue(scope, "upload", payload, Lane.SMALL)
+    await shift(ledger).once(Lane.SMALL)
+    assert (await ledger.desk.show(scope, job))["lane"] == "bulk"
+    await shift(ledger).once(Lane.BULK)
+    assert (await ledger.desk.show(scope, job))["state"] == "completed"
+
+
+async def test_two_tenants_share_a_worker(ledger: Bench, scope: Scope, admin_dsn: str, tmp_path: Path) -> None:
+    ledger.read = ledger.read.model_copy(update={"batch_pages": 2})
+    other = await new_workspace(admin_dsn)
+    big = await ledger.enqueue(scope, "scan", {"root": files(tmp_path, 20), "agent_id": None})
+    small = await ledger.enqueue(other, "scan", {"root": files(tmp_path, 20), "agent_id": None})
+    worker = shift(ledger)
+    served = []
+    for _ in range(6):
+        await worker.once(Lane.BULK)
+        shown = [await ledger.desk.show(scope, big), await ledger.desk.show(other, small)]
+        served.append([s["progress"].get("read", {}).get("done", 0) for s in shown])
+    assert all(abs(a - b) <= 2 for a, b in served)
+
+
+async def test_a_worker_that_comes_back_too_late_writes_nothing_and_its_readers_see_it(
+    ledger: Bench, scope: Scope, tmp_path: Path
+) -> None:
+    ledger.reader = SlowReader()
+    job = await ledger.enqueue(scope, "scan", {"root": files(tmp_path), "agent_id": None})
+    late = asyncio.create_task(shift(ledger, "late").once(Lane.BULK))
+    await asyncio.sleep(0.4)
+    await ledger.rows(scope, "update jobs set fence = fence + 1, owner = 'other' returning id")  # it was taken over
+    await late
+    events = await ledger.desk.events_after(scope, job, 0)
+    refused = [e["payload"] for e in events if e["type"] == "write_refused"]
+    assert refused and all(payload["owner"] == "late" for payload in refused)
+    assert (await ledger.desk.show(scope, job))["state"] == "running"

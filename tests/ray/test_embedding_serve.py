@@ -1,0 +1,119 @@
+"""The embedder and the cross-encoder behind Serve handles keep the contract of the local ones."""
+
+import asyncio
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from ray import serve
+from ray.serve.handle import DeploymentHandle
+
+from cluster.basics.errors import Invalid, Overloaded, Unavailable
+from cluster.handles import HandleEmbedder, HandleReranker, embedder, messages, reranker
+from cluster.models.embedding import LocalEmbedder
+from cluster.models.ports import Lane
+from configs.sections import EmbeddingSettings, RerankSettings, Settings
+from serve_apps.embedding import build
+from tests.fakes.embedder_contract import embeds_the_tail, keeps_the_contract
+from tests.fakes.models import FakeReranker
+
+pytestmark = pytest.mark.ray
+
+
+@pytest.fixture(scope="module")
+def handle(cluster: str) -> Iterator[DeploymentHandle[Any]]:
+    args = {"ray_actor_options": {"num_cpus": 0.1}, "max_queued_requests": 2, "max_ongoing_requests": 4}
+    yield serve.run(build(args), name="embedding", route_prefix=None)
+    serve.delete("embedding")
+
+
+async def test_the_handle_keeps_the_contract(handle: DeploymentHandle[Any]) -> None:
+    """EM-06, X-01: the same assertions as for the local embedder, and the same fingerprint and vectors."""
+    remote, local = embedder(Settings()), LocalEmbedder(EmbeddingSettings())
+    assert isinstance(remote, HandleEmbedder)
+    await keeps_the_contract(remote)
+    await embeds_the_tail(remote)
+    assert await remote.facts() == await local.facts()
+    texts = [f"text number {n} {'about pumps ' * n}" for n in range(20)]
+    assert (np.sum(await remote.embed(texts) * await local.embed(texts), axis=1) > 0.999).all()
+
+
+async def test_a_full_queue_is_overloaded(handle: DeploymentHandle[Any]) -> None:
+    """Too many callers are told so by name, and those that were let in are served."""
+    remote = HandleEmbedder(handle)
+    calls = [remote.embed([f"{n} {m} " + "oil pump " * 60 for m in range(24)], Lane.BULK) for n in range(24)]
+    ends = await asyncio.gather(*calls, return_exceptions=True)
+    refused = [end for end in ends if isinstance(end, BaseException)]
+    assert refused and all(isinstance(end, Overloaded) for end in refused)
+    assert len(refused) < len(ends)
+
+
+class Dying:
+    """Kills its process in the middle of the first `deaths` calls; counts them in a file."""
+
+    def __init__(self, counter: str, deaths: int) -> None:
+        self._counter, self._deaths = Path(counter), deaths
+
+    async def score(self, query: str, texts: list[str]) -> Any:
+        with self._counter.open("a") as file:
+            file.write("x")
+        if len(self._counter.read_text()) <= self._deaths:
+            # Serve itself sends a request again while the replica has not yet said that it took it.
+            await asyncio.sleep(0.5)
+            os.kill(os.getpid(), signal.SIGKILL)
+        return await FakeReranker().score(query, texts)
+
+
+@pytest.mark.parametrize("deaths", [1, 2])
+async def test_a_killed_replica_is_retried_once(cluster: str, tmp_path: Path, deaths: int) -> None:
+    """One death is not seen by the caller; the second is Unavailable."""
+    application = serve.deployment(ray_actor_options={"num_cpus": 0.1})(Dying)
+    handle = serve.run(application.bind(str(tmp_path / "calls"), deaths), name=f"dying-{deaths}", route_prefix=None)
+    remote = HandleReranker(handle)
+    try:
+        if deaths == 1:
+            assert list(await remote.score("oil pump", ["an oil pump", "a cat"])) == [2, 0]
+        else:
+            with pytest.raises(Unavailable):
+                await remote.score("oil pump", ["an oil pump"])
+    finally:
+        serve.delete(f"dying-{deaths}")
+
+
+class Refusing:
+    """Raises one of our errors, or has a defect."""
+
+    async def score(self, query: str, texts: list[str]) -> Any:
+        if query == "defect":
+            raise ZeroDivisionError("a defect")
+        raise Invalid("no such question")
+
+
+async def test_what_the_replica_raises_keeps_its_name(cluster: str) -> None:
+    application = serve.deployment(ray_actor_options={"num_cpus": 0.1})(Refusing)
+    remote = HandleReranker(serve.run(application.bind(), name="refusing", route_prefix=None))
+    try:
+        with pytest.raises(Invalid, match="no such question"):
+            await remote.score("question", ["text"])
+        with pytest.raises(ZeroDivisionError):
+            await remote.score("defect", ["text"])
+    finally:
+        serve.delete("refusing")
+
+
+def test_what_is_not_deployed_is_unavailable(cluster: str) -> None:
+    assert reranker(Settings()) is None
+    with pytest.raises(Unavailable, match="reranker"):
+        reranker(Settings(rerank=RerankSettings(model="/some/model")))
+
+
+def test_messages_stay_below_their_limit() -> None:
+    texts = ["a" * 300_000] * 20 + ["b"] * 2000 + ["ü" * 3_000_000]
+    parts = list(messages(texts))
+    assert [text for part in parts for text in part] == texts
+    assert all(len(part) <= 512 for part in parts)
+    assert all(sum(len(t.encode()) for t in part) <= 2 * 2**20 for part in parts[:-1])

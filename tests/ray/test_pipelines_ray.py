@@ -1,0 +1,154 @@
+"""Surveys and readings as Ray Data give what the worker gives by itself, also when a reader is killed."""
+
+import asyncio
+import contextlib
+import os
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import psutil
+import pytest
+
+from cluster.models.ports import Lane
+from cluster.state.postgres import Database
+from configs.sections import ChunkSettings, OcrSettings, ReadSettings
+from pipelines import rows
+from pipelines.documents.document import Reason, document_id, version_id
+from pipelines.documents.index.make import Indexer
+from pipelines.documents.reader import Reader
+from pipelines.documents.slices import ReadPage, Slice
+from pipelines.documents.stages import FileTask, HereStages, Stages, Surveyed
+from pipelines.documents.store import Store
+from pipelines.worker import DatasetStages
+from tests.fakes.ledger import LetterEmbedder
+from tests.kill.scans import make_scans
+
+pytestmark = pytest.mark.ray
+SAMPLES = Path(__file__).resolve().parents[1] / "samples"
+FILES = sorted(path for path in SAMPLES.iterdir() if path.suffix in {".pdf", ".docx", ".xlsx", ".png", ".md"})
+OCR = OcrSettings(strategy="tesseract", dpi=150)
+"""What the session's actors read from their environment."""
+
+
+@pytest.fixture(scope="module")
+def here() -> Iterator[HereStages]:
+    """The way that stays in this process; nothing is indexed, so its database is never opened."""
+    nowhere = Store(Database("host=/nowhere", size=1))
+    with Reader(ReadSettings(), OCR) as reader:
+        yield HereStages(reader, Indexer(nowhere, LetterEmbedder(), ChunkSettings(), Lane.QUESTION))
+
+
+def tasks(paths: list[Path]) -> list[FileTask]:
+    return [FileTask(f"file:{path}", str(path), path.name) for path in paths]
+
+
+def slices(found: list[Surveyed], at_most: int) -> list[Slice]:
+    """The pages of every file that could be opened, as a job would cut them."""
+    return [
+        Slice(
+            version_id(document_id("w", one.key), one.file_hash),
+            one.key.removeprefix("file:"),
+            one.kind,
+            one.file_hash,
+            one.file_size,
+            one.mtime_ns,
+            tuple(range(start, min(start + at_most, one.pages + 1))),
+        )
+        for one in found
+        if one.failure is None
+        for start in range(1, one.pages + 1, at_most)
+    ]
+
+
+async def surveyed(stages: Stages, files: list[FileTask]) -> list[Surveyed]:
+    found = [one async for part in stages.survey(files) for one in part]
+    return sorted(found, key=lambda one: one.key)
+
+
+async def read(stages: Stages, pieces: list[Slice]) -> list[ReadPage]:
+    """As they would be stored, and without the time it took, which is the one thing that may differ."""
+    pages = [rows.to_read(rows.of_read(page)) async for part in stages.read(pieces) for page in part]
+    return sorted((timeless(page) for page in pages), key=lambda page: (page.version, page.page.number))
+
+
+def timeless(page: ReadPage) -> ReadPage:
+    attempts = tuple(replace(attempt, ms=0) for attempt in page.page.attempts)
+    return replace(page, page=replace(page.page, ms=0, attempts=attempts))
+
+
+async def test_in_01_a_dataset_gives_what_the_worker_gives(cluster: str, here: HereStages, tmp_path: Path) -> None:
+    """IN-01: equal surveys, pages, words and failures for every sample and for what cannot be read."""
+    broken, gone = tmp_path / "broken.pdf", tmp_path / "gone.pdf"
+    broken.write_bytes(b"%PDF-1.7 and then nothing that a PDF has")
+    bulk, files = DatasetStages(ReadSettings()), tasks([*FILES, broken, gone])
+    found = await surveyed(here, files)
+    assert {one.failure.reason for one in found if one.failure} == {Reason.CORRUPT, Reason.CHANGED}
+    assert await surveyed(bulk, files) == found
+    pieces = slices(found, 2)
+    stale = replace(pieces[0], file_hash="0" * 64, file_size=1, version=version_id(document_id("w", "stale"), "0"))
+    pages = await read(here, [*pieces, stale])
+    assert {page.page.engine for page in pages} >= {"native", "tesseract", "none"}
+    assert await read(bulk, [*pieces, stale]) == pages
+
+
+def readers() -> list[psutil.Process]:
+    """The actors of this session's own cluster that read pages now."""
+    found = []
+    for process in psutil.Process().children(recursive=True):
+        with contextlib.suppress(psutil.NoSuchProcess):
+            if "MapWorker(MapBatches(_Read))" in " ".join(process.cmdline()):
+                found.append(process)
+    return found
+
+
+def busy(process: psutil.Process) -> bool:
+    """Whether its guarded child runs an OCR engine at this moment."""
+    with contextlib.suppress(psutil.NoSuchProcess):
+        return any(child.name() == "tesseract" for child in process.children(recursive=True))
+    return False
+
+
+def kill_one_that_reads(seconds: float = 60) -> int:
+    """`kill -9` of a reader in the middle of a page; its process id."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        for process in readers():
+            if busy(process):
+                process.kill()
+                return int(process.pid)
+        time.sleep(0.01)
+    raise TimeoutError("no reader was found reading")
+
+
+def scans(folder: Path) -> list[Path]:
+    make_scans(folder, 3, 4)
+    return sorted(folder.iterdir())
+
+
+async def test_a_killed_reader_loses_and_doubles_nothing(cluster: str, here: HereStages, tmp_path: Path) -> None:
+    """Two kills in one run: every page comes once, with the text that it has undisturbed."""
+    bulk = DatasetStages(ReadSettings(readers=2))
+    pieces = slices(await surveyed(here, tasks(scans(tmp_path))), 2)
+    pages: list[ReadPage] = []
+    killed: list[int] = []
+    async for part in bulk.read(pieces):
+        pages += part
+        if len(killed) < 2:
+            killed.append(await asyncio.to_thread(kill_one_that_reads))
+    assert len(set(killed)) == 2 and not any(_lives(pid) for pid in killed)
+    assert Counter((page.version, page.page.number) for page in pages) == Counter(
+        (piece.version, number) for piece in pieces for number in piece.numbers
+    )
+    assert all(page.page.failure is None for page in pages)
+    for page in pages:
+        assert f"page {page.page.number}" in page.page.text
+
+
+def _lives(pid: int) -> bool:
+    with contextlib.suppress(ProcessLookupError, psutil.NoSuchProcess):
+        os.kill(pid, 0)
+        return bool(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE)
+    return False

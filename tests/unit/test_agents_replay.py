@@ -1,0 +1,232 @@
+"""Replays, frozen turns, and the outlet to a reader."""
+
+import asyncio
+import gc
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from cluster.basics.errors import Unavailable
+from cluster.basics.scope import Role
+from cluster.models.messages import ChatRequest, Fallback, Message, Reply, ToolCall, ToolSpec, Usage
+from cluster.state.canonical import canonical
+from cluster.state.run import RunState, Told
+from cluster.state.run_desk import Recording
+from serve_apps.agents.codec import reply_from_json, reply_to_json, request_from_json, request_to_json
+from serve_apps.agents.errors import Waiting
+from serve_apps.agents.events import Event, EventKind
+from serve_apps.agents.outlet import Outlet
+from serve_apps.agents.ports import AgentId, Journal, Outcome, Path, Said, Turn
+from serve_apps.agents.replay import Replayer, walk_again
+from serve_apps.agents.runner import done, opening
+from serve_apps.agents.turn import dump, load
+from tests.fakes.agents import SCOPE, turn
+from tests.fakes.record import MemoryRecord, journal_on
+
+ACT = ToolSpec("act", "Acts.", {"type": "object", "properties": {"to": {"type": "string"}}})
+CALLS = Reply("", (ToolCall("c1", "act", '{"to": "b"}'),), "tool_calls")
+
+
+class Models:
+    """Says its lines; a replay that asks it is no replay."""
+
+    def __init__(self, *lines: Reply) -> None:
+        self.lines = list(lines)
+        self.asked: list[tuple[Turn, ChatRequest]] = []
+
+    async def say(self, turn: Turn, request: ChatRequest) -> AsyncIterator[Said]:
+        self.asked.append((turn, request))
+        if not self.lines:
+            raise Unavailable("no network here")
+        yield self.lines.pop(0)
+
+
+def agent(models: Models) -> Any:
+    """A model, an approved tool, a model."""
+
+    async def handle(turn: Turn, journal: Journal) -> Outcome:
+        system = Message("system", turn.agent.system_prompt)
+        request = ChatRequest((system, Message("user", turn.message)), (ACT,))
+        journal.emit(EventKind.STATUS, state="thinking")
+        (*_, said) = [item async for item in journal.stream("chat", request, lambda: models.say(turn, request))]
+        assert isinstance(said, Reply)
+        arguments = await journal.ask("act", {"to": "b"}, "it acts")
+
+        async def perform(key: str) -> Any:
+            assert models.lines, "a replay performs nothing"
+            return {"key": key}
+
+        result = await journal.step("tool", "act", arguments, perform)
+        journal.emit(EventKind.TOOL_RESULT, id="c1", result=result)
+        (*_, said) = [item async for item in journal.stream("chat", request, lambda: models.say(turn, request))]
+        assert isinstance(said, Reply)
+        journal.emit(EventKind.TEXT, text=said.content)
+        return Outcome(said.content)
+
+    return handle
+
+
+async def recorded(state: RunState = RunState.COMPLETED) -> Recording:
+    """An undisturbed run as the runner would have left it."""
+    record, subject = MemoryRecord(), turn("go")
+    handler = agent(Models(CALLS, Reply("All done.", usage=Usage(5, 2), cost_usd=0.1)))
+    for _ in range(2):
+        events: list[Event] = []
+        journal = journal_on(record, subject.run, events)
+        opening(subject, journal)
+        try:
+            outcome = await handler(subject, journal)
+        except Waiting:
+            if state is RunState.WAITING:
+                break
+            record.decide("approved")
+        else:
+            journal.emit(EventKind.DONE, **done(outcome, journal))
+    told = tuple(Told(event.seq, event.kind, event.data) for event in events)
+    return Recording(subject.run, state, "general", 7, 1, dump(subject), tuple(record.steps.values()), told)
+
+
+class Shelf:
+    def __init__(self, recording: Recording) -> None:
+        self.recording_ = recording
+
+    async def recording(self, scope: Any, run: str) -> Recording:
+        return self.recording_
+
+
+async def test_a_replay_tells_the_same_events_and_performs_nothing() -> None:
+    recording = await recorded()
+    models = Models()
+    report = await walk_again(recording, agent(models))
+    assert (report.same, report.events, report.steps, models.asked) == (True, len(recording.events), 4, [])
+
+
+async def test_a_replay_of_a_run_that_waits_ends_where_it_waits() -> None:
+    recording = await recorded(RunState.WAITING)
+    report = await walk_again(recording, agent(Models()))
+    assert (report.same, report.events) == (True, len(recording.events))
+
+
+async def test_a_walk_that_ends_early_leaves_nothing_for_asyncio_to_complain_of() -> None:
+    """Regression: each replay of a run that waits, or with another model, logged a task with its exception."""
+    complaints: list[str] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: complaints.append(context["message"]))
+    recording = await recorded(RunState.WAITING)
+    assert (await walk_again(recording, agent(Models()))).same
+    gc.collect()
+    assert complaints == []
+
+
+async def test_a_run_that_broke_off_stored_a_beginning_of_what_is_told_again() -> None:
+    recording = await recorded()
+    broken = replace(recording, state=RunState.INTERRUPTED, steps=recording.steps[:3], events=recording.events[:4])
+    assert (await walk_again(broken, agent(Models()))).same
+
+
+async def test_a_replay_names_the_first_step_or_event_that_differs() -> None:
+    recording = await recorded()
+    other = replace(recording, input={**recording.input, "message": "something else"})
+    diverged = (await walk_again(other, agent(Models()))).diverged
+    assert diverged is not None
+    assert (diverged.step, diverged.name) == (1, "chat")
+    forged = list(recording.events)
+    forged[5] = replace(forged[5], payload={**forged[5].payload, "more": 1})
+    diverged = (await walk_again(replace(recording, events=tuple(forged)), agent(Models()))).diverged
+    assert diverged is not None
+    assert (diverged.step, diverged.event) == (None, 6)
+    for events in (recording.events[:-1], (*recording.events, Told(99, "status", {}))):
+        assert not (await walk_again(replace(recording, events=events), agent(Models()))).same
+
+
+@pytest.mark.parametrize(
+    ("lines", "step"),
+    [
+        ([CALLS, Reply("In other words: done.")], None),
+        ([Reply('```json\n{"name": "act", "arguments": {"to": "b"}}\n```'), Reply("Done.")], None),
+        ([Reply("", (ToolCall("x", "act", '{"to":"c"}'),)), Reply("Done.")], 1),
+        ([Reply("I would rather not.")], 1),
+        ([CALLS, CALLS], 4),
+    ],
+)
+async def test_another_model_is_asked_and_its_first_other_decision_is_told(
+    lines: list[Reply], step: int | None
+) -> None:
+    models = Models(*lines, Reply("never said"))
+    replayer = Replayer(Shelf(await recorded()), {Path.GENERAL: agent(models)}, [ACT])
+    report = await replayer.replay(SCOPE, "run", model="other", prompt="Be brief.")
+    assert (report["same"], (report["diverged"] or {}).get("step")) == (step is None, step)
+    asked, request = models.asked[0]
+    assert asked.agent.config["llm_routing"] == {"primary_connection_id": "other"}
+    assert request.messages[0].content == "Be brief."
+
+
+async def test_a_model_that_cannot_be_asked_is_an_error_and_no_divergence() -> None:
+    replayer = Replayer(Shelf(await recorded()), {Path.GENERAL: agent(Models())}, [ACT])
+    with pytest.raises(Unavailable):
+        await replayer.replay(SCOPE, "run", model="other")
+
+
+def test_a_turn_is_frozen_and_thawed_whole() -> None:
+    calls = (ToolCall("c", "act", '{"a":1}'),)
+    made = turn(
+        "Grüße \N{ROCKET}", config={"b": 1, "a": {"z": [1, 2.5], "y": None}},
+        history=(Message("user", "x"), Message("assistant", "", calls), Message("tool", "y", tool_call_id="c")),
+        memory="likes tea", path=Path.DOCUMENTS, options={"tools": [{"name": "n"}], "stream": True}, depth=2,
+        ancestors=(AgentId("a"), AgentId("b")),
+    )  # fmt: skip
+    thawed = load(dump(made))
+    assert thawed == replace(made, agent=replace(made.agent, config={"a": {"y": None, "z": [1, 2.5]}, "b": 1}))
+    assert thawed.scope == made.scope
+    assert thawed.scope.principals == made.scope.principals
+    assert isinstance(thawed.scope.role, Role)
+    assert list(thawed.agent.config) == ["a", "b"], "prompts may show it: one order, live and resumed"
+    assert canonical(dump(thawed)) == canonical(dump(made))
+
+
+def test_requests_and_replies_come_back_as_they_were() -> None:
+    request = ChatRequest((Message("user", "x"),), (ACT,), 0.2, 10, ("OBSERVATION",), 7, True)
+    assert request_from_json(request_to_json(request)) == request
+    reply = Reply(
+        "t", (ToolCall("c", "n", "{"),), "length", Usage(1, 2, True), "m", "hm", "conn", 0.5,
+        (Fallback("a", "b", "why"),),
+    )  # fmt: skip
+    assert reply_from_json(reply_to_json(reply)) == reply
+
+
+def piece(text: str, sent: int, seq: int = 1) -> Event:
+    return Event(seq, EventKind.TEXT, {"text": text}, sent, piece=True)
+
+
+async def test_a_slow_reader_gets_every_whole_event_and_the_text_in_the_end() -> None:
+    outlet = Outlet(pieces=3)
+    for at in range(10):
+        outlet.put(piece("ab", 2 * at))
+    outlet.put(Event(1, EventKind.TEXT, {"text": "ab" * 10}, sent=20))
+    for seq in range(2, 500):
+        outlet.put(Event(seq, EventKind.STATUS, {}))
+    outlet.close()
+    outlet.put(Event(500, EventKind.STATUS, {}))
+    seen = [event async for event in outlet]
+    assert [event.sent for event in seen if event.piece] == [0, 2, 4]
+    assert seen[3].sent == 6, "what was shown, so that the rest follows"
+    assert [event.seq for event in seen if not event.piece] == list(range(1, 500))
+
+
+async def test_a_reader_that_keeps_up_sees_pieces_as_they_come() -> None:
+    outlet, seen = Outlet(pieces=2), list[Event]()
+
+    async def read() -> None:
+        seen.extend([event async for event in outlet])
+
+    reading = asyncio.create_task(read())
+    for at in range(10):
+        outlet.put(piece("ab", 2 * at))
+        await asyncio.sleep(0)
+    outlet.put(piece("new", 0))  # another model began anew
+    outlet.put(Event(1, EventKind.TEXT, {"text": "newer"}, sent=3))
+    outlet.close()
+    await reading
+    assert len(seen) == 12
+    assert seen[-1].sent == 3

@@ -1,0 +1,251 @@
+"""The command line against a real HTTP server: what it sends, prints, exits with, and keeps."""
+
+import json
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from cluster.cli import run
+from tests.fakes.api_server import ApiServer, serve_api
+
+JOB = {
+    "id": "j1",
+    "kind": "ingest",
+    "state": "running",
+    "phase": "read",
+    "pages": {"expected": 10, "done": 4, "failed": 0, "unchanged": 0},
+    "documents": {"expected": 3, "done": 1, "failed": 0, "unchanged": 0},
+    "failures": {},
+    "created_at": "2026-11-21T10:00:00Z",
+    "error": None,
+}
+CITED = {
+    "n": 1,
+    "document_id": "d1",
+    "filename": "lease.pdf",
+    "page": 3,
+    "quote": "ends in May",
+    "ocr_confidence": 0.91,
+}
+
+
+@pytest.fixture
+def api(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ApiServer]:
+    monkeypatch.setenv("AOS_STATE_DIR", str(tmp_path))
+    monkeypatch.setenv("AOS_TOKEN", "access-1")
+    with serve_api({}) as fake:
+        monkeypatch.setenv("AOS_URL", fake.url)
+        yield fake
+
+
+def ended(state: str, **extra: object) -> dict[str, object]:
+    return JOB | {"state": state} | extra
+
+
+def content(html: str, following: int | None) -> dict[str, object]:
+    return {"pages": [{"number": 1, "html": html, "failure": None}], "next_page": following}
+
+
+@pytest.mark.parametrize(("state", "code"), [("completed", 0), ("partial", 3), ("failed", 1), ("cancelled", 1)])
+def test_ingest_waits_and_exits_with_the_jobs_outcome(
+    api: ApiServer, tmp_path: Path, capsys: pytest.CaptureFixture[str], state: str, code: int
+) -> None:
+    """GW-14: a folder becomes one job; its end is the exit code, its failures are named."""
+    waiting = [JOB | {"state": "queued", "pages": {}}] if code == 3 else []
+    api.answers |= {
+        "POST /api/documents/batch-scan": (202, {"job_id": "j1", "status": "queued"}),
+        "GET /api/jobs/j1": [*waiting, ended(state, failures={"encrypted": 2})],
+    }
+    assert run(["ingest", str(tmp_path), "--agent", "lawyer", "--wait"]) == code
+    (call,) = api.of("POST /api/documents/batch-scan")
+    assert call.body == {"path": str(tmp_path), "agent_id": "lawyer"}
+    assert len(call.headers["Idempotency-Key"]) >= 16
+    shown = capsys.readouterr().out
+    assert state in shown and "encrypted" in shown
+
+
+def test_a_broken_connection_is_tried_again_with_the_same_key(api: ApiServer, tmp_path: Path) -> None:
+    api.answers["POST /api/documents/batch-scan"] = (202, {"job_id": "j1", "status": "queued"})
+    api.breaks = 2
+    assert run(["ingest", str(tmp_path)]) == 0
+    keys = {call.headers["Idempotency-Key"] for call in api.of("POST /api/documents/batch-scan")}
+    assert len(api.calls) == 3 and len(keys) == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (["jobs", "retry", "j1"], "POST /api/jobs/j1/retry"),
+        (["ask", "what?"], "POST /api/ask"),
+        (["documents", "delete", "d1"], "DELETE /api/documents/d1"),
+    ],
+)
+def test_what_the_server_would_do_twice_is_sent_once(
+    api: ApiServer, capsys: pytest.CaptureFixture[str], words: list[str], line: str
+) -> None:
+    """A connection that breaks after the request was sent may have carried it: only a reader may ask again."""
+    api.answers[line] = {}
+    api.breaks = 1
+    assert run(words) == 1
+    assert len(api.of(line)) == 1 and "Idempotency-Key" not in api.of(line)[0].headers
+    assert "was done" in capsys.readouterr().err
+
+
+def test_a_reading_request_is_repeated(api: ApiServer) -> None:
+    api.answers["GET /api/jobs/j1"] = JOB
+    api.breaks = 2
+    assert run(["jobs", "show", "j1"]) == 0
+    assert len(api.calls) == 3
+
+
+def test_content_is_whole_over_several_answers(api: ApiServer, capsys: pytest.CaptureFixture[str]) -> None:
+    api.answers["GET /api/documents/d1/content"] = [content("one", 101), content("two", 201), content("three", None)]
+    assert run(["documents", "content", "d1"]) == 0
+    assert capsys.readouterr().out == "one\f\ntwo\f\nthree\n"
+    assert [call.path.partition("first_page=")[2].partition("&")[0] for call in api.calls] == ["1", "101", "201"]
+
+
+def test_a_dry_run_counts_and_sends_nothing(api: ApiServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "scans" / "deep"
+    folder.mkdir(parents=True)
+    (folder / "a.PDF").write_bytes(b"12345")
+    (folder / "b.txt").write_bytes(b"1")
+    assert run(["ingest", str(tmp_path / "scans"), "--dry-run", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["files"], found["bytes"], found["types"]) == (2, 6, {".pdf": 1, ".txt": 1})
+    assert api.calls == []
+
+
+def test_ask_prints_every_citation(api: ApiServer, capsys: pytest.CaptureFixture[str]) -> None:
+    api.answers["POST /api/ask"] = {"answer": "In May [1].", "mode": "extractive", "citations": [CITED]}
+    assert run(["ask", "When does it end?", "--agent", "a1"]) == 0
+    shown = capsys.readouterr().out
+    for part in ("[extractive]", "lease.pdf, page 3", "OCR confidence 0.91", "ends in May"):
+        assert part in shown
+    assert api.calls[0].body == {"question": "When does it end?", "agent_id": "a1"}
+
+
+def test_search_prints_hits_as_they_are_even_with_markup_in_them(
+    api: ApiServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hit = {"score": 0.5, "filename": "[red]x[/red].pdf", "page": 2, "text": "[bold]tower [/x]"}
+    answer = {"total_results": 1, "execution_time_ms": 3.2, "keyword_engine": "bm25", "results": [hit]}
+    api.answers["POST /api/documents/search"] = answer
+    assert run(["search", "tower", "--doc-type", "pdf"]) == 0
+    shown = capsys.readouterr().out
+    assert "[red]x[/red].pdf" in shown and "bm25" in shown and "[/x]" in shown
+    assert api.calls[0].body == {"query": "tower", "limit": 10, "filters": {"doc_type": "pdf"}}
+    assert run(["search", "tower", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == answer
+
+
+def test_export_writes_every_document_over_several_pages(api: ApiServer, tmp_path: Path) -> None:
+    """GW-10: the text and metadata of every document can leave the system."""
+    api.answers["GET /api/documents/"] = [
+        {"items": [{"id": "d1", "filename": "a"}], "total": 2},
+        {"items": [{"id": "d2", "filename": "b"}], "total": 2},
+    ]
+    api.answers["GET /api/documents/d1/content"] = [content("ä &lt;b&gt;", 2), content("b", None)]
+    api.answers["GET /api/documents/d2/content"] = content("c", None)
+    target = tmp_path / "all.jsonl"
+    assert run(["export", "-o", str(target)]) == 0
+    lines = [json.loads(line) for line in target.read_text(encoding="utf-8").splitlines()]
+    assert [line["filename"] for line in lines] == ["a", "b"]
+    assert [[page["text"] for page in line["pages"]] for line in lines] == [["ä <b>", "b"], ["c"]]
+    assert "first_page=2" in api.of("GET /api/documents/d1/content")[1].path
+    assert "skip=1" in api.of("GET /api/documents/")[1].path
+
+
+@pytest.mark.parametrize("verb", ["cancel", "resume", "retry"])
+def test_jobs_change_by_verb(api: ApiServer, verb: str) -> None:
+    api.answers[f"POST /api/jobs/j1/{verb}"] = ended("queued")
+    assert run(["jobs", verb, "j1"]) == 0
+    assert len(api.calls) == 1
+
+
+def test_lists_and_details_are_tables_or_json(api: ApiServer, capsys: pytest.CaptureFixture[str]) -> None:
+    api.answers |= {
+        "GET /api/jobs": {"items": [ended("completed")], "total": 1},
+        "GET /api/jobs/j1": ended("partial", error="two files were encrypted"),
+        "GET /api/documents/": {"items": [{"id": "d1", "filename": "a.pdf", "status": "completed"}], "total": 1},
+        "GET /api/documents/d1": {"id": "d1", "filename": "a.pdf"},
+        "GET /api/documents/d1/content": content("the text", None),
+        "DELETE /api/documents/d1": {"id": "d1", "status": "deleted"},
+    }
+    for words, expected in {
+        ("jobs", "list"): "4/10",
+        ("jobs", "show", "j1"): "two files were encrypted",
+        ("documents", "list"): "a.pdf",
+        ("documents", "show", "d1"): "filename",
+        ("documents", "content", "d1"): "the text",
+        ("documents", "delete", "d1"): "Deleted d1",
+    }.items():
+        assert run(list(words)) == 0
+        assert expected in capsys.readouterr().out
+    assert run(["jobs", "watch", "j1", "--json"]) == 3
+    assert json.loads(capsys.readouterr().out)["state"] == "partial"
+
+
+def test_an_error_is_one_line_with_its_fix(api: ApiServer, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["documents", "show", "nope"]) == 1
+    assert capsys.readouterr().err == "error: nothing here (404)\n  fix: Check the id.\n"
+    assert run(["documents", "show", "nope", "--json"]) == 1
+    assert json.loads(capsys.readouterr().err)["error"]["fix"] == "Check the id."
+
+
+def test_without_a_server_the_fix_is_to_start_it(
+    api: ApiServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("AOS_URL", "http://127.0.0.1:9")
+    assert run(["jobs", "list"]) == 1
+    assert "aos up" in capsys.readouterr().err
+
+
+def test_login_keeps_tokens_privately_and_refreshes_an_expired_one(
+    api: ApiServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """AU-02: the refresh token renews the session without asking again; nobody else may read it."""
+    monkeypatch.delenv("AOS_TOKEN")
+    assert run(["jobs", "list"]) == 1
+    assert "aos login" in capsys.readouterr().err
+
+    first = {"access_token": "access-1", "refresh_token": "refresh-1", "must_change_password": True}
+    changed = {"access_token": "access-1", "refresh_token": "refresh-2", "must_change_password": False}
+    api.answers |= {
+        "POST /api/auth/login": first,
+        "POST /api/auth/password": changed,
+        "POST /api/auth/refresh": {"access_token": "access-2", "refresh_token": "refresh-3"},
+        "GET /api/jobs": {"items": [], "total": 0},
+    }
+    assert run(["login", "--email", "a@b.c", "--password", "old"]) == 1, "it must be changed first"
+    assert run(["login", "--email", "a@b.c", "--password", "old", "--new-password", "new"]) == 0
+    assert api.of("POST /api/auth/password")[-1].body == {"current_password": "old", "new_password": "new"}
+    kept = tmp_path / "credentials.json"
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+
+    api.token = "access-2"  # the first has expired
+    assert run(["jobs", "list"]) == 0
+    assert api.of("POST /api/auth/refresh")[0].body == {"refresh_token": "refresh-2"}
+    assert json.loads(kept.read_text())[api.url] == {"access": "access-2", "refresh": "refresh-3"}
+
+
+def test_a_wrong_setting_is_explained(
+    api: ApiServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("AOS_URL")
+    monkeypatch.setenv("AOS_CHUNK_SISE", "3")
+    assert run(["jobs", "list"]) == 1
+    assert "AOS_CHUNK_SISE" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [[c] for c in ("up", "down", "doctor", "login", "ingest", "search", "ask", "export")]
+    + [["jobs", c] for c in ("list", "show", "watch", "cancel", "resume", "retry")]
+    + [["documents", c] for c in ("list", "show", "content", "delete")],
+)
+def test_every_command_has_help_with_an_example(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*words, "--help"]) == 0
+    assert f"Example: aos {' '.join(words)}" in " ".join(capsys.readouterr().out.split())

@@ -1,0 +1,173 @@
+"""What is sent to Ray Serve for a configuration, and what Ray's daemons are given; nothing is started."""
+
+import logging
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cluster import connect, deploy, logs
+from cluster.basics.errors import InvalidSettings, Unavailable
+from cluster.state.embedded import resolve
+from configs.settings import load
+from tests.fakes.api_server import serve_api
+
+RUNNING = {"state": "RUNNING"}
+
+
+def apps(environment: dict[str, str]) -> dict[str, Any]:
+    return {app["name"]: app for app in deploy.plan(load(environment))["applications"]}
+
+
+def test_the_reranker_is_deployed_only_with_weights() -> None:
+    assert apps({}).keys() == {"embedding", "worker", "gateway"}
+    assert apps({"AOS_RERANK_MODEL": "/weights"}).keys() == {"embedding", "reranker", "worker", "gateway"}
+
+
+def test_host_and_port_are_written_out() -> None:
+    """Ray's own default for a configuration file is every interface."""
+    assert deploy.plan(load({}))["http_options"]["host"] == "127.0.0.1"
+    assert deploy.plan(load({"API_PORT": "8123"}))["http_options"]["port"] == 8123
+
+
+def test_only_the_gateway_has_a_route() -> None:
+    assert {name: app["route_prefix"] for name, app in apps({}).items() if app["route_prefix"]} == {"gateway": "/"}
+
+
+def test_a_declared_gpu_carries_embedder_and_reranker() -> None:
+    with_gpu = apps({"AOS_RAY_NUM_GPUS": "1", "AOS_RERANK_MODEL": "/weights"})
+    shares = [
+        deployment["ray_actor_options"]["num_gpus"] * deployment["autoscaling_config"]["max_replicas"]
+        for name in ("embedding", "reranker")
+        for deployment in with_gpu[name]["deployments"]
+    ]
+    assert all(share > 0 for share in shares) and sum(shares) <= 1
+    assert "num_gpus" not in with_gpu["gateway"]["deployments"][0]["ray_actor_options"]
+    assert "num_gpus" not in apps({})["embedding"]["deployments"][0]["ray_actor_options"]
+
+
+def test_one_setting_decides_where_models_compute() -> None:
+    """A model may keep off the declared GPU; to insist on one where none is declared is refused, with the fix."""
+    apart = {"AOS_RAY_NUM_GPUS": "1", "AOS_RERANK_MODEL": "/weights", "AOS_EMBEDDING_GPU": "false"}
+    assert "num_gpus" not in apps(apart)["embedding"]["deployments"][0]["ray_actor_options"]
+    assert apps(apart)["reranker"]["deployments"][0]["ray_actor_options"]["num_gpus"] == 1
+    for name in ("AOS_EMBEDDING_GPU", "AOS_RERANK_GPU"):
+        with pytest.raises(InvalidSettings) as refused:
+            deploy.plan(load({name: "true"}))
+        assert "AOS_RAY_NUM_GPUS" in refused.value.hint
+        assert deploy.plan(load({name: "true", "AOS_RAY_NUM_GPUS": "1"}))
+
+
+def test_the_log_level_reaches_serve_and_our_own_loggers() -> None:
+    assert deploy.plan(load({"LOG_LEVEL": "DEBUG"}))["logging_config"] == {"log_level": "DEBUG"}
+    names = [logging.getLogger(name) for name in logs.OURS]
+    before = [(logger.level, logger.handlers[:], logger.propagate) for logger in names]
+    try:
+        logs.set_up(load({"LOG_LEVEL": "ERROR"}))
+        assert not logging.getLogger("aos.http").isEnabledFor(logging.WARNING)
+        logs.set_up(load({"LOG_LEVEL": "DEBUG"}))
+        assert logging.getLogger("pipelines.documents.shift").isEnabledFor(logging.DEBUG)
+        assert all(len(logger.handlers) == 1 for logger in names), "a second call replaces the first"
+    finally:
+        for logger, (level, handlers, propagate) in zip(names, before, strict=True):
+            logger.setLevel(level)
+            logger.handlers[:], logger.propagate = handlers, propagate
+
+
+def test_too_few_cpus_are_refused_before_anything_would_hang() -> None:
+    assert deploy.plan(load({"AOS_RERANK_MODEL": "/weights"})), "the default fits"
+    with pytest.raises(InvalidSettings) as refused:
+        deploy.plan(load({"AOS_RAY_NUM_CPUS": "4"}))
+    assert "AOS_RAY_NUM_CPUS" in refused.value.hint
+
+
+def test_workers_scale_by_settings() -> None:
+    """DP-05: more readers of jobs by one setting."""
+    assert apps({"AOS_WORKER_REPLICAS": "2"})["worker"]["deployments"][0]["num_replicas"] == 2
+
+
+def test_nodes_of_a_joined_cluster_get_what_the_environment_added(tmp_path: Path) -> None:
+    environment = {
+        "AOS_STATE_DIR": str(tmp_path),
+        "RAY_ADDRESS": "10.0.0.7:6399",
+        "RAG_CHUNK_SIZE": "900",
+        "OCR_LANGUAGES": "eng,deu",
+        "LOG_LEVEL": "DEBUG",
+    }
+    secrets = {
+        "DATABASE_URL": "postgresql://app:s3cr3t-1@db/aos",
+        "DATABASE_ADMIN_URL": "postgresql://owner:s3cr3t-2@db/aos",
+        "POSTGRES_PASSWORD": "s3cr3t-3",
+        "POSTGRES_ADMIN_PASSWORD": "s3cr3t-4",
+        "REDIS_URL": "redis://:s3cr3t-5@cache",
+        "REDIS_PASSWORD": "s3cr3t-6",
+        "AUTH_SECRET_KEY": "s3cr3t-7-of-more-than-32-characters",
+        "AOS_ADMIN_PASSWORD": "s3cr3t-8",
+        "LLM_API_KEY": "s3cr3t-9",
+    }
+    assert "s3cr3t" not in str(deploy.plan(load(environment | secrets))), "nodes have secrets of their own"
+    sent = apps(environment)["gateway"]["runtime_env"]["env_vars"]
+    assert "AOS_RAG_CHUNK_SIZE" not in sent and sent["AOS_CHUNK_SIZE"] == "900"
+    assert load(sent) == load(environment), "a node that gets this reads the same settings"
+    assert connect.dashboard(load(environment)).url == "http://10.0.0.7:8265"
+
+
+def test_deploy_waits_and_reports_and_names_what_fails(tmp_path: Path) -> None:
+    def state(status: str, message: str = "") -> dict[str, Any]:
+        part = {"status": "HEALTHY", "message": "", "target_num_replicas": 1, "replicas": [RUNNING]}
+        return {"status": status, "message": message, "deployments": {"Part": part}}
+
+    names = ("embedding", "worker", "gateway")
+    deploying = {"applications": {name: state("DEPLOYING") for name in names}}
+    running = {"applications": {name: state("RUNNING") for name in names}}
+    failed = {"applications": {"gateway": state("DEPLOY_FAILED", "no module x")}}
+    path = "/api/serve/applications/"
+    with serve_api({f"PUT {path}": {}, f"GET {path}": [deploying, running]}) as fake:
+        settings = load({"AOS_STATE_DIR": str(tmp_path), "AOS_RAY_DASHBOARD_PORT": fake.url.rpartition(":")[2]})
+        connect.token_path(tmp_path).write_text("access-1\n")
+        lines: list[str] = []
+        deploy.deploy(settings, lines.append)
+        assert "gateway: deploying Part 1/1" in lines and lines[-1] == "gateway: running Part 1/1"
+        (sent,) = fake.of(f"PUT {path}")
+        assert sent.body == deploy.plan(settings)
+
+        fake.answers[f"GET {path}"] = failed
+        with pytest.raises(Unavailable, match="gateway does not deploy: no module x"):
+            deploy.deploy(settings, lines.append)
+
+        connect.token_path(tmp_path).write_text("another")
+        with pytest.raises(Unavailable, match="token"):
+            connect.dashboard(settings).get(path)
+
+
+def test_a_taken_port_is_named_with_its_setting(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(Unavailable) as refused:
+            connect.connect(load({"AOS_STATE_DIR": str(tmp_path), "AOS_RAY_GCS_PORT": str(port)}))
+    assert str(port) in str(refused.value) and "AOS_RAY_GCS_PORT" in refused.value.hint
+    assert connect.processes(tmp_path) == []
+
+
+def test_daemons_get_a_token_file_loopback_and_short_socket_paths(tmp_path: Path) -> None:
+    deep = tmp_path / ("x" * 120)
+    given = connect.environment(load({"AOS_STATE_DIR": str(deep)}))
+    assert (given["RAY_AUTH_MODE"], given["AOS_STATE_DIR"]) == ("token", str(deep))
+    assert given["RAY_AUTH_TOKEN_PATH"] == str(deep / "ray-token")
+    assert len(given["RAY_SERVE_HAPROXY_SOCKET_PATH"]) < 100
+    assert given["HF_HUB_OFFLINE"] == "1" and given["OMP_THREAD_LIMIT"] == "1"
+    assert "HF_HUB_OFFLINE" not in connect.environment(load({"AOS_RERANK_DOWNLOAD": "true"}))
+
+
+def test_nothing_configured_and_nothing_running_says_what_to_do(tmp_path: Path) -> None:
+    with pytest.raises(Unavailable) as nothing:
+        resolve(load({"AOS_STATE_DIR": str(tmp_path)}))
+    assert nothing.value.hint == "Run `aos up`."
+
+
+@pytest.mark.parametrize(("gpus", "replicas", "share"), [(1, 3, 0.333), (2, 3, 0.5), (3, 3, 1), (4, 3, 1), (8, 3, 2)])
+def test_every_replica_gets_a_share_that_ray_accepts(gpus: int, replicas: int, share: float) -> None:
+    assert deploy.gpu_share(gpus, replicas) == share

@@ -1,0 +1,87 @@
+"""The reader: every page gets an answer, whatever the file or the engine does."""
+
+import functools
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from configs.sections import OcrSettings, ReadSettings
+from pipelines.documents.document import Reason, Unreadable
+from pipelines.documents.reader import Reader, fingerprint
+from pipelines.documents.sources.files import Kind
+from tests.fakes import files
+
+
+@pytest.fixture
+def three_frames(tmp_path: Path) -> Path:
+    path = tmp_path / "three.tiff"
+    first, *rest = (files.picture(size=(300 + number, 200)) for number in range(3))
+    first.save(path, save_all=True, append_images=rest)
+    return path
+
+
+def reading(make_engine: Callable[..., object], seconds: float = 30) -> Reader:
+    return Reader(ReadSettings(page_seconds=seconds), OcrSettings(), make_engine)  # type: ignore[arg-type]
+
+
+def test_survey_then_pages_then_a_picture(three_frames: Path) -> None:
+    with reading(files.transcriber) as reader:
+        survey = reader.survey(three_frames)
+        assert (survey.kind, survey.pages, survey.size) == (Kind.IMAGE, 3, three_frames.stat().st_size)
+        assert survey.file_hash == hashlib.sha256(three_frames.read_bytes()).hexdigest()
+        pages = list(reader.read(three_frames, survey.kind, (3, 1)))
+        assert [page.number for page in pages] == [3, 1]
+        assert pages[0].text.startswith("picture of 302 x 200")
+        assert (pages[0].engine, pages[0].confidence, pages[0].ms) == ("tesseract", 0.9, 7)
+        assert reader.picture(three_frames, survey.kind, 2, 100).startswith(b"\x89PNG")
+        missing = next(reader.read(three_frames, survey.kind, [4]))
+        assert missing.failure is not None and missing.failure.reason is Reason.CHANGED
+        child = reader.child
+        survey = reader.survey(three_frames, "renamed.png")
+        assert survey.pages == 3 and reader.child == child
+
+
+def test_a_page_that_hangs_or_kills_its_process_fails_alone_and_a_kill_from_outside_fails_none(tmp_path: Path) -> None:
+    path = tmp_path / "nine.tiff"
+    first, *rest = (files.picture(size=(300 + number, 200)) for number in range(1, 10))
+    first.save(path, save_all=True, append_images=rest)
+    once = functools.partial(files.killed_once, str(tmp_path / "killed"))
+    troubles: dict[int, Callable[[], None]] = {2: files.hang, 4: files.segfault, 6: files.killed_always, 8: once}
+    with reading(files.troubled(troubles), seconds=2) as reader:
+        pages = list(reader.read(path, Kind.IMAGE, range(1, 10)))
+    reasons = {page.number: page.failure.reason for page in pages if page.failure}
+    assert reasons == {2: Reason.TIMEOUT, 4: Reason.CRASHED, 6: Reason.CRASHED}
+    assert all(page.failure.stage == "read" and page.failure.retryable for page in pages if page.failure)
+    assert (tmp_path / "killed").exists()
+    assert [page.text.split()[2] if page.text else "" for page in pages] == [
+        *("301", "", "303", "", "305", "", "307", "308", "309")
+    ]
+
+
+def test_limits_and_absent_files_have_their_reasons(tmp_path: Path, three_frames: Path) -> None:
+    def reason(settings: ReadSettings, path: Path) -> Reason:
+        with Reader(settings, OcrSettings(), files.transcriber) as reader, pytest.raises(Unreadable) as refused:
+            reader.survey(path)
+        return refused.value.reason
+
+    assert reason(ReadSettings(max_file_bytes=10), three_frames) is Reason.TOO_LARGE
+    assert reason(ReadSettings(max_pages=2), three_frames) is Reason.TOO_LARGE
+    assert reason(ReadSettings(), tmp_path / "absent.pdf") is Reason.CHANGED
+
+
+def test_a_file_that_goes_away_between_survey_and_reading_has_changed(three_frames: Path) -> None:
+    with reading(files.transcriber) as reader:
+        kind = reader.survey(three_frames).kind
+        three_frames.unlink()
+        pages = list(reader.read(three_frames, kind, (1, 2)))
+    assert [page.failure and page.failure.reason for page in pages] == [Reason.CHANGED, Reason.CHANGED]
+
+
+def test_the_fingerprint_follows_what_changes_the_text_and_nothing_else() -> None:
+    base = fingerprint(ReadSettings(), OcrSettings())
+    assert base == fingerprint(ReadSettings(page_seconds=9, readers=4), OcrSettings())
+    assert base != fingerprint(ReadSettings(part_chars=5_000), OcrSettings())
+    assert base != fingerprint(ReadSettings(min_useful_text=10), OcrSettings())
+    assert base != fingerprint(ReadSettings(), OcrSettings(dpi=200))

@@ -1,0 +1,31 @@
+"""The sample documents: what the questions ask for stands where they say."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from configs.sections import OcrSettings, ReadSettings
+from pipelines.documents.extract.desk import Desk
+from tests.fakes import files
+
+SAMPLES = Path(__file__).resolve().parents[1] / "samples"
+QUESTIONS = yaml.safe_load((SAMPLES / "questions.yaml").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question["file"])
+def test_the_answer_stands_on_the_named_page(question: dict[str, str | int]) -> None:
+    desk = Desk(ReadSettings(), OcrSettings(), files.transcriber)
+    path = SAMPLES / str(question["file"])
+    kind, count = desk.survey(path, None)
+    number = int(question["page"])
+    assert number <= count
+    page = desk.page(path, kind, number)
+    if path.stem.endswith("-scan"):  # what OCR reads there is its own tests' matter
+        assert page.engine == "tesseract"
+    else:
+        assert str(question["must_contain"]) in page.text
+
+
+def test_the_samples_are_small() -> None:
+    assert sum(path.stat().st_size for path in SAMPLES.iterdir() if path.is_file()) < 1_500_000

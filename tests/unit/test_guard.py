@@ -1,0 +1,117 @@
+"""The guarded child: deadlines, deaths, memory, and nothing left behind."""
+
+import gc
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from pipelines.documents.document import Reason, Unreadable
+from pipelines.documents.guard import Died, Guard, TookTooLong
+from tests.fakes.target import Target
+
+
+@pytest.fixture
+def guard() -> Iterator[Guard]:
+    with Guard(Target) as guard:
+        yield guard
+
+
+def gone(pid: int) -> bool:
+    """Whether the process has ended (a zombie has)."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] == "Z"
+    except FileNotFoundError:
+        return True
+
+
+def eventually(fact: Callable[[], bool], seconds: float = 5.0) -> bool:
+    end = time.monotonic() + seconds
+    while not fact() and time.monotonic() < end:
+        time.sleep(0.005)
+    return fact()
+
+
+def test_one_child_and_its_object_serve_all_calls(guard: Guard) -> None:
+    assert guard.pid is None
+    assert [guard.call("count", seconds=5) for _ in range(3)] == [1, 2, 3]
+
+
+def test_a_call_that_overruns_takes_its_child_and_the_programs_it_started_along(guard: Guard, tmp_path: Path) -> None:
+    guard.call("count", seconds=5)
+    child, note = guard.pid, tmp_path / "pid"
+    assert child is not None
+    with pytest.raises(TookTooLong):
+        guard.call("helper_then_sleep", str(note), seconds=0.4)
+    assert gone(child)
+    assert eventually(lambda: gone(int(note.read_text())))
+    assert guard.call("count", seconds=5) == 1  # a fresh child
+
+
+def test_a_refusal_arrives_as_it_was_raised_and_the_child_lives_on(guard: Guard) -> None:
+    with pytest.raises(Unreadable) as refused:
+        guard.call("refuse", seconds=5)
+    assert (refused.value.reason, refused.value.detail, refused.value.retryable) == (Reason.TIMEOUT, "one line", True)
+    assert guard.pid is not None
+
+
+def test_a_defect_ends_the_child_and_says_what_it_was(guard: Guard) -> None:
+    with pytest.raises(Died) as died:
+        guard.call("surprise", seconds=5)
+    assert died.value.cause == "LookupError: a defect in a parser"
+    assert guard.call("count", seconds=5) == 1
+
+
+def test_a_signal_ends_the_child_without_a_cause(guard: Guard) -> None:
+    for number in (signal.SIGKILL, signal.SIGSEGV):
+        with pytest.raises(Died) as died:
+            guard.call("kill_itself", int(number), seconds=5)
+        assert (died.value.cause, died.value.code) == ("", -number)
+
+
+def test_a_child_killed_between_calls_is_noticed(guard: Guard) -> None:
+    guard.call("count", seconds=5)
+    assert guard.pid is not None
+    os.kill(guard.pid, signal.SIGKILL)
+    with pytest.raises(Died) as died:
+        guard.call("count", seconds=5)
+    assert died.value.code == -signal.SIGKILL
+
+
+def test_memory_beyond_the_limit_is_a_bomb_and_no_death(guard: Guard) -> None:
+    with pytest.raises(Unreadable) as refused:
+        guard.call("grow", seconds=5)
+    assert refused.value.reason is Reason.BOMB
+    assert guard.call("count", seconds=5) == 1
+
+
+def test_a_forgotten_guard_leaves_no_process() -> None:
+    guard = Guard(Target)
+    guard.call("count", seconds=5)
+    pid = guard.pid
+    assert pid is not None
+    del guard
+    gc.collect()
+    assert eventually(lambda: gone(pid))
+
+
+def test_kill_9_of_the_parent_ends_child_and_grandchild_even_in_the_middle_of_a_call(tmp_path: Path) -> None:
+    note = tmp_path / "pid"
+    program = (
+        "from pipelines.documents.guard import Guard; from tests.fakes.target import Target\n"
+        "guard = Guard(Target); guard.call('count', seconds=9); print(guard.pid, flush=True)\n"
+        f"guard.call('helper_then_sleep', {str(note)!r}, seconds=600)"
+    )
+    parent = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+    assert parent.stdout is not None
+    child = int(parent.stdout.readline())
+    assert eventually(lambda: note.exists() and note.read_text() != "")
+    parent.kill()
+    parent.communicate()
+    assert eventually(lambda: gone(child))
+    assert eventually(lambda: gone(int(note.read_text())))

@@ -1,0 +1,224 @@
+"""The API's small pieces without a server: marks, names, throttle, tokens, limits, streams, the matrix."""
+
+import asyncio
+import stat
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from argon2 import PasswordHasher
+from starlette.exceptions import HTTPException
+
+from cluster.basics.errors import Invalid, InvalidSettings
+from cluster.basics.scope import Role, Scope, TenantId, UserId, WorkspaceId
+from cluster.state.identity import Member
+from cluster.state.jobs import JobId
+from configs.sections import AuthSettings
+from pipelines.documents.document import Reason, Span, Unreadable
+from pipelines.documents.sources.files import Kind
+from serve_apps.http.limits import BodyLimit
+from serve_apps.http.marks import marked
+from serve_apps.http.passwords import Passwords
+from serve_apps.http.permissions import MATRIX, MatrixMismatch, check_complete
+from serve_apps.http.pictures import OneByOne
+from serve_apps.http.problems import FileRefused
+from serve_apps.http.sse import HEARTBEAT_SECONDS, JobFeed, Pace, follow
+from serve_apps.http.throttle import ProcessThrottle, TooManyAttempts
+from serve_apps.http.tokens import Claims, TokenRefused, Tokens, new_key, signing_secret
+from serve_apps.http.uploads import clean_name, named_readers, origin_of
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+CLAIMS = Claims(
+    UserId("11111111-1111-1111-1111-111111111111"),
+    TenantId("22222222-2222-2222-2222-222222222222"),
+    WorkspaceId("33333333-3333-3333-3333-333333333333"),
+)
+MEMBER = Member(CLAIMS.tenant, CLAIMS.workspace, CLAIMS.user, "me@x.example", Role.VIEWER, Role.VIEWER)
+
+
+@pytest.mark.parametrize(
+    ("spans", "expected"),
+    [
+        ([], "a&lt;b&gt;&amp;&quot;c"),
+        ([(1, 4)], "a<mark>&lt;b&gt;</mark>&amp;&quot;c"),
+        ([(0, 2), (1, 3), (3, 4)], "<mark>a&lt;b&gt;</mark>&amp;&quot;c"),
+        ([(5, 99), (-5, 1), (3, 3)], "<mark>a</mark>&lt;b&gt;&amp;<mark>&quot;c</mark>"),
+    ],
+)
+def test_gw_10_marks_are_ours_and_everything_else_is_escaped(spans: list[tuple[int, int]], expected: str) -> None:
+    """GW-10: highlighted content."""
+    assert marked('a<b>&"c', [Span(1, start, end) for start, end in spans]) == expected
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        ("C:\\x\\a.pdf", "a.pdf"),
+        ("../../etc/passwd", "passwd"),
+        ("a\u202egpj.exe", "agpj.exe"),
+        ("u\u0308.txt", "ü.txt"),
+    ],
+)
+def test_a_file_keeps_only_a_harmless_name(given: str, kept: str) -> None:
+    assert clean_name(given) == kept
+
+
+@pytest.mark.parametrize("given", [None, "", "/", "..", "\x00\n", "a" * 300])
+def test_a_file_without_a_name_is_refused(given: str | None) -> None:
+    with pytest.raises(Invalid):
+        clean_name(given)
+
+
+def test_readers_include_the_sender_and_name_a_document_of_their_own() -> None:
+    assert named_readers([], MEMBER) == ()
+    readers = named_readers(["role:operator", "user:You@x.example"], MEMBER)
+    assert readers == ("role:operator", "user:me@x.example", "user:you@x.example")
+    assert origin_of("a.txt", ()) == "upload:a.txt" != origin_of("a.txt", readers)
+    with pytest.raises(Invalid):
+        named_readers(["*"], MEMBER)
+
+
+async def test_guessing_gets_slower_and_is_forgotten_after_a_success() -> None:
+    now = [0.0]
+    throttle = ProcessThrottle(lambda: now[0], free=2, longest=8, remembered=2)
+    await throttle.failed("a")
+    await throttle.check("a")
+    waits = []
+    for _ in range(5):
+        await throttle.failed("a")
+        with pytest.raises(TooManyAttempts) as refused:
+            await throttle.check("a")
+        waits.append(refused.value.retry_after)
+        now[0] += refused.value.retry_after
+        await throttle.check("a")
+    assert waits == [1, 2, 4, 8, 8]
+    await throttle.succeeded("a")
+    await throttle.failed("a")
+    await throttle.check("a")
+    for name in "bcd":
+        await throttle.failed(name)
+    assert len(throttle) == 2
+
+
+async def test_a_wrong_hash_is_a_wrong_password_not_an_error() -> None:
+    passwords = Passwords(PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
+    stored = await passwords.hash("right")
+    assert await passwords.holds(stored, "right")
+    assert not await passwords.holds(stored, "wrong")
+    assert not await passwords.holds("garbage", "right")
+    assert not await passwords.holds(None, "right")
+
+
+def test_au_01_a_token_says_who_until_it_runs_out() -> None:
+    """AU-01: configurable expiry."""
+    tokens = Tokens("s" * 32, AuthSettings(access_minutes=5))
+    text = tokens.access(CLAIMS, NOW)
+    assert tokens.verify(text, NOW + timedelta(minutes=4, seconds=59)) == CLAIMS
+    for moment in (NOW + timedelta(minutes=5), NOW - timedelta(minutes=2)):
+        with pytest.raises(TokenRefused):
+            tokens.verify(text, moment)
+    for garbage in ("", "x", "a.b.c", text[:-3] + "abc", text + "é"):
+        with pytest.raises(TokenRefused):
+            tokens.verify(garbage, NOW)
+
+
+def test_the_signing_secret_is_made_once_and_private(tmp_path: Path) -> None:
+    made = signing_secret(AuthSettings(), tmp_path / "state")
+    assert signing_secret(AuthSettings(), tmp_path / "state") == made and len(made) >= 48
+    (file,) = (tmp_path / "state").iterdir()
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert signing_secret(AuthSettings(secret_key="k" * 32), tmp_path) == "k" * 32
+    with pytest.raises(InvalidSettings):
+        signing_secret(AuthSettings(secret_key="short one"), tmp_path)
+    assert new_key().text != new_key().text
+
+
+def test_au_04_an_app_with_a_route_that_is_not_in_the_matrix_does_not_start() -> None:
+    """AU-04: a forgotten permission fails closed."""
+    check_complete(MATRIX)
+    with pytest.raises(MatrixMismatch, match="/api/new"):
+        check_complete([*MATRIX, ("GET", "/api/new")])
+    with pytest.raises(MatrixMismatch, match="no routes"):
+        check_complete(list(MATRIX)[1:])
+
+
+@pytest.mark.parametrize(
+    ("announced", "chunks", "passes"),
+    [(b"10", [b"x" * 10], True), (b"11", [], False), (b"9" * 5_000, [], False), (None, [b"x" * 6, b"x" * 5], False)],
+    ids=str,
+)
+async def test_bodies_are_counted(announced: bytes | None, chunks: list[bytes], passes: bool) -> None:
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        while (await receive())["more_body"]:
+            pass
+
+    messages = [{"type": "http.request", "body": c, "more_body": n < len(chunks)} for n, c in enumerate(chunks, 1)]
+
+    async def receive() -> Any:
+        return messages.pop(0)
+
+    async def send(message: Any) -> None:
+        raise AssertionError(message)
+
+    headers = [] if announced is None else [(b"content-length", announced)]
+    call = BodyLimit(app, lambda path: 10)({"type": "http", "path": "/", "headers": headers}, receive, send)
+    if passes:
+        await call
+    else:
+        with pytest.raises(HTTPException) as refused:
+            await call
+        assert refused.value.status_code == 413
+
+
+class ScriptedDesk:
+    """A job that stays as it is, with events that are written one look after another."""
+
+    def __init__(self, state: str, *looks: list[tuple[int, str]]) -> None:
+        self._state, self._looks = state, list(looks)
+
+    async def show(self, scope: Scope, job: JobId) -> dict[str, Any]:
+        return {"state": self._state if not self._looks else "running", "progress": {}}
+
+    async def events_after(self, scope: Scope, job: JobId, after: int, limit: int = 500) -> list[dict[str, Any]]:
+        found = self._looks.pop(0) if self._looks else []
+        return [{"seq": n, "type": kind, "payload": {}, "at": NOW} for n, kind in found if n > after]
+
+
+async def test_a_stream_beats_while_nothing_happens_and_ends_when_its_time_is_up() -> None:
+    seconds = iter(range(0, 1_000, 4))
+    feed = JobFeed(ScriptedDesk("running"), MEMBER.scope, JobId("j"))
+    stream = follow(feed, 0, Pace(0, 60), lambda: float(next(seconds)))
+    beats = [part async for part in stream]
+    assert len(beats) >= 2 and set(beats) == {": still here\n\n"}
+    assert HEARTBEAT_SECONDS <= 15
+
+
+async def test_a_stream_ends_with_the_job_and_not_at_an_end_it_got_over() -> None:
+    desk = ScriptedDesk("completed", [(1, "queued"), (2, "partial")], [(3, "resume")], [(4, "completed")])
+    feed = JobFeed(desk, MEMBER.scope, JobId("j"))
+    parts = [part async for part in follow(feed, 1, Pace(0, 60), lambda: 0.0)]
+    assert [part.split("\n")[0] for part in parts] == ["id: 2", "id: 3", "id: 4"]
+
+
+class Crashing:
+    """Draws nothing; says why."""
+
+    def picture(self, path: Path, kind: Kind, number: int, dpi: int) -> bytes:
+        raise Unreadable(Reason.CRASHED, "the child died")
+
+    def close(self) -> None:
+        """Nothing to end."""
+
+
+async def test_a_page_that_cannot_be_drawn_is_a_reason_and_the_next_one_is_tried(tmp_path: Path) -> None:
+    from hashlib import sha256
+
+    file = tmp_path / "a.pdf"
+    file.write_bytes(b"x")
+    pictures = OneByOne(Crashing())
+    for _ in range(2):
+        with pytest.raises(FileRefused) as refused:
+            await pictures.draw(file, sha256(b"x").hexdigest(), "pdf", 1, 100)
+        assert refused.value.reason is Reason.CRASHED
+    await asyncio.wait_for(pictures.close(), 5)

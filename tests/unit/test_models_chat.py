@@ -1,0 +1,349 @@
+"""Chat clients over real HTTP: what is said, what breaks, what is tried again, and what happens to the connection."""
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass, field, replace
+
+import httpx2
+import pytest
+
+from cluster.basics.errors import Invalid, Unavailable
+from cluster.models.connection import AuthMode, Connection, ConnectionId, Provider
+from cluster.models.errors import Busy, Unusable
+from cluster.models.messages import ChatRequest, Delta, Message, Reply, ToolCall, ToolSpec
+from cluster.models.opening import model_client, open_model
+from cluster.models.ports import ChatModel
+from cluster.models.sdk import Habits, Limits
+from tests.fakes.model_server import ModelServer, Say, Use, busy, failing, serve_model
+
+ASK = ChatRequest((Message("system", "Be brief."), Message("user", "hello there")), temperature=0.2, max_tokens=50)
+SUM = ToolSpec("sum", "adds", {"type": "object", "properties": {"a": {"type": "number"}}})
+BOTH = pytest.mark.parametrize("provider", [Provider.OPENAI, Provider.ANTHROPIC])
+
+
+@dataclass
+class Naps:
+    """Sleeps that take no time."""
+
+    taken: list[float] = field(default_factory=list)
+
+    async def __call__(self, seconds: float) -> None:
+        self.taken.append(seconds)
+
+
+def connection(model: ModelServer, provider: Provider = Provider.OPENAI, **other: object) -> Connection:
+    mode = AuthMode.API_KEY if provider in (Provider.ANTHROPIC, Provider.AZURE) else AuthMode.BEARER
+    url = model.root if provider is Provider.AZURE else model.url
+    made = Connection(ConnectionId("c"), "c", url, "scripted-1", provider, mode, seconds=5)
+    return replace(made, **other)  # type: ignore[arg-type]
+
+
+@asynccontextmanager
+async def opened(
+    conn: Connection, key: str | None = "sk-1234", naps: Naps | None = None, **options: object
+) -> AsyncIterator[ChatModel]:
+    # No TLS here, and the context for it takes longer to make than all the rest.
+    async with httpx2.AsyncClient(verify=False) as client:
+        yield open_model(conn, key, client, naps or Naps(), chance=lambda: 0.5, **options)  # type: ignore[arg-type]
+
+
+async def said(model: ChatModel, request: ChatRequest = ASK) -> tuple[list[Delta], Reply]:
+    items = [item async for item in model.stream(request)]
+    assert isinstance(items[-1], Reply) and all(isinstance(item, Delta) for item in items[:-1])
+    return [item for item in items[:-1] if isinstance(item, Delta)], items[-1]
+
+
+async def ask(
+    server: ModelServer, provider: Provider = Provider.OPENAI, request: ChatRequest = ASK, **options: object
+) -> Reply:
+    async with opened(connection(server, provider), **options) as model:  # type: ignore[arg-type]
+        return (await said(model, request))[1]
+
+
+@BOTH
+async def test_a_reply_is_streamed(provider: Provider) -> None:
+    """MR-11: pieces as they come, then the whole with usage, finish reason and model."""
+    with serve_model(
+        Say("Hello there, world. Ünïcödé \u2028 line.", reasoning="Let me think."), key="sk-1234"
+    ) as server:
+        async with opened(connection(server, provider)) as model:
+            pieces, reply = await said(model)
+    assert "".join(piece.text for piece in pieces) == reply.content == "Hello there, world. Ünïcödé \u2028 line."
+    assert len([piece for piece in pieces if piece.text]) == 5
+    assert reply.reasoning == "Let me think." and pieces[0].reasoning == "Let me t"
+    assert (reply.finish_reason, reply.model, reply.usage.estimated) == ("stop", "scripted-1", False)
+    assert reply.usage.completion_tokens == 12 and reply.usage.prompt_tokens > 0
+    body = server.chats[0].body
+    assert body["temperature"] == 0.2 and body["max_tokens"] == 50 and body["stream"] is True
+
+
+@BOTH
+async def test_native_calls_and_their_results_travel(provider: Provider) -> None:
+    """MR-08, MR-11: calls from fragments with the provider's ids; earlier calls and results in the provider's shape."""
+    history = (
+        Message("user", "add"),
+        Message("assistant", "Adding.", (ToolCall("call:1", "sum", '{"a": 1}'), ToolCall("call:2", "sum", "not json"))),
+        Message("tool", "1", tool_call_id="call:1"),
+        Message("tool", "error", tool_call_id="call:2"),
+    )
+    say = Say("I add.", calls=(Use("sum", {"a": 12345678}), Use("sum", {"a": 2})), size=5)
+    with serve_model(say) as server:
+        reply = await ask(server, provider, ChatRequest(history, tools=(SUM,), stop=("\nOBSERVATION",)))
+    assert [(call.name, json.loads(call.arguments)) for call in reply.tool_calls] == [
+        ("sum", {"a": 12345678}),
+        ("sum", {"a": 2}),
+    ]
+    assert len({call.id for call in reply.tool_calls}) == 2 and reply.finish_reason == "tool_calls"
+    body = server.chats[0].body
+    if provider is Provider.ANTHROPIC:
+        assert body["tools"][0]["input_schema"]["properties"] == {"a": {"type": "number"}}
+        assert [turn["role"] for turn in body["messages"]] == ["user", "assistant", "user"]
+        uses, results = body["messages"][1]["content"][1:], body["messages"][2]["content"]
+        assert [use["input"] for use in uses] == [{"a": 1}, {"unparsed": "not json"}]
+        assert [use["id"] for use in uses] == [result["tool_use_id"] for result in results] == ["call_1", "call_2"]
+        assert body["stop_sequences"] == ["\nOBSERVATION"]
+    else:
+        assert body["tools"][0]["function"]["name"] == "sum"
+        assert [m["role"] for m in body["messages"]] == ["user", "assistant", "tool", "tool"]
+        assert json.loads(body["messages"][1]["tool_calls"][1]["function"]["arguments"]) == {"unparsed": "not json"}
+        assert body["messages"][2]["tool_call_id"] == "call:1" and body["stop"] == ["\nOBSERVATION"]
+
+
+async def test_calls_without_ids_and_indices_get_the_same_ids_each_time() -> None:
+    say = Say(calls=(Use("sum", {"a": 1}), Use("sum", {"a": 2})), numbered=False, size=3)
+    earlier = Message("assistant", "", (ToolCall("x", "sum", "{}"),))
+    request = ChatRequest((*ASK.messages, earlier, Message("tool", "0", tool_call_id="x")), tools=(SUM,))
+    with serve_model(say) as server:
+        replies = [await ask(server, request=request) for _ in range(2)]
+    assert [call.arguments for call in replies[0].tool_calls] == ['{"a": 1}', '{"a": 2}']
+    assert [call.id for call in replies[0].tool_calls] == ["call_1", "call_2"]
+    assert replies[0].tool_calls == replies[1].tool_calls
+
+
+async def test_a_model_that_takes_no_tools_is_not_sent_any() -> None:
+    """MR-08, X-06: the payload is skipped for vLLM and the like, unless the connection says otherwise."""
+    history = (
+        *ASK.messages,
+        Message("assistant", "", (ToolCall("1", "sum", '{"a": 1}'),)),
+        Message("tool", "1", (), "1"),
+    )
+    request = ChatRequest(history, tools=(SUM,))
+    with serve_model() as server:
+        for override in (None, True):
+            async with opened(connection(server, Provider.VLLM, tools=override)) as model:
+                await said(model, request)
+    plain, native = (asked.body for asked in server.chats)
+    assert "tools" not in plain and [m["role"] for m in plain["messages"]] == ["system", "user", "assistant", "user"]
+    assert plain["messages"][2]["content"] == 'ACTION: sum\nACTION_INPUT: {"a": 1}'
+    assert plain["messages"][3]["content"] == "OBSERVATION: 1"
+    assert native["tools"] and native["messages"][3]["role"] == "tool"
+
+
+@pytest.mark.parametrize(
+    ("mode", "header", "key", "sent"),
+    [
+        (AuthMode.BEARER, None, "sk-1", ("authorization", "Bearer sk-1")),
+        (AuthMode.API_KEY, None, "sk-1", ("x-api-key", "sk-1")),
+        (AuthMode.BASIC, None, "me:pass", ("authorization", "Basic bWU6cGFzcw==")),
+        (AuthMode.CUSTOM, "X-Gate", "sk-1", ("x-gate", "sk-1")),
+        (AuthMode.NONE, None, "sk-1", ("authorization", None)),
+        (AuthMode.BEARER, None, None, ("authorization", None)),
+    ],
+)
+@BOTH
+async def test_auth_modes(
+    provider: Provider, mode: AuthMode, header: str | None, key: str | None, sent: tuple[str, str | None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    """MR-09: five modes; what the libraries find in the environment goes nowhere."""
+    for name in ("OPENAI_API_KEY", "OPENAI_ADMIN_KEY", "OPENAI_ORG_ID", "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"):
+        monkeypatch.setenv(name, "from-the-environment")
+    for name in ("OPENAI_CUSTOM_HEADERS", "ANTHROPIC_CUSTOM_HEADERS"):
+        monkeypatch.setenv(name, "X-Extra: from-the-environment")
+    with serve_model() as server:
+        async with opened(connection(server, provider, auth_mode=mode, auth_header=header), key) as model:
+            await said(model)
+    headers = server.chats[0].headers
+    assert headers.get(sent[0]) == sent[1]
+    assert "from-the-environment" not in str(headers)
+    signing = [name for name in headers if name in ("authorization", "x-api-key", "x-gate")]
+    assert signing == ([sent[0]] if sent[1] else [])
+    assert ("anthropic-version" in headers) is (provider is Provider.ANTHROPIC)
+
+
+async def test_azure_names_the_deployment_in_the_path_and_cohere_has_a_path_of_its_own() -> None:
+    """MR-07: the two whose addresses differ."""
+    with serve_model(key="sk-1234") as server:
+        await ask(server, Provider.AZURE)
+        async with opened(connection(server, Provider.COHERE, base_url=server.root)) as model:
+            await said(model)
+    azure, cohere = server.chats
+    assert azure.path == "/openai/deployments/scripted-1/chat/completions?api-version=2024-10-21"
+    assert azure.headers["api-key"] == "sk-1234"
+    assert cohere.path == "/compatibility/v1/chat/completions" and "stream_options" not in cohere.body
+
+
+@BOTH
+async def test_four_attempts_with_growing_waits(provider: Provider) -> None:
+    """MR-10, X-07: 2, 4, 8 s with jitter; 429 is tried again and its Retry-After honoured, other 4xx are not."""
+    naps = Naps()
+    with serve_model(failing(500), busy("7"), Say(after="cut", upto=0), Say("fine")) as server:
+        assert (await ask(server, provider, naps=naps)).content == "fine"
+    assert naps.taken == [2.0, 7.0, 8.0] and len(server.chats) == 4
+    with serve_model(failing(503)) as server:
+        with pytest.raises(Unavailable):
+            await ask(server, provider)
+        assert len(server.chats) == 4
+    with serve_model(failing(400, "too long")) as server:
+        with pytest.raises(Invalid, match="too long"):
+            await ask(server, provider)
+        assert len(server.chats) == 1
+    with serve_model(busy("3600")) as server:
+        with pytest.raises(Busy) as caught:
+            await ask(server, provider)
+        assert caught.value.retry_after == 3600 and len(server.chats) == 1
+
+
+@BOTH
+async def test_nothing_is_asked_again_once_a_piece_was_shown(provider: Provider) -> None:
+    for after in ("cut", "stop", "garbage"):
+        with serve_model(Say("Some text that breaks off", upto=4, after=after)) as server:  # type: ignore[arg-type]
+            pieces: list[object] = []
+            with pytest.raises(Unavailable):
+                async with opened(connection(server, provider)) as model:
+                    async for item in model.stream(ASK):
+                        pieces.append(item)
+            assert pieces and not any(isinstance(piece, Reply) for piece in pieces), after
+            assert len(server.chats) == 1, after
+
+
+@BOTH
+@pytest.mark.parametrize(("status", "kind"), [(401, Unusable), (403, Unusable), (404, Unusable), (302, Unusable)])
+async def test_a_connection_that_cannot_be_used_says_so_without_its_key(
+    provider: Provider, status: int, kind: type[Exception]
+) -> None:
+    """MR-09: the key is masked where the server repeats it; redirects are not followed."""
+    say = failing(status, "Incorrect API key provided: sk-1234-secret", {"Location": "http://127.0.0.1:9/"})
+    with serve_model(say) as server:
+        with pytest.raises(kind) as caught:
+            await ask(server, provider, key="sk-1234-secret")
+        assert len(server.chats) == 1
+    assert "secret" not in str(caught.value)
+
+
+@BOTH
+async def test_silence_ends_a_call(provider: Provider) -> None:
+    for say in (
+        Say(after="hang", upto=0),
+        Say(wait=30),
+        Say("Some text", upto=3, after="hang"),
+        Say("Text", after="ping"),
+    ):
+        with serve_model(say) as server:
+            started = time.monotonic()
+            with pytest.raises(Unavailable, match=r"0\.2 s"):
+                async with opened(connection(server, provider, seconds=0.2), waits=()) as model:
+                    await said(model)
+            assert time.monotonic() - started < 1.5
+            assert await asyncio.to_thread(server.chats[0].closed.wait, 2)
+
+
+async def test_a_reply_without_end_is_ended() -> None:
+    with serve_model(Say(after="forever")) as server:
+        with pytest.raises(Unavailable, match="longer than"):
+            async with opened(connection(server), limits=Limits(whole=0.3)) as model:
+                await said(model)
+        assert await asyncio.to_thread(server.chats[0].closed.wait, 2)
+
+
+@BOTH
+async def test_closing_the_iterator_closes_the_connection(provider: Provider) -> None:
+    """MR-11: a reader who leaves, and a task that is cancelled, end the work at the provider."""
+    with serve_model(Say("x" * 50, after="forever")) as server:
+        async with opened(connection(server, provider)) as model:
+            async with aclosing(model.stream(ASK)) as stream:  # type: ignore[type-var]
+                async for _ in stream:
+                    break
+            left = time.monotonic()
+            assert await asyncio.to_thread(server.chats[0].closed.wait, 2)
+            assert (server.chats[0].closed_at or 0) - left < 1
+            task = asyncio.create_task(said(model))
+            await asyncio.to_thread(server.arrived, 2)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            assert await asyncio.to_thread(server.chats[1].closed.wait, 2)
+
+
+async def test_endpoints_that_know_less_are_asked_for_less() -> None:
+    """Fields that a server refuses are left out, or sent under their other name, and this is remembered."""
+    habits = Habits()
+    with serve_model(Say("ok"), refuses=frozenset({"stream_options", "max_tokens", "temperature"})) as server:
+        reply = await ask(server, habits=habits)
+        asked = len(server.chats)
+        await ask(server, habits=habits)
+    assert reply.content == "ok" and reply.usage.estimated and reply.usage.completion_tokens == 1
+    assert asked == 4 and len(server.chats) == 5
+    assert server.chats[-1].body["max_completion_tokens"] == 50
+    with serve_model(Say("ok"), refuses=frozenset({"tools"})) as server, pytest.raises(Unusable, match="tools"):
+        await ask(server, request=replace(ASK, tools=(SUM,)))
+
+
+@BOTH
+async def test_an_endpoint_that_cannot_stream_gives_its_reply_in_one_piece(provider: Provider) -> None:
+    say = Say("All at once.", calls=(Use("sum", {"a": 1}),), reasoning="Hm.")
+    with serve_model(say, streams=False) as server:
+        async with opened(connection(server, provider)) as model:
+            pieces, reply = await said(model, replace(ASK, tools=(SUM,)))
+    assert pieces == [Delta("All at once.", "Hm.")]
+    assert reply.content == "All at once." and json.loads(reply.tool_calls[0].arguments) == {"a": 1}
+    assert reply.usage.completion_tokens > 0 and not reply.usage.estimated
+    if provider is Provider.OPENAI:
+        with serve_model(say, refuses=frozenset({"stream"})) as server:
+            assert (await ask(server)).content == "All at once." and len(server.chats) == 2
+
+
+@BOTH
+async def test_bodies_that_are_no_replies(provider: Provider) -> None:
+    bodies: Sequence[tuple[object, dict[str, str]]] = [
+        ({"surprise": 1}, {}), ([1, 2], {}), ("text", {}), (None, {}), (b"\xff\xfe", {}), (b"[" * 100_000, {}),
+        (b"", {}), (b"data: [1, 2]\n\n", {"Content-Type": "text/event-stream"}),
+        (b"event: x\ndata: 7\n\n", {"Content-Type": "text/event-stream"}),
+        (b'data: {"error": {"message": "out of memory"}}\n\n', {"Content-Type": "text/event-stream"}),
+        (b'event: error\ndata: {"error": {"message": "out"}}\n\n', {"Content-Type": "text/event-stream"}),
+        ({"choices": [{"message": None, "finish_reason": None}]}, {}), ({"choices": "x", "content": 3}, {}),
+    ]  # fmt: skip
+    for body, headers in bodies:
+        raw = body if isinstance(body, bytes) else json.dumps(body).encode()
+        with serve_model(Say(body=raw, headers=headers)) as server, pytest.raises(Unavailable):
+            await ask(server, provider, waits=())
+    with (
+        serve_model(Say(body=b"<html>", headers={"Content-Type": "text/html"})) as server,
+        pytest.raises(Unusable, match="web page"),
+    ):
+        await ask(server, provider, waits=())
+
+
+async def test_nobody_there() -> None:
+    with serve_model() as server:
+        gone = connection(server)
+    with pytest.raises(Unavailable, match="cannot be reached"):
+        async with opened(gone, waits=()) as model:
+            await said(model)
+
+
+async def test_text_that_cannot_be_sent_is_the_requests_fault() -> None:
+    with serve_model() as server, pytest.raises(Invalid):
+        await ask(server, request=ChatRequest((Message("user", "lone \ud800 surrogate"),)))
+
+
+async def test_a_hundred_streams_share_one_client() -> None:
+    with serve_model(Say("Hello there", between=0.02)) as server:
+        async with model_client() as client:
+            model = open_model(connection(server), None, client, Naps())
+            replies = await asyncio.gather(*(said(model) for _ in range(100)))
+        assert {reply.content for _, reply in replies} == {"Hello there"}
+    assert isinstance(client, httpx2.AsyncClient)

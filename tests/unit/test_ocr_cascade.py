@@ -1,0 +1,252 @@
+"""The cascade: which engine is asked when, what is kept, and that nothing fails silently."""
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from configs.sections import OcrSettings
+from pipelines.documents.document import Attempt, Page, Reason, Unreadable
+from pipelines.documents.ocr.cascade import Cascade, build, comparable, fingerprint
+from pipelines.documents.ocr.reading import Area, EngineMissing, Transcript
+from tests.fakes.ocr import CRASH, MISSING, TIMEOUT, FakeClock, FakeEngine, FakeLineEngine, line
+
+GOOD = (line("a clean page", 0.95, 10), line("of two lines", 0.93, 30))
+MIXED = (line("Total of this page", 0.9, 10), line("ab cd", 0.2, 30), line("and it ends well", 0.85, 50))
+
+
+def page_picture() -> NDArray[np.uint8]:
+    """Light, with letter-like blots in rows."""
+    picture = np.full((200, 300), 255, np.uint8)
+    for y in range(10, 180, 20):
+        for x in range(10, 280, 12):
+            picture[y : y + 14, x : x + 8] = 0
+            picture[y + 4 : y + 10, x + 3 : x + 5] = 255
+    return picture
+
+
+def blank() -> NDArray[np.uint8]:
+    return np.full((200, 300), 255, np.uint8)
+
+
+def transcript(text: str, confidence: float = 0.99) -> Transcript:
+    return Transcript(text, confidence)
+
+
+def read(engine: FakeEngine, second: FakeLineEngine | None = None, **settings: object) -> Page:
+    return Cascade(OcrSettings.model_validate(settings), engine, second, FakeClock()).read(page_picture(), 3)
+
+
+def exact(page: Page) -> bool:
+    return all(page.text[word.start :].startswith(word.text) for word in page.words)
+
+
+def test_a_good_page_is_read_once() -> None:
+    """IN-07: the second engine is for what the first reads badly."""
+    engine, second = FakeEngine([GOOD]), FakeLineEngine(lambda area: transcript("x"))
+    page = read(engine, second)
+    assert page.text == "a clean page\nof two lines"
+    assert (page.number, page.engine, len(engine.layouts), second.asked) == (3, "tesseract", 1, [])
+
+
+def test_weak_lines_are_read_again_and_the_better_reading_is_kept() -> None:
+    """IN-07, X-11: only the weak line goes to EasyOCR; its reading replaces the weaker one."""
+    second = FakeLineEngine(lambda area: transcript("ABC DEF"))
+    page = read(FakeEngine([MIXED]), second)
+    assert page.text.splitlines()[1] == "ABC DEF"
+    assert len(second.asked) == 1
+    assert second.asked[0].y0 < 30 < 40 < second.asked[0].y1
+    assert page.engine == "tesseract+easyocr"
+    assert exact(page)
+
+
+def test_a_worse_second_reading_is_recorded_but_not_kept() -> None:
+    """X-11: a step's reading is kept only if it is better."""
+    page = read(FakeEngine([MIXED]), FakeLineEngine(lambda area: transcript("garbage", 0.001)))
+    assert page.text.splitlines()[1] == "ab cd"
+    assert page.engine == "tesseract"
+    assert [(a.engine, a.kept) for a in page.attempts if a.engine == "easyocr"] == [("easyocr", False)]
+
+
+@pytest.mark.parametrize(("threshold", "asked"), [(0.60, 1), (0.88, 2), (0.1, 0)])
+def test_the_threshold_decides_which_lines_are_weak(threshold: float, asked: int) -> None:
+    """IN-09: OCR_CONFIDENCE_THRESHOLD, 0.60 unless set."""
+    second = FakeLineEngine(lambda area: transcript("", 0))
+    read(FakeEngine([MIXED]), second, confidence_threshold=threshold)
+    assert len(second.asked) == asked
+    assert OcrSettings().confidence_threshold == 0.60
+
+
+def test_confidence_is_the_mean_over_words() -> None:
+    """IN-09: the page mean of Tesseract's 0 to 100, as 0 to 1."""
+    page = read(FakeEngine([(line("one two three", 0.9), line("four", 0.6, 30))]))
+    assert page.confidence == pytest.approx((3 * 0.9 + 0.6) / 4)
+
+
+def test_no_more_lines_than_allowed_those_with_most_to_gain_first() -> None:
+    """IN-07: the second engine's cost on a page is bounded."""
+    lines = (line("x", 0.1, 10), line("a long weak line", 0.3, 30), line("short", 0.3, 50))
+    second = FakeLineEngine(lambda area: transcript("", 0))
+    read(FakeEngine([lines]), second, easyocr_max_lines=1)
+    assert [round(area.y0 + area.y1) for area in second.asked] == [70]
+
+
+def test_the_detector_runs_only_where_no_line_was_found() -> None:
+    """IN-07: a page without a line is searched by EasyOCR, and its lines are read."""
+    second = FakeLineEngine(lambda area: transcript("found it"), finds=(Area(10, 10, 90, 30),))
+    page = read(FakeEngine([()]), second)
+    assert (page.text, page.engine, second.detections) == ("found it", "easyocr", 1)
+    assert exact(page)
+    again = FakeLineEngine(lambda area: transcript("x"), finds=())
+    read(FakeEngine([MIXED]), again)
+    assert again.detections == 0
+
+
+def test_a_blank_page_is_empty_text_and_no_failure() -> None:
+    """IN-07: nothing on the page: no text, no second engine, no error."""
+    second = FakeLineEngine(lambda area: transcript("ghost"), finds=(Area(0, 0, 9, 9),))
+    page = Cascade(OcrSettings(), FakeEngine([()]), second).read(blank(), 1)
+    assert (page.text, page.words, page.failure, page.confidence, second.detections) == ("", (), None, 0.0, 0)
+
+
+@pytest.mark.parametrize("second", [None, FakeLineEngine(MISSING), FakeLineEngine(CRASH)])
+def test_a_missing_or_crashing_second_engine_is_a_named_fallback(second: FakeLineEngine | None) -> None:
+    """X-11: Tesseract's reading stands, and the attempts say why."""
+    page = read(FakeEngine([MIXED]), second)
+    assert page.text.splitlines()[1] == "ab cd"
+    last = page.attempts[-1]
+    assert (last.engine, last.kept) == ("easyocr", False)
+    assert "weak lines stay as they are" in last.note
+
+
+@pytest.mark.parametrize(("error", "reason"), [(TIMEOUT, Reason.TIMEOUT), (CRASH, Reason.CRASHED)])
+def test_a_first_reading_that_fails_fails_the_page(error: Unreadable, reason: Reason) -> None:
+    with pytest.raises(Unreadable) as caught:
+        read(FakeEngine([error]))
+    assert caught.value.reason is reason
+
+
+def test_a_later_reading_that_fails_leaves_the_first() -> None:
+    weak = (line("weak words", 0.4),)
+    page = read(FakeEngine([weak, TIMEOUT]))
+    assert page.text == "weak words"
+    assert any("timeout" in attempt.note for attempt in page.attempts)
+
+
+def test_all_readings_of_a_page_share_one_time_limit() -> None:
+    clock = FakeClock()
+    engine = FakeEngine([(line("weak words", 0.4),)], clock=clock, costs=70)
+    Cascade(OcrSettings(engine_seconds=100), engine, None, clock).read(page_picture(), 1)
+    assert engine.allowed[:2] == [100, 30]
+
+
+def test_the_second_engine_is_not_begun_without_time() -> None:
+    clock = FakeClock()
+    second = FakeLineEngine(lambda area: transcript("late"), finds=(Area(1, 1, 9, 9),))
+    engine = FakeEngine([()], clock=clock, costs=60)
+    page = Cascade(OcrSettings(engine_seconds=50), engine, second, clock).read(page_picture(), 1)
+    assert (page.text, second.detections) == ("", 0)
+    assert "timeout" in page.attempts[-1].note
+
+
+def test_a_blank_page_names_the_engine_that_was_asked() -> None:
+    page = Cascade(OcrSettings(strategy="easyocr"), FakeEngine([GOOD]), FakeLineEngine(CRASH)).read(blank(), 1)
+    assert (page.text, page.engine) == ("", "easyocr")
+
+
+def test_a_doubtful_page_is_read_as_one_block_and_the_fuller_reading_wins() -> None:
+    """X-11: worth is expected characters, so a confident reading of half the page does not win."""
+    half, whole = (line("some", 0.7),), (line("some and all the rest", 0.68),)
+    page = read(FakeEngine([half, whole]))
+    assert page.text == "some and all the rest"
+    assert [attempt.kept for attempt in page.attempts[:2]] == [False, True]
+
+
+def test_a_reading_full_of_garbage_does_not_win_by_its_length() -> None:
+    """X-11: what had better stayed away counts against a reading."""
+    short, long = (line("all there is", 0.7),), (line("all there is", 0.7), line("|;~ -- ,, i1 ._ rr" * 9, 0.2, 30))
+    assert read(FakeEngine([short, long])).text == "all there is"
+
+
+def test_no_reading_is_not_better_than_a_poor_one() -> None:
+    assert read(FakeEngine([(line("poor words", 0.1),), ()])).text == "poor words"
+    assert read(FakeEngine([(), (line("poor words", 0.1),)])).text == "poor words"
+
+
+def test_one_engine_alone_is_not_retried_above_the_threshold() -> None:
+    """IN-07: OCR_STRATEGY=tesseract is the fast way."""
+    engine = FakeEngine([(line("so so", 0.7),)])
+    read(engine, strategy="tesseract")
+    assert engine.layouts == [None]
+
+
+def test_a_page_upside_down_is_turned_when_the_first_reading_is_poor() -> None:
+    """IN-11: rotation correction; boxes are those of the picture as it came."""
+    upright = (line("now it reads", 0.95, 10, x=10),)
+    page = read(FakeEngine([(line("uou", 0.2),), upright], turns=180))
+    assert page.text == "now it reads"
+    assert page.words[0].box.x1 == pytest.approx(1 - 10 / 300)
+    assert page.words[0].box.y1 == pytest.approx(1 - 10 / 200)
+    assert any(attempt.note == "rotation 180" and attempt.kept for attempt in page.attempts)
+
+
+def test_orientation_detection_that_fails_is_recorded() -> None:
+    page = read(FakeEngine([(line("poor", 0.2),)], turns=TIMEOUT))
+    assert any(attempt.note.startswith("orientation: timeout") for attempt in page.attempts)
+
+
+def test_easyocr_alone() -> None:
+    """IN-07: OCR_STRATEGY=easyocr asks nobody else, and its absence is an error with a fix."""
+    engine = FakeEngine([GOOD])
+    second = FakeLineEngine(lambda area: transcript("by the other"), finds=(Area(10, 10, 90, 30),))
+    page = read(engine, second, strategy="easyocr")
+    assert (page.text, page.engine, engine.layouts) == ("by the other", "easyocr", [])
+    with pytest.raises(EngineMissing) as caught:
+        read(engine, None, strategy="easyocr")
+    assert caught.value.hint
+
+
+def test_too_many_pixels_are_refused_before_any_work() -> None:
+    engine = FakeEngine([GOOD])
+    with pytest.raises(Unreadable) as caught:
+        read(engine, max_pixels=100)
+    assert (caught.value.reason, engine.layouts) == (Reason.BOMB, [])
+
+
+def test_every_attempt_has_engine_confidence_and_verdict() -> None:
+    """X-11: a reading can be explained."""
+    page = read(FakeEngine([MIXED]), FakeLineEngine(lambda area: transcript("AB CD")))
+    assert all(isinstance(a, Attempt) and a.engine and 0 <= a.confidence <= 1 for a in page.attempts)
+    assert sum(a.kept for a in page.attempts if a.engine == "tesseract") == 1
+    assert page.attempts[-1].note == "line 2: ab cd"
+
+
+def test_words_of_a_replaced_line_share_its_width() -> None:
+    second = FakeLineEngine(lambda area: transcript("one two three"))
+    words = [w for w in read(FakeEngine([MIXED]), second).words if w.text in {"one", "two", "three"}]
+    assert [w.box.x0 for w in words] == sorted(w.box.x0 for w in words)
+    assert words[0].box.x0 == pytest.approx(10 / 300)
+    assert words[-1].box.x1 == pytest.approx((10 + 8 * 5) / 300)
+
+
+def test_paragraphs_are_set_apart() -> None:
+    page = read(FakeEngine([(line("one", 0.9), line("two", 0.9, 30), line("three", 0.9, 60, opens=True))]))
+    assert page.text == "one\ntwo\n\nthree"
+    assert exact(page)
+
+
+def test_comparable_confidence_is_monotone_and_stays_in_range() -> None:
+    values = [comparable(transcript("x", value)) for value in (0.0, 0.01, 0.5, 1.0)]
+    assert values == sorted(values)
+    assert values[0] == 0.0
+    assert values[-1] == pytest.approx(1.0)
+
+
+def test_building_loads_no_model_and_the_fingerprint_follows_the_settings() -> None:
+    """IN-08: OCR_DPI is 300 unless set, and another value is another fingerprint."""
+    settings = OcrSettings()
+    assert settings.dpi == 300
+    build(settings)
+    assert fingerprint(settings) == fingerprint(OcrSettings())
+    for change in ({"dpi": 200}, {"strategy": "tesseract"}, {"psm": 6}, {"confidence_threshold": 0.5}):
+        assert fingerprint(OcrSettings.model_validate(change)) != fingerprint(settings)
+    assert fingerprint(OcrSettings(engine_seconds=5)) == fingerprint(settings)

@@ -1,0 +1,86 @@
+"""Sentences of hits, and how well they support an answer."""
+
+import numpy as np
+
+from pipelines.documents.document import Span
+from serve_apps.retrieval.evidence import LONGEST, Judged, Sentence, best, coverage, similarities, split
+from serve_apps.retrieval.query import Hit
+
+PAGE_1 = "# Pumps\n\nThe pump weighs 12 kg. It was built by Dr. Meyer in 1987.\n\n- Oil: 2 litres of ISO 46\n"
+PAGE_2 = "The warranty ends after five years."
+
+
+def hit(text: str, *spans: Span, version: str = "v") -> Hit:
+    return Hit("c", "d", version, "pumps.md", "md", 1, 1, 0, text, (), spans, (), None, "native", 1.0, {})
+
+
+def texts(found: list[Sentence]) -> list[str]:
+    return [one.text for one in found]
+
+
+def test_sentences_carry_their_place_on_the_page() -> None:
+    whole = hit(f"{PAGE_1}\n{PAGE_2}", Span(1, 0, len(PAGE_1)), Span(2, 0, len(PAGE_2)))
+    found = split([whole])
+    assert texts(found) == [
+        "The pump weighs 12 kg.",
+        "It was built by Dr. Meyer in 1987.",
+        "- Oil: 2 litres of ISO 46",
+        "The warranty ends after five years.",
+    ]
+    for one in found:
+        assert {1: PAGE_1, 2: PAGE_2}[one.page][one.start : one.end] == one.text
+
+
+def test_a_span_in_the_middle_of_a_page_keeps_the_pages_offsets() -> None:
+    start = PAGE_1.index("It was")
+    one, *_ = split([hit(PAGE_1[start:], Span(1, start, len(PAGE_1)))])
+    assert PAGE_1[one.start : one.end] == one.text == "It was built by Dr. Meyer in 1987."
+
+
+def test_overlapping_hits_give_a_sentence_once() -> None:
+    same = hit(PAGE_2, Span(2, 0, len(PAGE_2)))
+    assert len(split([same, same])) == 1
+    other_document = hit(PAGE_2, Span(2, 0, len(PAGE_2)), version="w")
+    assert len(split([same, other_document])) == 2
+
+
+def test_a_page_without_full_stops_is_cut_at_its_lines_and_quickly() -> None:
+    text = "\n".join(f"row {number} with some words and no full stop at all" for number in range(2_000))
+    found = split([hit(text, Span(1, 0, len(text)))])
+    assert max(len(one.text) for one in found) <= LONGEST
+    assert "".join("".join(texts(found)).split()) == "".join(text.split())
+
+
+def test_coverage_weighs_rare_words_more() -> None:
+    sentences = [["pump", "weigh"], ["pump", "built"], ["pump", "red"]]
+    weighs, built, red = coverage(["pump", "weigh"], sentences, [[], [], []])
+    assert weighs == 1.0 and built == red < 0.2
+
+
+def test_a_word_that_no_hit_has_lowers_every_sentence() -> None:
+    """What the question is about is missing: that is most of the question."""
+    known = coverage(["pump", "weigh"], [["pump", "weigh"], ["built"]], [[], []])[0]
+    foreign = coverage(["pump", "weigh", "zanzibar"], [["pump", "weigh"], ["built"]], [[], []])[0]
+    assert known == 1.0 and foreign < 0.6
+
+
+def test_titles_above_a_sentence_count_for_it() -> None:
+    bare, titled = coverage(["pump", "weight"], [["12", "weight"], ["12", "weight"]], [[], ["pump"]])
+    assert titled > bare
+
+
+def test_a_question_of_stop_words_is_covered_by_nothing() -> None:
+    assert coverage([], [["a"]], [[]]) == [0.0]
+
+
+def test_best_takes_what_is_nearly_as_good_and_nothing_twice() -> None:
+    def judged(text: str, share: float) -> Judged:
+        return Judged(Sentence(0, 1, 0, len(text), text), share, None)
+
+    chosen = best([judged("far", 0.2), judged("same words", 0.9), judged("same  words", 0.9), judged("near", 0.8)])
+    assert [one.sentence.text for one in chosen] == ["same words", "near"]
+    assert best([]) == []
+
+
+def test_similarity_is_the_cosine_to_the_first_row() -> None:
+    assert similarities(np.array([[1, 0], [0, 1], [1, 0]], np.float32)) == [0.0, 1.0]

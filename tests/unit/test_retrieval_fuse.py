@@ -1,0 +1,54 @@
+"""Weighted reciprocal rank fusion."""
+
+import pytest
+
+from serve_apps.retrieval.fuse import PRESETS, Found, Weights, fuse
+
+
+def leg(*ids: str) -> list[Found]:
+    return [Found(chunk, f"document of {chunk}", 1.0 / rank) for rank, chunk in enumerate(ids, 1)]
+
+
+def test_score_is_the_weighted_sum_of_reciprocal_ranks() -> None:
+    """RE-03: 0.3 / (60 + rank) + 0.7 / (60 + rank), ranks from 1."""
+    fused = fuse(leg("a", "b"), leg("b", "c"), PRESETS["rrf.seed"])
+    assert [one.chunk_id for one in fused] == ["b", "c", "a"]
+    assert fused[0].score == pytest.approx(0.3 / 62 + 0.7 / 61)
+    assert fused[1].score == pytest.approx(0.7 / 62)
+    assert fused[2].score == pytest.approx(0.3 / 61)
+
+
+def test_every_stage_keeps_its_rank_and_score() -> None:
+    both, keyword_only = fuse(leg("a", "b"), leg("a"), Weights(0.5, 0.5))
+    assert both.scores == {
+        "keyword_rank": 1,
+        "keyword_score": 1.0,
+        "vector_rank": 1,
+        "vector_score": 1.0,
+        "fused": pytest.approx(1 / 61),
+    }
+    assert "vector_rank" not in keyword_only.scores and keyword_only.document_id == "document of b"
+
+
+def test_chunks_are_joined_by_their_id_not_by_their_document() -> None:
+    """B-14: two chunks of one document stay two hits."""
+    keyword = [Found("x1", "x", 3.0)]
+    vector = [Found("x2", "x", 0.9)]
+    assert {one.chunk_id for one in fuse(keyword, vector, Weights(1, 1))} == {"x1", "x2"}
+
+
+def test_equal_scores_have_one_order_whatever_the_legs_order_of_arrival() -> None:
+    first = fuse(leg("b"), leg("a"), Weights(0.5, 0.5))
+    again = fuse(leg("b"), leg("a"), Weights(0.5, 0.5))
+    assert [one.chunk_id for one in first] == [one.chunk_id for one in again] == ["a", "b"]
+
+
+def test_a_chunk_listed_twice_by_a_leg_counts_once_at_its_better_place() -> None:
+    fused = fuse([*leg("a", "b"), Found("a", "document of a", 0.1)], [], Weights(1, 1))
+    assert [one.scores["keyword_rank"] for one in fused] == [1, 2]
+    assert fused[0].score == pytest.approx(1 / 61)
+
+
+def test_one_leg_alone_keeps_its_order() -> None:
+    assert [one.chunk_id for one in fuse([], leg("c", "a", "b"), Weights(0.3, 0.7))] == ["c", "a", "b"]
+    assert fuse([], [], Weights(0.3, 0.7)) == []

@@ -1,0 +1,69 @@
+"""What crosses a Dataset comes back as it went in."""
+
+import numpy as np
+import pyarrow as pa
+
+from pipelines import rows
+from pipelines.documents.document import (
+    Attempt,
+    Box,
+    Chunk,
+    Failure,
+    Page,
+    PageBox,
+    Reason,
+    Span,
+    VersionId,
+    Word,
+)
+from pipelines.documents.index.generations import Indexed
+from pipelines.documents.slices import ReadPage, Slice
+from pipelines.documents.stages import FileTask, Surveyed
+
+PAGE = Page(
+    number=3,
+    text="Grüße “quoted”",
+    words=(Word("Grüße", 0, Box(0.1, 0.2, 0.3, 0.4), 0.87),),
+    engine="tesseract+easyocr",
+    confidence=0.87,
+    attempts=(Attempt("tesseract", 0.5, 12, False, "weak"), Attempt("easyocr", 0.87, 900, True)),
+    ms=912,
+)
+FAILED = Page(4, "", engine="none", failure=Failure("read", Reason.TIMEOUT, "too slow", True))
+CHUNK = Chunk(0, "text", (Span(1, 0, 4), Span(2, 0, 2)), ("Title",), "semantic", (PageBox(1, Box(0, 0, 1, 0.5)),))
+VECTORS = np.array([[0.6, 0.8]], np.float32)
+
+
+def through_arrow(row: rows.Row) -> rows.Row:
+    return dict(pa.Table.from_pylist([row]).to_pylist()[0])
+
+
+def test_tasks_and_surveys_come_back() -> None:
+    task = FileTask("k", "/a/b.pdf", "b.pdf")
+    assert rows.to_task(through_arrow(rows.of_task(task))) == task
+    for surveyed in (Surveyed("k", "pdf", "ab" * 32, 10, 2**60 + 1, 7), Surveyed("k", failure=FAILED.failure)):
+        assert rows.to_surveyed(through_arrow(rows.of_surveyed(surveyed))) == surveyed
+
+
+def test_slices_and_pages_come_back() -> None:
+    piece = Slice(VersionId("v"), "/a", "pdf", "hash", 12, 2**60 + 1, (1, 2, 9))
+    assert rows.to_slice(through_arrow(rows.of_slice(piece))) == piece
+    for page in (PAGE, FAILED):
+        assert rows.to_read(through_arrow(rows.of_read(ReadPage(VersionId("v"), page)))) == ReadPage(
+            VersionId("v"), page
+        )
+
+
+def test_chunks_and_vectors_come_back() -> None:
+    back = rows.to_indexed(through_arrow(rows.of_indexed(Indexed(VersionId("v"), (CHUNK,), VECTORS))))
+    assert back.chunks == (CHUNK,)
+    assert back.vectors is not None
+    np.testing.assert_array_equal(back.vectors, VECTORS)
+    assert rows.to_indexed(through_arrow(rows.of_indexed(Indexed(VersionId("v"), (CHUNK,), None)))).vectors is None
+
+
+def test_text_that_postgres_refuses_is_replaced_without_moving_offsets() -> None:
+    strange = Page(1, "a\x00b\ud800c")
+    back = rows.to_read(rows.of_read(ReadPage(VersionId("v"), strange))).page
+    assert (len(back.text), back.text[0], back.text[2], back.text[4]) == (5, "a", "b", "c")
+    assert "\x00" not in back.text

@@ -1,0 +1,132 @@
+"""Finding, confining, hashing and recognising files."""
+
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from cluster.basics.errors import Forbidden, NotFound, TooLarge
+from pipelines.documents.document import Reason, Unreadable
+from pipelines.documents.sources.files import Kind, Limits, confine, hash_file, sniff, walk
+from tests.fakes import files
+
+
+def test_walk_is_sorted_and_skips_what_is_hidden(tmp_path: Path) -> None:
+    for name in ("b.txt", "a/z.txt", "a/c.txt", ".hidden", ".git/config", "a/.x/y.txt"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("x")
+    assert [str(path.relative_to(tmp_path)) for path in walk(tmp_path)] == ["a/c.txt", "a/z.txt", "b.txt"]
+    assert list(walk(tmp_path / "b.txt")) == [tmp_path / "b.txt"]
+    with pytest.raises(NotFound):
+        list(walk(tmp_path / "absent"))
+
+
+def test_walk_follows_no_link_out_and_no_loop(tmp_path: Path) -> None:
+    root, outside = tmp_path / "root", tmp_path / "outside"
+    (root / "a").mkdir(parents=True)
+    outside.mkdir()
+    (outside / "secret.txt").write_text("secret")
+    (root / "a" / "own.txt").write_text("own")
+    (root / "escape").symlink_to(outside)
+    (root / "escape.txt").symlink_to(outside / "secret.txt")
+    (root / "a" / "loop").symlink_to(root)
+    (root / "broken").symlink_to(root / "nowhere")
+    assert [path.name for path in walk(root)] == ["own.txt"]
+
+
+def test_walk_refuses_more_than_allowed(tmp_path: Path) -> None:
+    for number in range(3):
+        (tmp_path / f"{number}.txt").write_text("x")
+    with pytest.raises(TooLarge):
+        list(walk(tmp_path, Limits(files=2)))
+
+
+def test_confine_keeps_every_path_below_its_base(tmp_path: Path) -> None:
+    """IN-13: the path guard."""
+    base = tmp_path / "base"
+    (base / "sub").mkdir(parents=True)
+    (tmp_path / "base-twin").mkdir()
+    (base / "link").symlink_to(tmp_path)
+    assert confine(base, "sub") == (base / "sub").resolve()
+    assert confine(base, str(base / "sub")) == (base / "sub").resolve()
+    for path in ("..", "../base-twin", "/etc/passwd", "sub/../../x", "link/base-twin", "a\0b"):
+        with pytest.raises(Forbidden):
+            confine(base, path)
+
+
+def test_hash_is_sha256_of_the_bytes(tmp_path: Path) -> None:
+    (tmp_path / "f").write_bytes(b"abc" * 10)
+    assert hash_file(tmp_path / "f") == hashlib.sha256(b"abc" * 10).hexdigest()
+
+
+OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600)
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "kind"),
+    [
+        ("a.pdf", b"%PDF-1.4\n", Kind.PDF),
+        ("a.pdf", b"junk before\n%PDF-1.4\n", Kind.PDF),
+        ("noname", b"%PDF-1.4\n", Kind.PDF),
+        ("a.txt", b"%PDF-1.4\n", Kind.PDF),
+        ("a.jpg", b"\x89PNG\r\n\x1a\n\0\0", Kind.IMAGE),
+        ("a.webp", b"RIFF\0\0\0\0WEBP", Kind.IMAGE),
+        ("a.txt", "naïve".encode("cp1252"), Kind.TEXT),
+        ("a.txt", "plain text".encode("utf-16-le"), Kind.TEXT),
+        ("a.log", b"plain", Kind.TEXT),
+        ("a.MD", b"# x", Kind.MARKDOWN),
+        ("a.htm", b"<p>x", Kind.HTML),
+        ("download", b"\n<!DOCTYPE html><p>x", Kind.HTML),
+        ("a.csv", b"a,b", Kind.CSV),
+        ("a.py", b"x = 1", Kind.CODE),
+        ("a.eml", b"From: a@b.c\n\nx", Kind.EMAIL),
+        ("a.rtf", b"{\\rtf1 x}", Kind.RTF),
+        ("a.xls", OLE + "Workbook".encode("utf-16-le"), Kind.XLS),
+        ("a.msg", OLE + "__properties_version1.0".encode("utf-16-le"), Kind.MSG),
+    ],
+)
+def test_content_decides_and_the_name_says_which_sort_of_text(
+    tmp_path: Path, name: str, data: bytes, kind: Kind
+) -> None:
+    """IN-02: the kinds."""
+    path = tmp_path / "upload"
+    path.write_bytes(data)
+    assert sniff(path, name) is kind
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "reason"),
+    [
+        ("a.pdf", b"", Reason.EMPTY),
+        ("a.pdf", b"\x89PNG\r\n\x1a\n\0\0", Reason.UNSUPPORTED),
+        ("a.docx", b"just text", Reason.UNSUPPORTED),
+        ("a.bin", bytes(range(256)) * 4, Reason.UNSUPPORTED),
+        ("a.doc", OLE + "WordDocument".encode("utf-16-le"), Reason.UNSUPPORTED),
+        (
+            "a.xlsx",
+            OLE + "EncryptedPackage".encode("utf-16-le"),
+            Reason.ENCRYPTED,
+        ),
+    ],
+)
+def test_what_cannot_be_read_has_a_reason(tmp_path: Path, name: str, data: bytes, reason: Reason) -> None:
+    path = tmp_path / "upload"
+    path.write_bytes(data)
+    with pytest.raises(Unreadable) as refused:
+        sniff(path, name)
+    assert refused.value.reason is reason
+
+
+def test_packages_are_told_apart_by_their_parts(tmp_path: Path) -> None:
+    for part, kind in (
+        ("word/document.xml", Kind.DOCX),
+        ("ppt/presentation.xml", Kind.PPTX),
+        ("xl/workbook.xml", Kind.XLSX),
+    ):
+        assert sniff(files.package(tmp_path / "upload", {part: "<x/>"}), f"a.{kind}") is kind
+    assert sniff(files.package(tmp_path / "upload", {"mimetype": "application/epub+zip"}), "a.epub") is Kind.EPUB
+    damaged = tmp_path / "damaged.docx"
+    damaged.write_bytes(b"PK\x03\x04" + bytes(50))
+    assert sniff(damaged) is Kind.DOCX  # so that reading says CORRUPT
+    with pytest.raises(Unreadable):
+        sniff(files.package(tmp_path / "some.zip", {"a.txt": "x"}))
