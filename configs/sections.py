@@ -1,36 +1,16 @@
 """The settings by section: each key with its type, default and bounds; frozen, unknown keys refused."""
 
-from enum import Enum
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import Field, field_validator
+
+from configs.section import Gpu, Secret, Section
+from configs.sections_skills import SandboxSettings, SkillSettings
 
 KNOWN_DEFAULT_SECRETS = frozenset(
     {"AOS@Admin2026!", "changeme", "change-me", "secret", "password", "admin", "postgres", "your-secret-key"}
 )
-
-
-class Mark(Enum):
-    """What is said of a key beside its type."""
-
-    SECRET = "secret"
-
-
-# Also URLs that may hold a password. Such values stay in the environment of whoever has them: nothing passes them on.
-Secret = Annotated[str | None, Mark.SECRET]
-Gpu = Literal["auto"] | bool
-
-
-class Section(BaseModel):
-    """A part of the settings: frozen, and an unknown key is an error."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    @classmethod
-    def is_secret(cls, key: str) -> bool:
-        """Whether the key's value must not be shown or passed on."""
-        return Mark.SECRET in cls.model_fields[key].metadata
 
 
 class PostgresSettings(Section):
@@ -290,6 +270,8 @@ class Settings(Section):
     models: ModelsSettings = ModelsSettings()
     agents: AgentSettings = AgentSettings()
     memory: MemorySettings = MemorySettings()
+    skills: SkillSettings = SkillSettings()
+    sandbox: SandboxSettings = SandboxSettings()
     telemetry: TelemetrySettings = TelemetrySettings()
     worker: WorkerSettings = WorkerSettings()
     ray: RaySettings = RaySettings()

@@ -8,7 +8,8 @@ from typing import Any, cast
 import yaml
 from pydantic import ValidationError
 
-from configs.sections import Section, Settings
+from configs.section import Section
+from configs.sections import Settings
 
 HERE = Path(__file__).parent
 

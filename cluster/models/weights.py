@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from cluster.basics.errors import InvalidSettings
-from configs.sections import Gpu
+from configs.section import Gpu
 
 log = logging.getLogger(__name__)
 

@@ -1,0 +1,33 @@
+"""The settings of what agents can do: which kinds of skills are on, what each may reach, how scripts are fenced in."""
+
+from pathlib import Path
+
+from pydantic import Field
+
+from configs.section import Section
+
+
+class SkillSettings(Section):
+    """Which kinds of skills are on. What can run commands on this machine is off until it is named here.
+
+    `off` names kinds that are refused. `shell_allow`: programs that shell skills may start, by absolute path.
+    `mcp_commands`: programs that may be started as MCP servers. `ansible_dir`: where playbooks are. `docker_url`: an
+    engine, as docker itself writes it. `signers`: Ed25519 public keys in base64; with `signed_only` a package that none
+    of them signed is refused.
+    """
+
+    off: tuple[str, ...] = ("shell",)
+    shell_allow: tuple[str, ...] = ()
+    mcp_commands: tuple[str, ...] = ()
+    ansible_dir: Path | None = None
+    docker_url: str | None = None
+    signers: tuple[str, ...] = ()
+    signed_only: bool = False
+    result_bytes: int = Field(256_000, ge=1_000)
+
+
+class SandboxSettings(Section):
+    """The fence around Python that people or models wrote."""
+
+    seconds: float = Field(5, gt=0)
+    memory_mb: int = Field(256, ge=64)

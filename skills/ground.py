@@ -1,0 +1,104 @@
+"""What the kinds of skills stand on: settings, secrets for one call, a sandbox, documents, names of hosts."""
+
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from configs.sections_skills import SkillSettings
+from skills.contract import Call, Tool
+from skills.knowledge.tool import Passages
+from skills.manifest import CredentialType, Manifest
+
+# (host, port) -> every address that is known, as text
+Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Secret(Mapping[str, str]):
+    """An opened credential, for one call: its values by field name, secret or not. It never shows itself.
+
+    Attributes:
+        name: of the credential; may be shown.
+        type: which sort.
+    """
+
+    name: str
+    type: CredentialType
+    values_: Mapping[str, str] = field(repr=False)
+
+    def __getitem__(self, key: str) -> str:
+        return self.values_[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.values_)
+
+    def __len__(self) -> int:
+        return len(self.values_)
+
+    def __repr__(self) -> str:
+        return f"Secret({self.name!r}, {self.type!s})"
+
+
+class Credentials(Protocol):
+    """Opens the one credential that a call is entitled to."""
+
+    async def open(self, call: Call, manifest: Manifest) -> Secret:
+        """The secret of the type that the manifest names, discovered in three tiers (CV-04).
+
+        Raises:
+            CredentialMissing: the agent has none of this type.
+            AmbiguousCredential: several fit; the detail names them.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptOutcome:
+    """What a script gave.
+
+    Attributes:
+        value: the dict that `run` returned.
+        stdout, stderr: what it printed, cut.
+        ms: wall time.
+    """
+
+    value: Mapping[str, Any]
+    stdout: str
+    stderr: str
+    ms: int
+
+
+class Scripts(Protocol):
+    """Runs untrusted Python behind a wall."""
+
+    async def run(self, source: str, payload: Mapping[str, Any], *, seconds: float | None = None) -> ScriptOutcome:
+        """Call `run(payload)` of the source.
+
+        Raises:
+            AosError: by name: it failed, took too long, wanted too much, or the wall is not whole on this machine.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """What `build` of a kind is given; each takes what it needs.
+
+    Attributes:
+        settings: what is switched on, and what is allowed.
+        credentials: secrets, for a call.
+        passages: the documents that are linked to the agent.
+        scripts: the sandbox.
+        resolve: names of hosts to addresses.
+    """
+
+    settings: SkillSettings
+    credentials: Credentials
+    passages: Passages
+    scripts: Scripts
+    resolve: Resolve
+
+
+# `build(manifest, ground)` of a kind's tool.py: a tool that carries out what the manifest describes.
+# Raises BadManifest where the manifest's options are not what the kind wants, Disabled where the kind is switched off.
+Build = Callable[[Manifest, Ground], Tool]
