@@ -5,7 +5,7 @@ from uuid import UUID
 
 from cluster.basics.errors import Conflict, NotFound
 from cluster.basics.scope import Scope
-from cluster.state.jobs import JobId, append_event, counters
+from cluster.state.jobs import JobId, JobState, append_event, counters
 from cluster.state.postgres import Database, Row, Transaction, load_queries
 
 
@@ -48,13 +48,14 @@ class JobDesk:
                 self._sql["failed_units"], job=_uuid(job), workspace=scope.workspace, skip=skip, limit=limit
             )
 
-    async def cancel(self, tx: Transaction, scope: Scope, job: JobId) -> None:
-        """Ask for an end.
+    async def cancel(self, tx: Transaction, scope: Scope, job: JobId) -> bool:
+        """Ask for an end; True where the job waited and has ended with this, so that no worker tidies up after it.
 
         Raises:
             NotFound, Conflict: no such job, or it has ended.
         """
-        await self._change(tx, scope, job, "ask_cancel")
+        row = await self._change(tx, scope, job, "ask_cancel")
+        return bool(row["state"] == JobState.CANCELLED)
 
     async def resume(self, tx: Transaction, scope: Scope, job: JobId) -> None:
         """Go on with the units that are left, with new attempts."""
@@ -78,11 +79,11 @@ class JobDesk:
                 self._sql["events_after"], stream=f"job:{job}", workspace=scope.workspace, after=after, limit=limit
             )
 
-    async def _change(self, tx: Transaction, scope: Scope, job: JobId, query: str) -> None:
+    async def _change(self, tx: Transaction, scope: Scope, job: JobId, query: str) -> Row:
         row = await tx.one(self._sql[query], job=_uuid(job), workspace=scope.workspace)
         if row is not None:
             await append_event(tx, self._sql["event"], job, query, {})
-            return
+            return row
         found = await tx.one(self._sql["show"], job=job, workspace=scope.workspace)
         if found is None:
             raise NotFound(f"job {job}")

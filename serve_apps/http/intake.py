@@ -12,9 +12,10 @@ from pydantic import AfterValidator, BaseModel, Field
 
 from cluster.basics.errors import Conflict, Invalid, NotFound, Overloaded
 from cluster.state.identity import Member
-from cluster.state.jobs import Enqueued, JobId, Lane
+from cluster.state.jobs import Enqueued, JobId, Lane, Lease, Unit
 from pipelines.documents.document import Status, document_id
 from pipelines.documents.library import NewUpload
+from pipelines.documents.plan import SURVEY
 from pipelines.documents.sources.files import confine
 from serve_apps.http.admit import Guarded, Its, Me, agree
 from serve_apps.http.fields import (
@@ -194,8 +195,9 @@ async def _start(
 
 async def _accept(parts: Parts, me: Member, new: NewUpload, agent: str | None) -> JobId:
     """The document becomes visible, is linked and gets its job, all or nothing."""
+    file = {"origin": new.origin, "filename": new.filename, "location": new.location}
     payload = {
-        "files": [{"origin": new.origin, "filename": new.filename, "location": new.location}],
+        "files": [file],
         "agent_id": agent, "description": new.description, "tags": list(new.tags), "readers": list(new.readers),
     }  # fmt: skip
     async with parts.database.transaction(me.scope) as tx:
@@ -204,6 +206,9 @@ async def _accept(parts: Parts, me: Member, new: NewUpload, agent: str | None) -
         if agent is not None:
             await parts.links.link(tx, me.scope, agent, [new.document])
         job = await parts.jobs.enqueue(tx, me.scope, "upload", Lane.SMALL, payload)
+        # The unit that the plan would write: a job that ends before it is planned still names its document.
+        waiting = Lease(job.job, me.scope, fence=0)
+        await parts.jobs.expect(tx, waiting, SURVEY, [Unit(new.origin, new.origin, payload=file)])
         await parts.audit.record(tx, me.scope, "document.upload", new.document, detail={"filename": new.filename})
     return job.job
 

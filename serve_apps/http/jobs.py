@@ -9,6 +9,8 @@ from starlette.responses import StreamingResponse
 from cluster.basics.scope import Scope
 from cluster.state.jobs import JobId, JobState
 from cluster.state.postgres import Transaction
+from pipelines.documents.document import Failure, Reason
+from pipelines.documents.store import Store
 from serve_apps.http.admit import Guarded, Its, Me
 from serve_apps.http.fields import JobInPath, Limit, Skip
 from serve_apps.http.parts import Parts
@@ -18,6 +20,7 @@ from serve_apps.http.sse import ENDS, HEADERS, JobFeed, follow
 router = APIRouter(route_class=Guarded, tags=["jobs"])
 
 LAST_STAGE = "index"
+CANCELLED = Failure("job", Reason.ABANDONED, "the job was cancelled", retryable=True)
 _STREAM = {"content": {"text/event-stream": {"schema": {"type": "string"}}}, "description": "Events; id = number."}
 
 
@@ -66,8 +69,10 @@ async def events(
 async def cancel(job_id: JobInPath, me: Me, parts: Its) -> JobShape:
     """Stop a waiting job now, a running one after the pages it is at; what is done stays done."""
     id_ = JobId(str(job_id))
-    async with parts.database.transaction(me.scope) as tx:
-        await parts.desk.cancel(tx, me.scope, id_)
+    # As the worker that would have done it: documents that the caller may not see end with the job, too.
+    async with parts.database.transaction(Scope.of_worker(me.scope.tenant, me.scope.workspace)) as tx:
+        if await parts.desk.cancel(tx, me.scope, id_):
+            await Store(parts.database).abandon(tx, me.scope, id_, CANCELLED)
         await _record(parts, tx, me.scope, "job.cancel", id_)
     return JobShape.of(await parts.desk.show(me.scope, id_))
 
