@@ -14,6 +14,7 @@ from cluster import connect
 from cluster.basics.errors import InvalidSettings, Unavailable
 from configs import sections
 from configs import settings as layers
+from configs.section import Section
 
 SERVE_YAML = Path(layers.__file__).parent / "serve.yaml"
 HEALTHY_SECONDS = 420  # models are loaded on two busy cores
@@ -71,7 +72,7 @@ def layers_above_profile(settings: sections.Settings) -> dict[str, str]:
         found["LOG_LEVEL"] = settings.log_level
     for section in type(settings).model_fields:
         ours, theirs = getattr(settings, section), getattr(plain, section)
-        if not isinstance(ours, sections.Section):
+        if not isinstance(ours, Section):
             continue
         for key in type(ours).model_fields:
             value = getattr(ours, key)
