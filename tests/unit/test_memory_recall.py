@@ -1,5 +1,6 @@
 """What a model is told of the past, and what is read out of its replies about it."""
 
+import json
 from datetime import UTC, datetime
 
 import pytest
@@ -97,7 +98,41 @@ def test_me_06_seven_facts_at_most() -> None:
 @settings(max_examples=150, deadline=None)
 @given(st.text(alphabet='{}[]",:abfact summary\\n`', max_size=120))
 def test_no_reply_breaks_the_reader(reply: str) -> None:
-    facts.parse(reply)
+    """ME-06: whatever a model writes, what is read was said, fits the table, and what was dropped has a note."""
+    found = facts.parse(reply)
+    assert len(found.facts) <= facts.MOST and found.summary == " ".join(found.summary.split())
+    for fact in found.facts:
+        assert fact.category in facts.CATEGORIES and fact.importance in facts.IMPORTANCES
+        assert fact.text and fact.text == " ".join(fact.text.split())[: facts.FACT_CHARS]
+    if "{" not in reply:
+        assert found == facts.Extracted((), "", "the reply was no JSON and was dropped")
+    try:
+        whole = json.loads(reply)
+    except ValueError:
+        return
+    if isinstance(whole, dict) and "```" not in reply:
+        said = whole.get("summary")
+        assert "mended" not in found.note
+        assert found.summary == (" ".join(said.split()) if isinstance(said, str) else "")
+
+
+_SAID = st.text(alphabet="abc xyz", min_size=1, max_size=12).map(lambda text: " ".join(text.split())).filter(bool)
+_PROSE = st.text(alphabet="Sure, here it is:\n}]", max_size=30)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(_SAID, max_size=10, unique=True), _SAID, _PROSE, _PROSE, st.booleans())
+def test_what_a_reply_says_is_read_through_prose_and_fences(
+    texts: list[str], summary: str, before: str, after: str, fenced: bool
+) -> None:
+    """ME-06: every fact in its order, seven of them at most, and the summary as it was written."""
+    rows = [{"fact": text, "category": "topic", "importance": "high"} for text in texts]
+    body = json.dumps({"facts": rows, "summary": summary}, indent=1)
+    found = facts.parse(f"{before}```json\n{body}\n```{after}" if fenced else f"{before}{body}{after}")
+    assert found.facts == tuple(Fact("topic", "high", text) for text in texts[: facts.MOST])
+    assert found.summary == summary
+    dropped = f"{len(texts) - facts.MOST} of {len(texts)} facts were dropped"
+    assert found.note == (dropped if len(texts) > facts.MOST else "")
 
 
 def test_what_was_said_is_data_in_the_question() -> None:
