@@ -72,6 +72,7 @@ def up(
     if password is not None and not as_json:
         line = f"\nFirst administrator {settings.auth.admin_email}, password (shown once): {password}\n"
         session.out.print(line, highlight=False, markup=False)
+        supervisor.told(settings)
     if foreground:
         supervisor.supervise(settings, report)
         return
@@ -89,6 +90,7 @@ def up(
     shown = f"Ready: {body['url']}   API: {body['docs']}   log: {body['log']}\n"
     shown += f"Idle memory: {probes.memory_bytes(settings) / 2**30:.2f} GiB   Sign in: aos login   Stop: aos down"
     session.print(body, as_json, shown)
+    supervisor.told(settings)
 
 
 @app.command()

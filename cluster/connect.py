@@ -23,6 +23,7 @@ from configs.sections import Settings
 # not fit, /tmp is used.
 LONGEST_SOCKET = f"haproxy/{'f' * 56}/admin.sock" + "." * 10
 START_SECONDS = 180
+QUIET_PORTS = range(20_000, 30_000)
 LOOPBACK = "127.0.0.1"
 
 
@@ -155,7 +156,7 @@ def _start_head(settings: Settings) -> None:
         with os.fdopen(descriptor, "w") as file:
             file.write(secrets.token_hex(32))
     _forget_old_sessions(place)
-    client_port = _free_port()
+    client_port = free_port()
     options = {
         "--node-ip-address": LOOPBACK,
         "--port": settings.ray.gcs_port,
@@ -164,7 +165,7 @@ def _start_head(settings: Settings) -> None:
         "--object-store-memory": settings.ray.object_store_mb * 2**20,
         "--dashboard-host": LOOPBACK,
         "--dashboard-port": settings.ray.dashboard_port,
-        "--dashboard-agent-listen-port": _free_port(),
+        "--dashboard-agent-listen-port": free_port(),
         "--ray-client-server-port": client_port,
         "--include-log-monitor": "false",
         "--temp-dir": place,
@@ -223,10 +224,10 @@ def environment(settings: Settings) -> dict[str, str]:
         "RAY_SERVE_HAPROXY_SOCKET_PATH": str(proxy / "admin.sock"),
         "RAY_SERVE_HAPROXY_SERVER_STATE_BASE": str(proxy),
         "RAY_SERVE_HAPROXY_SERVER_STATE_FILE": str(proxy / "server-state"),
-        "DASHBOARD_METRIC_PORT": str(_free_port()),
-        "RAY_SERVE_FALLBACK_PROXY_HTTP_PORT": str(_free_port()),
-        "RAY_SERVE_HAPROXY_METRICS_PORT": str(_free_port()),
-        "RAY_SERVE_HAPROXY_STATS_PORT": str(_free_port()),
+        "DASHBOARD_METRIC_PORT": str(free_port()),
+        "RAY_SERVE_FALLBACK_PROXY_HTTP_PORT": str(free_port()),
+        "RAY_SERVE_HAPROXY_METRICS_PORT": str(free_port()),
+        "RAY_SERVE_HAPROXY_STATS_PORT": str(free_port()),
         "OMP_THREAD_LIMIT": "1",  # Tesseract: 3 CPU-seconds a page with it, 35-102 without
     }
 
@@ -243,22 +244,22 @@ def _wait_for_dashboard(ray: Dashboard) -> None:
         time.sleep(0.25)
 
 
-def _is_free(port: int) -> bool:
+def _is_free(port: int, host: str = LOOPBACK) -> bool:
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        return _binds(probe, port)
+        try:
+            probe.bind((host, port))
+        except OSError:
+            return False
+        return True
 
 
-def _binds(probe: socket.socket, port: int) -> bool:
-    try:
-        probe.bind((LOOPBACK, port))
-    except OSError:
-        return False
-    return True
+def free_port() -> int:
+    """A port of a range that nobody is given by chance: it is used seconds later, when Ray has opened many of those.
 
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind((LOOPBACK, 0))
-        port: int = probe.getsockname()[1]
-        return port
+    The kernel gives away ports from 32768, Ray's workers take 10002 to 19999, Serve's replicas 30000 and more.
+    """
+    while True:
+        port = secrets.choice(QUIET_PORTS)
+        if _is_free(port, ""):
+            return port

@@ -18,8 +18,9 @@ import psutil
 from cluster import connect, deploy
 from cluster.basics.errors import AosError, Conflict, InvalidSettings, Unavailable
 from cluster.state import embedded
-from cluster.state.bootstrap import first_admin
+from cluster.state.bootstrap import first_admin, new_password
 from cluster.state.daemon import end, make_private, running, tail
+from cluster.state.kept import kept_secret
 from cluster.state.migrate import migrate
 from configs.sections import Settings
 from configs.settings import load
@@ -44,7 +45,8 @@ def prepare(settings: Settings, report: Report) -> str | None:
     """Start the embedded servers, migrate, make the first administrator.
 
     Returns:
-        The first administrator's new password, None when there are users already.
+        The first administrator's new password, until it was `told`: a start that fails later must not lose it. None
+        where there were users already.
 
     Raises:
         Unavailable: a server does not come up or cannot be reached.
@@ -60,7 +62,18 @@ def prepare(settings: Settings, report: Report) -> str | None:
         )
     applied = asyncio.run(migrate(found.postgres_admin))
     report(f"schema: {len(applied)} migrations applied" if applied else "schema: up to date")
-    return asyncio.run(first_admin(found.postgres_admin, settings.auth))
+    kept = _first_password(settings)
+    made = asyncio.run(first_admin(found.postgres_admin, settings.auth, lambda: kept_secret(kept, new_password)))
+    return kept.read_text(encoding="utf-8") if made is None and kept.exists() else made
+
+
+def told(settings: Settings) -> None:
+    """Somebody has seen the first administrator's password, or has changed it: it is not kept any longer."""
+    _first_password(settings).unlink(missing_ok=True)
+
+
+def _first_password(settings: Settings) -> Path:
+    return settings.state_dir / "first-password"
 
 
 def supervise(settings: Settings, report: Report) -> None:

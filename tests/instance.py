@@ -3,7 +3,6 @@
 import os
 import secrets
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -76,13 +75,6 @@ class Instance:
             connection.execute(statement, values)  # type: ignore[arg-type]
 
 
-def free_port() -> int:
-    """A port nobody listens on now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 def sign_in(url: str, password: str) -> str:
     """Log in as the first administrator, change the password as is demanded, and return an access token."""
     with httpx.Client(base_url=url, timeout=60) as http:
@@ -108,9 +100,9 @@ def instance(**more: str) -> Iterator[Instance]:
         "LANG": "C.UTF-8",
         "AOS_STATE_DIR": str(folder / "s"),
         "AOS_ADMIN_PASSWORD": password,
-        "API_PORT": str(free_port()),
-        "AOS_RAY_GCS_PORT": str(free_port()),
-        "AOS_RAY_DASHBOARD_PORT": str(free_port()),
+        "API_PORT": str(connect.free_port()),
+        "AOS_RAY_GCS_PORT": str(connect.free_port()),
+        "AOS_RAY_DASHBOARD_PORT": str(connect.free_port()),
         "NFS_BASE_PATH": "/",
         "AOS_AUTH_ACCESS_MINUTES": "600",
         **more,

@@ -1,6 +1,7 @@
 """The first start: a tenant, a workspace, an administrator with a password nobody else knows."""
 
 import secrets
+from collections.abc import Callable
 
 import psycopg
 from argon2 import PasswordHasher
@@ -8,23 +9,29 @@ from argon2 import PasswordHasher
 from configs.sections import AuthSettings
 
 
-async def first_admin(conninfo: str, settings: AuthSettings) -> str | None:
+def new_password() -> str:
+    """One that nobody guesses."""
+    return secrets.token_urlsafe(15)
+
+
+async def first_admin(conninfo: str, settings: AuthSettings, make: Callable[[], str] = new_password) -> str | None:
     """Make the first administrator where there is no user yet.
 
     Args:
         conninfo: the owner of the schema; it sees all tenants.
         settings: the e-mail, and the password if the operator chose one.
+        make: called for another one, before anything is stored: what it keeps outlives a start that fails.
 
     Returns:
         The new password, to be printed once; None where users exist already. It must be changed at the first login.
     """
-    password = settings.admin_password or secrets.token_urlsafe(15)
     async with await psycopg.AsyncConnection.connect(conninfo) as connection:
         await connection.execute("select pg_advisory_xact_lock(hashtext('aos.bootstrap'))")
         cursor = await connection.execute("select exists (select 1 from users)")
         row = await cursor.fetchone()
         if row and row[0]:
             return None
+        password = settings.admin_password or make()
         await connection.execute(
             """
             with t as (insert into tenants (name) values ('default') returning id),

@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -14,7 +13,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from cluster import doctor
+from cluster import connect, doctor
 from configs.sections import Settings
 from configs.settings import load
 
@@ -48,20 +47,10 @@ def run_aos(environment: dict[str, str], *words: str) -> subprocess.CompletedPro
     )
 
 
-def free_ports(count: int) -> list[int]:
-    probes = [socket.socket() for _ in range(count)]
-    for probe in probes:
-        probe.bind(("127.0.0.1", 0))
-    ports: list[int] = [probe.getsockname()[1] for probe in probes]
-    for probe in probes:
-        probe.close()
-    return ports
-
-
 @pytest.fixture(scope="session")
 def product() -> Iterator[Product]:
     folder = Path(tempfile.mkdtemp(prefix="aos-"))
-    http, gcs, dashboard, page = free_ports(4)
+    http, gcs, dashboard, page = (connect.free_port() for _ in range(4))
     own = {
         "AOS_STATE_DIR": str(folder),
         "NFS_BASE_PATH": str(folder),

@@ -38,6 +38,7 @@ def main() -> int:
         state = settings.state_dir if "AOS_STATE_DIR" in os.environ else None
         api = Api(server, os.environ.get("AOS_TOKEN"), Credentials.of(state))
         chosen = sign_in(api, settings, password)
+        supervisor.told(settings)
         console.rule("Reading the samples")
         job = ingest(api, settings, console)
         console.rule("Three questions")

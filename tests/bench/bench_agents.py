@@ -17,6 +17,7 @@ import numpy as np
 import psycopg
 
 from cluster.basics.scope import Role
+from cluster.connect import free_port
 from cluster.state import embedded
 from cluster.state.migrate import migrate
 from configs.settings import load
@@ -26,7 +27,6 @@ from tests.evals.report import Report
 from tests.fakes.agents import MemoryJournal, ScriptedModels, calls, turn
 from tests.fakes.crew import FakeTool, crew
 from tests.fakes.http import PASSWORD, open_office
-from tests.instance import free_port
 
 STREAMS = 100
 SINGLE = 40  # one after the other, on each server

@@ -8,9 +8,9 @@ from typing import Any, Literal
 
 import yaml
 
+from cluster.connect import free_port
 from cluster.state.approvals import Verdict
 from tests.fakes.model_server import Answer, Say, Use
-from tests.instance import free_port
 
 Ending = Literal["completed", "failed", "cancelled"]
 Way = Literal["through", "interrupted", "killed", "cancelled"]

@@ -17,6 +17,7 @@ import httpx2
 
 from cluster.basics.errors import AosError, Unavailable
 from cluster.basics.scope import Scope
+from cluster.connect import free_port
 from cluster.models.connection import AuthMode, Connection, ConnectionId, Provider
 from cluster.models.messages import ChatRequest, Delta, Fallback, Message, Reply
 from cluster.models.opening import model_client, open_model
@@ -24,7 +25,6 @@ from cluster.models.ports import ChatModel
 from cluster.models.router import Router
 from tests.evals.report import Report
 from tests.fakes.routing import SCOPE, MemoryPurse
-from tests.instance import free_port
 from tests.vllm import environment
 
 GOAL = (
@@ -70,7 +70,7 @@ def main() -> int:
     python, weights = environment.build(), environment.model()
     report.figure("environment and model built", time.monotonic() - began, unit="s")
     state = Path(tempfile.mkdtemp(prefix="aos-vllm-"))
-    key, port = secrets.token_hex(16), free_port()
+    key, port = secrets.token_hex(16)()
     env = surroundings(state, port, key, weights)
     try:
         began = time.monotonic()
