@@ -9,16 +9,20 @@ from uuid import uuid4
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel, ConfigDict
+from pydantic.json_schema import models_json_schema
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from cluster.basics.errors import AosError, Conflict, Forbidden, Permanent
 from pipelines.documents.document import Reason, Unreadable
 from serve_apps.http import openai_errors
+from serve_apps.http.permissions import MATRIX, Access
 
 log = logging.getLogger("aos.http")
 
 MEDIA_TYPE = "application/problem+json"
+_REFERENCE = "#/components/schemas/{model}"
 _CODES = {400: "malformed", 404: "no_such_route", 405: "method_not_allowed", 413: "too_large", 415: "unsupported_media"}
 
 
@@ -60,6 +64,42 @@ class FileChanged(Conflict):
     fix = "Scan the folder again."
 
 
+class Problem(BaseModel):
+    """An error: `code` is for programs, `fix` says what to do; what is no problem's business is left out."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    code: str
+    fix: str
+    instance: str
+    reason: str | None = None
+    errors: list[dict[str, str]] | None = None
+    error_id: str | None = None
+
+
+class OpenAIError(BaseModel):
+    """What went wrong, as OpenAI's clients expect it."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    message: str
+    type: str
+    param: str | None
+    code: str | None
+
+
+class OpenAIProblem(BaseModel):
+    """An error below /v1."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    error: OpenAIError
+
+
 def refused(error: Unreadable) -> FileRefused:
     """A file's own problem as an answer to whoever sent it."""
     kind = FileUnsupported if error.reason is Reason.UNSUPPORTED else FileRefused
@@ -89,6 +129,52 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _protocol)
     app.add_exception_handler(Exception, _bug)
+    made = app.openapi
+
+    def openapi() -> dict[str, Any]:
+        if app.openapi_schema is None:
+            declare(made())
+        return made()
+
+    app.openapi = openapi  # type: ignore[method-assign]  # FastAPI's own way to extend the document
+
+
+def declare(document: dict[str, Any]) -> None:
+    """Write into the API's document what each route refuses with: derived from the matrix, so none can be forgotten."""
+    for path, operations in document["paths"].items():
+        for method, operation in operations.items():
+            responses = operation["responses"]
+            refusals = _refusals(MATRIX[method.upper(), path], operation)
+            responses.update({status: _declared(path, title) for status, title in refusals.items()})
+    _, shapes = models_json_schema(
+        [(Problem, "serialization"), (OpenAIProblem, "serialization")], ref_template=_REFERENCE
+    )
+    schemas = document.setdefault("components", {}).setdefault("schemas", {})
+    for unused in ("HTTPValidationError", "ValidationError"):  # FastAPI's, in place of which stands ours
+        schemas.pop(unused, None)
+    schemas.update(shapes["$defs"])
+
+
+def _refusals(access: Access, operation: Mapping[str, Any]) -> dict[str, str]:
+    """Status to title; `default` stands for conflicts, limits and parts that are away."""
+    found = {}
+    if not access.public or "requestBody" in operation:  # a public route that takes a body takes credentials in it
+        found |= {"401": "Nobody is signed in with this.", "default": "Any other error."}
+    if not access.public:
+        found |= {
+            "403": "The role does not allow it, or another scope is named.",
+            "404": "It is not there, or not yours.",
+        }
+    if "422" in operation["responses"]:
+        found["422"] = "The request is not valid."
+    return found
+
+
+def _declared(path: str, title: str) -> dict[str, Any]:
+    openai = openai_errors.speaks(path)
+    model, media_type = (OpenAIProblem, "application/json") if openai else (Problem, MEDIA_TYPE)
+    schema = {"$ref": _REFERENCE.format(model=model.__name__)}
+    return {"description": title, "content": {media_type: {"schema": schema}}}
 
 
 def _known(request: Request, error: Exception) -> Response:
