@@ -157,7 +157,7 @@ def declare(document: dict[str, Any]) -> None:
 
 def _refusals(access: Access, operation: Mapping[str, Any]) -> dict[str, str]:
     """Status to title; `default` stands for conflicts, limits and parts that are away."""
-    found = {}
+    found: dict[str, str] = {}
     if not access.public or "requestBody" in operation:  # a public route that takes a body takes credentials in it
         found |= {"401": "Nobody is signed in with this.", "default": "Any other error."}
     if not access.public:
