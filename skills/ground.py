@@ -4,10 +4,19 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from cluster.basics.errors import Permanent
 from configs.sections_skills import SkillSettings
 from skills.contract import Call, Tool
-from skills.knowledge.tool import Passages
+from skills.knowledge.passages import Passages
 from skills.manifest import CredentialType, Manifest
+
+
+class Disabled(Permanent):
+    """This kind of skill is switched off here."""
+
+    code, status = "skill_disabled", 403
+    fix = "Take the kind out of `skills.off` in the settings (AOS_SKILLS_OFF)."
+
 
 # (host, port) -> every address that is known, as text
 Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
@@ -20,11 +29,13 @@ class Secret(Mapping[str, str]):
     Attributes:
         name: of the credential; may be shown.
         type: which sort.
+        shown: names of the fields that are no secret, such as a host; the others are taken out of what a call says.
     """
 
     name: str
     type: CredentialType
     values_: Mapping[str, str] = field(repr=False)
+    shown: frozenset[str] = frozenset()
 
     def __getitem__(self, key: str) -> str:
         return self.values_[key]
@@ -90,6 +101,7 @@ class Ground:
         passages: the documents that are linked to the agent.
         scripts: the sandbox.
         resolve: names of hosts to addresses.
+        hosts: what `http_get` may read, as `skills.http.guard` reads it.
     """
 
     settings: SkillSettings
@@ -97,6 +109,7 @@ class Ground:
     passages: Passages
     scripts: Scripts
     resolve: Resolve
+    hosts: tuple[str, ...] = ()
 
 
 # `build(manifest, ground)` of a kind's tool.py: a tool that carries out what the manifest describes.
