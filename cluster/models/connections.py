@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 from cluster.basics.errors import Conflict, Invalid, NotFound
+from cluster.basics.ids import uuid_of
 from cluster.basics.scope import Scope
 from cluster.models.connection import (
     AuthMode,
@@ -180,10 +181,7 @@ class Connections:
         return count
 
     async def _row(self, tx: Transaction, scope: Scope, ref: str) -> Connection:
-        try:
-            id_ = str(UUID(ref))
-        except ValueError:
-            raise NotFound(f"connection {ref}") from None
+        id_ = uuid_of(ref, "connection")
         row = await tx.one(self._sql["one"], id=id_, **_of(scope))
         if row is not None:
             return _connection(row)

@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
-from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
 from cluster.basics.errors import Conflict, Forbidden, NotFound
+from cluster.basics.ids import as_uuid
 from cluster.basics.scope import Role, Scope
 from cluster.state.postgres import Database, Row, Transaction, load_queries
 
@@ -106,7 +106,7 @@ class Conversations:
         values = {**_scoped(scope), "user": _user(scope), "agent": agent}
         if wanted is None:
             row = await tx.one(self._sql["open_new"], title=title[:_TITLE], **values)
-        elif (id_ := _uuid(wanted)) is not None:
+        elif (id_ := as_uuid(wanted)) is not None:
             row = await tx.one(self._sql["show"], session=id_, everyone=False, **values)
         else:
             row = await tx.one(self._sql["open_by_key"], key=wanted[:LONGEST_KEY], **values)
@@ -150,7 +150,7 @@ class Conversations:
         Raises:
             NotFound: it is none of this user's.
         """
-        values = {**_scoped(scope), "session": _uuid(session), "user": _user(scope), "title": title, "status": status}
+        values = {**_scoped(scope), "session": as_uuid(session), "user": _user(scope), "title": title, "status": status}
         if await tx.one(self._sql["change"], **values) is None:
             raise NotFound(f"session {session}")
 
@@ -161,7 +161,7 @@ class Conversations:
             NotFound: it is none of this user's.
             Conflict: a turn of it has not ended; an approved action must not lose its record.
         """
-        values = {**_scoped(scope), "session": _uuid(session), "user": _user(scope)}
+        values = {**_scoped(scope), "session": as_uuid(session), "user": _user(scope)}
         if await tx.one(self._sql["lock"], **values) is None:
             raise NotFound(f"session {session}")
         if (run := await tx.one(self._sql["busy"], **values)) is not None:
@@ -175,7 +175,7 @@ class Conversations:
             NotFound: it is none of this user's sessions.
             Conflict: it is closed; the answer to what was said before is still taken.
         """
-        values = {**_scoped(scope), "session": _uuid(session), "user": _user(scope)}
+        values = {**_scoped(scope), "session": as_uuid(session), "user": _user(scope)}
         said = next((" ".join(m.text.split())[:_TITLE] for m in messages if m.role == "user"), "")
         held = await tx.one(self._sql["hold"], title=said, **values)
         if held is None:
@@ -240,7 +240,7 @@ class Conversations:
 
     async def _show(self, tx: Transaction, scope: Scope, session: str) -> Session:
         values = {**_scoped(scope), "user": _user(scope), "everyone": scope.role is Role.ADMIN}
-        if (id_ := _uuid(session)) is not None:
+        if (id_ := as_uuid(session)) is not None:
             row = await tx.one(self._sql["show"], session=id_, **values)
         else:
             row = await tx.one(self._sql["show_by_key"], key=session, **values)
@@ -257,14 +257,6 @@ def _user(scope: Scope) -> str:
     if scope.user is None:
         raise Forbidden("a conversation belongs to a person")
     return scope.user
-
-
-def _uuid(text: str) -> str | None:
-    """An id that is no UUID names no session."""
-    try:
-        return str(UUID(text))
-    except ValueError:
-        return None
 
 
 def _session(row: Row) -> Session:

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from uuid import UUID
 
 from cluster.basics.errors import NotFound
+from cluster.basics.ids import as_uuid, uuid_of
 from cluster.basics.scope import Scope
 from cluster.state.canonical import normal
 from cluster.state.postgres import Database, Row, load_queries
@@ -57,7 +57,6 @@ class RunDesk:
         session: str | None = None,
         agent: str | None = None,
         user: str | None = None,
-        parent: str | None = None,
         skip: int = 0,
         limit: int = 50,
     ) -> tuple[list[Row], int]:
@@ -69,12 +68,11 @@ class RunDesk:
             session: only of this conversation.
             agent: only of this agent.
             user: only of this user.
-            parent: those that this run delegated; None lists those that people began.
             skip: how many to leave out.
             limit: how many at most.
         """
-        ids = {"session": session, "agent": agent, "user": user, "parent": parent}
-        if any(value is not None and _uuid(value) is None for value in ids.values()):
+        ids = {"session": session, "agent": agent, "user": user}
+        if any(value is not None and as_uuid(value) is None for value in ids.values()):
             return [], 0
         values = {"tenant": scope.tenant, "workspace": scope.workspace, "state": state, **ids}
         async with self._db.transaction(scope) as tx:
@@ -120,14 +118,4 @@ class RunDesk:
 
 
 def _named(scope: Scope, run: str) -> dict[str, str]:
-    found = _uuid(run)
-    if found is None:
-        raise NotFound(f"run {run}")
-    return {"run": found, "tenant": scope.tenant, "workspace": scope.workspace}
-
-
-def _uuid(text: str) -> str | None:
-    try:
-        return str(UUID(text))
-    except ValueError:
-        return None
+    return {"run": uuid_of(run, "run"), "tenant": scope.tenant, "workspace": scope.workspace}

@@ -1,24 +1,22 @@
 -- show: One run as its readers see it.
-select id, session_id, agent_id, user_id, parent_id, depth, path, state, attended, cancel_requested, outcome, error,
+select id, session_id, agent_id, user_id, path, state, attended, cancel_requested, outcome, error,
     prompt_tokens, completion_tokens, cost_usd, created_at, started_at, finished_at, lease_until
 from runs where id = %(run)s and tenant_id = %(tenant)s and workspace_id = %(workspace)s;
 
--- list: The runs of a workspace, newest first; delegated ones are found from the run that delegated.
-select id, session_id, agent_id, user_id, parent_id, depth, path, state, attended, cancel_requested, outcome, error,
+-- list: The runs of a workspace, newest first.
+select id, session_id, agent_id, user_id, path, state, attended, cancel_requested, outcome, error,
     prompt_tokens, completion_tokens, cost_usd, created_at, started_at, finished_at, lease_until
 from runs
 where tenant_id = %(tenant)s and workspace_id = %(workspace)s
   and (%(state)s::text is null or state = %(state)s) and (%(session)s::uuid is null or session_id = %(session)s)
   and (%(agent)s::uuid is null or agent_id = %(agent)s) and (%(user)s::uuid is null or user_id = %(user)s)
-  and parent_id is not distinct from %(parent)s::uuid
 order by created_at desc, id offset %(skip)s limit %(limit)s;
 
 -- count: How many that are.
 select count(*) as total from runs
 where tenant_id = %(tenant)s and workspace_id = %(workspace)s
   and (%(state)s::text is null or state = %(state)s) and (%(session)s::uuid is null or session_id = %(session)s)
-  and (%(agent)s::uuid is null or agent_id = %(agent)s) and (%(user)s::uuid is null or user_id = %(user)s)
-  and parent_id is not distinct from %(parent)s::uuid;
+  and (%(agent)s::uuid is null or agent_id = %(agent)s) and (%(user)s::uuid is null or user_id = %(user)s);
 
 -- events_after: What a reader of the run has not seen.
 select seq, type, payload, at from events

@@ -10,6 +10,7 @@ from uuid import UUID, uuid5
 from psycopg.types.json import Jsonb
 
 from cluster.basics.errors import Conflict, LeaseLost, NotFound
+from cluster.basics.ids import uuid_of
 from cluster.basics.scope import Scope, TenantId, WorkspaceId
 from cluster.state.canonical import action_digest, normal
 from cluster.state.postgres import Database, Transaction, load_queries
@@ -231,10 +232,7 @@ def _named(scope: Scope, run: str) -> dict[str, str]:
     Raises:
         NotFound: an id that is no UUID names no run.
     """
-    try:
-        return {"run": str(UUID(run)), "tenant": scope.tenant, "workspace": scope.workspace}
-    except ValueError:
-        raise NotFound(f"run {run}") from None
+    return {"run": uuid_of(run, "run"), "tenant": scope.tenant, "workspace": scope.workspace}
 
 
 def _held(lease: Lease) -> dict[str, Any]:

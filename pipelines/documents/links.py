@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from uuid import UUID
 
 import psycopg
 from psycopg.types.json import Jsonb
 
 from cluster.basics.errors import Conflict, NotFound
+from cluster.basics.ids import uuid_of
 from cluster.basics.scope import Scope
 from cluster.state.postgres import Database, Row, Transaction, load_queries
 
@@ -101,10 +101,10 @@ class Links:
         try:
             found = await tx.one(
                 self._sql["change"],
-                agent=_uuid(agent), workspace=scope.workspace, name=change.name, description=change.description,
-                system_prompt=change.system_prompt, auto_link_uploads=change.auto_link_uploads,
-                whole_workspace=change.whole_workspace, config=Jsonb(dict(change.config)),
-                metadata=Jsonb(dict(change.metadata)),
+                agent=uuid_of(agent, "agent"), workspace=scope.workspace, name=change.name,
+                description=change.description, system_prompt=change.system_prompt,
+                auto_link_uploads=change.auto_link_uploads, whole_workspace=change.whole_workspace,
+                config=Jsonb(dict(change.config)), metadata=Jsonb(dict(change.metadata)),
             )  # fmt: skip
         except psycopg.errors.UniqueViolation as error:
             raise Conflict(f"the agent {change.name} exists already") from error
@@ -119,7 +119,7 @@ class Links:
             NotFound: there is no such agent here.
             Conflict: a turn of it has not ended.
         """
-        values = {"agent": _uuid(agent), "workspace": scope.workspace}
+        values = {"agent": uuid_of(agent, "agent"), "workspace": scope.workspace}
         if await tx.one(self._sql["lock"], **values) is None:
             raise NotFound(f"agent {agent}")
         if (run := await tx.one(self._sql["busy"], **values)) is not None:
@@ -166,7 +166,7 @@ class Links:
         await tx.run(self._sql["auto_link"], document=document, workspace=scope.workspace)
 
     async def _agent(self, tx: Transaction, scope: Scope, agent: str) -> Row:
-        row = await tx.one(self._sql["show"], agent=_uuid(agent), workspace=scope.workspace)
+        row = await tx.one(self._sql["show"], agent=uuid_of(agent, "agent"), workspace=scope.workspace)
         if row is None:
             raise NotFound(f"agent {agent}")
         return row
@@ -175,11 +175,3 @@ class Links:
         missing = await tx.all(self._sql["missing"], documents=list(documents), workspace=scope.workspace)
         if missing:
             raise NotFound(f"document {missing[0]['id']}")
-
-
-def _uuid(agent: str) -> str:
-    """An id that is no UUID names no agent."""
-    try:
-        return str(UUID(agent))
-    except ValueError:
-        raise NotFound(f"agent {agent}") from None

@@ -3,12 +3,12 @@
 import time
 from collections.abc import Mapping
 from typing import Annotated, Any
-from uuid import UUID
 
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, Field, StringConstraints
 
 from cluster.basics.errors import NotFound
+from cluster.basics.ids import as_uuid
 from serve_apps.agents.encode import s4
 from serve_apps.http.admit import Guarded, Its, Me, agree
 from serve_apps.http.chat import STREAM, Problem
@@ -111,7 +111,7 @@ async def stream(
     last_event_id: LastEventId = None,
 ) -> Response:
     """The newest turn of a session as stream chunks, followed to its end."""
-    session = session_id if _is_uuid(session_id) else (await parts.conversations.show(me.scope, session_id)).id
+    session = as_uuid(session_id) or (await parts.conversations.show(me.scope, session_id)).id
     rows, _ = await parts.runs.page(me.scope, session=session, user=readers_of(me), limit=1)
     if not rows:
         raise NotFound(f"session {session_id} has no turns")
@@ -134,11 +134,3 @@ async def short_chat(body: ShortChat, request: Request, me: Me, parts: Its) -> S
         approval_request=found.approval,
         error=None if found.error is None else Problem(**found.error),
     )
-
-
-def _is_uuid(text: str) -> bool:
-    try:
-        UUID(text)
-    except ValueError:
-        return False
-    return True

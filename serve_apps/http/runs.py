@@ -47,8 +47,6 @@ class RunShape(BaseModel):
     session_id: UUID
     agent_id: UUID
     user_id: UUID
-    parent_id: UUID | None
-    depth: int
     path: str
     state: str
     attended: bool
@@ -143,13 +141,12 @@ async def runs(
     state: Annotated[RunState | None, Query()] = None,
     session_id: Annotated[UUID | None, Query()] = None,
     agent_id: Annotated[UUID | None, Query()] = None,
-    parent_id: Annotated[UUID | None, Query(description="Those that this run delegated.")] = None,
     skip: Skip = 0,
     limit: Limit = 50,
 ) -> RunList:
     """Runs, newest first: one's own, for operators those of the workspace."""
     rows, total = await parts.runs.page(
-        me.scope, state=state, session=_text(session_id), agent=_text(agent_id), parent=_text(parent_id),
+        me.scope, state=state, session=_text(session_id), agent=_text(agent_id),
         user=None if me.role in _WATCHERS else me.user, skip=skip, limit=limit,
     )  # fmt: skip
     return RunList(items=[_shape(me, row) for row in rows], total=total)
