@@ -14,35 +14,24 @@ from cluster.models.connection import ANTHROPIC_VERSION, Connection, auth_header
 from cluster.models.gather import Gathering
 from cluster.models.messages import ChatRequest, Delta, Message, Reply
 from cluster.models.patience import of_status
-from cluster.models.sdk import Call, Habits, Limits, only
+from cluster.models.sdk import Call, only
 from cluster.models.wire import as_object, in_words
 
 
 class AnthropicChat:
     """Asks once. Closing the iterator closes the HTTP response, which ends the work at the provider."""
 
-    def __init__(
-        self,
-        connection: Connection,
-        endpoint: str,
-        key: str | None,
-        client: httpx2.AsyncClient,
-        habits: Habits,
-        limits: Limits = Limits(),
-    ) -> None:
-        """`endpoint` is the base URL that calls go below, `/v1` included."""
+    def __init__(self, connection: Connection, call: Call) -> None:
+        """`call` goes out through an `AnthropicCaller`; one serves all requests, as it keeps nothing of them."""
         self._connection = connection
-        self._caller = _Caller(connection, endpoint, key, client)
-        self._habits = habits
-        self._limits = limits
+        self._call = call
 
     async def stream(self, request: ChatRequest) -> AsyncIterator[Delta | Reply]:
         """As ChatModel."""
         asked = request if self._connection.supports_tools else in_words(request)
         body = anthropic_body(asked, self._connection.model) | {"stream": True}
         message = _Message(Gathering(asked))
-        call = Call(self._caller, self._connection, self._habits, self._limits)
-        async with aclosing(call.events(body)) as events:
+        async with aclosing(self._call.events(body)) as events:
             async for event in events:
                 if (delta := message.feed(event)) is not None:
                     yield delta
@@ -154,12 +143,13 @@ class _Message:
             self.gathering.counted(self._prompt, said)
 
 
-class _Caller:
-    """Anthropic's library, aimed at one endpoint."""
+class AnthropicCaller:
+    """Anthropic's library, aimed at one endpoint: the `sdk.Caller` of this dialect."""
 
     errors = (anthropic.AnthropicError,)
 
     def __init__(self, connection: Connection, endpoint: str, key: str | None, client: httpx2.AsyncClient) -> None:
+        """`endpoint` is the base URL that calls go below, `/v1` included."""
         # The key travels in our own headers; the library's spans are not wanted, ours tell of the call.
         self._sdk = anthropic.AsyncAnthropic(
             api_key="-", base_url=endpoint, http_client=client, max_retries=0, open_telemetry=False
@@ -169,6 +159,7 @@ class _Caller:
         self._key = key
 
     async def post(self, body: Mapping[str, Any], timeout: httpx2.Timeout) -> anthropic.AsyncStream[object]:
+        """See `sdk.Caller`."""
         return await self._sdk.post(
             "/messages",
             cast_to=object,
@@ -179,6 +170,7 @@ class _Caller:
         )
 
     def classified(self, error: Exception) -> AosError:
+        """See `sdk.Caller`."""
         return classify(error, self._key)
 
 

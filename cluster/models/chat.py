@@ -14,27 +14,17 @@ from cluster.models.connection import AZURE_VERSION, Connection, Provider, auth_
 from cluster.models.gather import Gathering
 from cluster.models.messages import ChatRequest, Delta, Reply
 from cluster.models.patience import of_status
-from cluster.models.sdk import Call, Habits, Limits, only
+from cluster.models.sdk import Call, only
 from cluster.models.wire import in_words, openai_body
 
 
 class OpenAiChat:
     """Asks once. Closing the iterator closes the HTTP response, which ends the work at the provider."""
 
-    def __init__(
-        self,
-        connection: Connection,
-        endpoint: str,
-        key: str | None,
-        client: httpx2.AsyncClient,
-        habits: Habits,
-        limits: Limits = Limits(),
-    ) -> None:
-        """`endpoint` is the base URL that calls go below; `habits` are shared by the calls of a connection."""
+    def __init__(self, connection: Connection, call: Call) -> None:
+        """`call` goes out through an `OpenAiCaller`; one serves all requests, as it keeps nothing of them."""
         self._connection = connection
-        self._caller = _Caller(connection, endpoint, key, client)
-        self._habits = habits
-        self._limits = limits
+        self._call = call
 
     async def stream(self, request: ChatRequest) -> AsyncIterator[Delta | Reply]:
         """As ChatModel."""
@@ -44,20 +34,20 @@ class OpenAiChat:
         if connection.trait.counts_streams:
             body["stream_options"] = {"include_usage": True}
         gathering = Gathering(asked)
-        call = Call(self._caller, connection, self._habits, self._limits)
-        async with aclosing(call.events(body)) as events:
+        async with aclosing(self._call.events(body)) as events:
             async for event in events:
                 if (delta := gathering.feed(event)) is not None:
                     yield delta
         yield gathering.reply()
 
 
-class _Caller:
-    """OpenAI's library, aimed at one endpoint."""
+class OpenAiCaller:
+    """OpenAI's library, aimed at one endpoint: the `sdk.Caller` of this dialect."""
 
     errors = (openai.OpenAIError,)
 
     def __init__(self, connection: Connection, endpoint: str, key: str | None, client: httpx2.AsyncClient) -> None:
+        """`endpoint` is the base URL that calls go below."""
         base, self._path, self._query = place(connection, endpoint)
         # The key travels in our own headers: this one would be sent as a bearer token whatever the mode.
         self._sdk = openai.AsyncOpenAI(api_key="-", base_url=base, http_client=client, max_retries=0)
@@ -65,6 +55,7 @@ class _Caller:
         self._key = key
 
     async def post(self, body: Mapping[str, Any], timeout: httpx2.Timeout) -> openai.AsyncStream[object]:
+        """See `sdk.Caller`."""
         # Decoded JSON instead of the library's types: those trust the server to be OpenAI's own.
         return await self._sdk.post(
             self._path,
@@ -78,6 +69,7 @@ class _Caller:
         )  # fmt: skip
 
     def classified(self, error: Exception) -> AosError:
+        """See `sdk.Caller`."""
         return classify(error, self._key)
 
 

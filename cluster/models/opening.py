@@ -7,11 +7,11 @@ from typing import assert_never
 import httpx2
 
 from cluster.basics.retry import MODEL_WAITS
-from cluster.models.chat import OpenAiChat
+from cluster.models.chat import OpenAiCaller, OpenAiChat
 from cluster.models.connection import Connection, candidates
 from cluster.models.patience import Patient
 from cluster.models.ports import ChatModel
-from cluster.models.sdk import Habits, Limits
+from cluster.models.sdk import Call, Habits, Limits
 
 
 def model_client() -> httpx2.AsyncClient:
@@ -50,12 +50,14 @@ def open_model(
     known = habits or Habits()
     match connection.trait.wire:
         case "openai":
-            model: ChatModel = OpenAiChat(connection, endpoint, key, client, known, limits)
+            call = Call(OpenAiCaller(connection, endpoint, key, client), connection, known, limits)
+            model: ChatModel = OpenAiChat(connection, call)
         case "anthropic":
             # Its library takes a second and 40 MB, and few processes need it. `Switchboard` imports it in a thread.
-            from cluster.models.anthropic_chat import AnthropicChat
+            from cluster.models.anthropic_chat import AnthropicCaller, AnthropicChat
 
-            model = AnthropicChat(connection, endpoint, key, client, known, limits)
+            call = Call(AnthropicCaller(connection, endpoint, key, client), connection, known, limits)
+            model = AnthropicChat(connection, call)
         case _:
             assert_never(connection.trait.wire)
     return Patient(model, sleep, chance, waits)

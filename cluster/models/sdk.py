@@ -74,7 +74,7 @@ def only(ours: Mapping[str, str], theirs: Iterable[str], omit: Omit) -> dict[str
 
 
 class Call:
-    """One request with its answer: opened, read event by event, closed."""
+    """A request with its answer: opened, read event by event, closed. Nothing of one is kept for the next."""
 
     def __init__(self, caller: Caller, connection: Connection, habits: Habits, limits: Limits) -> None:
         """`habits` are shared by the calls of an endpoint; what this call learns is added to them."""

@@ -5,7 +5,6 @@ from typing import Annotated, Any, Literal, assert_never
 from uuid import UUID
 
 from fastapi import APIRouter, Path, Query
-from jsonschema import Draft202012Validator
 from pydantic import BaseModel, Field
 
 from cluster.basics.errors import Invalid, NotFound
@@ -13,6 +12,7 @@ from cluster.basics.scope import Role
 from cluster.state.approvals import Category, Found, Verdict
 from cluster.state.identity import Member
 from cluster.state.postgres import Row
+from serve_apps.agents.acting import flaw
 from serve_apps.http.admit import Guarded, Its, Me, agree
 from serve_apps.http.fields import AnyJson, Body, JsonObject, Limit, Prose, Skip
 from serve_apps.http.parts import Parts
@@ -168,5 +168,5 @@ def check_arguments(parts: Parts, tool: str, arguments: dict[str, Any]) -> None:
     spec = next((spec for spec in parts.toolbox.specs() if spec.name == tool), None)
     if spec is None:
         raise Invalid(f"there is no tool {tool} here any more, so its arguments cannot be checked")
-    for error in Draft202012Validator(dict(spec.parameters)).iter_errors(arguments):
-        raise Invalid(f"{error.json_path}: {error.message}"[:500])
+    if (found := flaw(spec, arguments)) is not None:
+        raise Invalid(found)
