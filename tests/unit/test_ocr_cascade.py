@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 
 from configs.sections import OcrSettings
 from pipelines.documents.document import Attempt, Page, Reason, Unreadable
-from pipelines.documents.ocr.cascade import Cascade, build, comparable, fingerprint
+from pipelines.documents.ocr.cascade import Cascade, comparable
 from pipelines.documents.ocr.reading import Area, EngineMissing, Transcript
 from tests.fakes.ocr import CRASH, MISSING, TIMEOUT, FakeClock, FakeEngine, FakeLineEngine, line
 
@@ -239,14 +239,3 @@ def test_comparable_confidence_is_monotone_and_stays_in_range() -> None:
     assert values == sorted(values)
     assert values[0] == 0.0
     assert values[-1] == pytest.approx(1.0)
-
-
-def test_building_loads_no_model_and_the_fingerprint_follows_the_settings() -> None:
-    """IN-08: OCR_DPI is 300 unless set, and another value is another fingerprint."""
-    settings = OcrSettings()
-    assert settings.dpi == 300
-    build(settings)
-    assert fingerprint(settings) == fingerprint(OcrSettings())
-    for change in ({"dpi": 200}, {"strategy": "tesseract"}, {"psm": 6}, {"confidence_threshold": 0.5}):
-        assert fingerprint(OcrSettings.model_validate(change)) != fingerprint(settings)
-    assert fingerprint(OcrSettings(engine_seconds=5)) == fingerprint(settings)
