@@ -67,6 +67,12 @@ class ConnectionPatch(Body):
     default: bool | None = None
 
 
+class KeyRequest(Body):
+    """The key that takes the old one's place."""
+
+    key: Annotated[Key, Field(description="Stored sealed, never shown; user:password for basic.")]
+
+
 class ConnectionShape(BaseModel):
     """A connection without its key. What has another origin than `row` is configured, and not changed here."""
 
@@ -195,6 +201,19 @@ async def change_connection(
             await parts.connections.make_default(tx, me.scope, before.id, body.default)
         detail = {"name": after.name, "fields": sorted(given - {"tenant_id", "workspace_id"})}
         await parts.audit.record(tx, me.scope, "llm_connection.change", before.id, detail=detail)
+    return ConnectionShape.of(after, await parts.connections.default(me.scope))
+
+
+@router.put("/api/llm-connections/{connection_id}/key")
+async def rotate_key(connection_id: ConnectionInPath, body: KeyRequest, me: Me, parts: Its) -> ConnectionShape:
+    """Rotate a connection's key: the next call is signed with the new one, the old one is gone; nothing else changes.
+
+    It is sealed with the vault's current key, whichever the old one was sealed with.
+    """
+    agree(me, body.tenant_id, body.workspace_id)
+    async with parts.database.transaction(me.scope) as tx:
+        after = await parts.connections.change(tx, me.scope, str(connection_id), {}, body.key)
+        await parts.audit.record(tx, me.scope, "llm_connection.key", after.id, detail={"name": after.name})
     return ConnectionShape.of(after, await parts.connections.default(me.scope))
 
 

@@ -83,6 +83,7 @@ MATRIX: Mapping[RouteKey, Access] = {
     ("GET", "/api/llm-connections/providers"): _OPERATE,
     ("POST", "/api/llm-connections"): _OPERATE,
     ("PATCH", "/api/llm-connections/{connection_id}"): _OPERATE,
+    ("PUT", "/api/llm-connections/{connection_id}/key"): _OPERATE,
     ("DELETE", "/api/llm-connections/{connection_id}"): _OPERATE,
     ("POST", "/api/llm-connections/{connection_id}/test"): _OPERATE,
     ("POST", "/api/chat/{agent_id}"): _READ,

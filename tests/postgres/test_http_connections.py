@@ -1,14 +1,22 @@
 """The API of connections to models: keys go in and never come out, everything is in the trail."""
 
+import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 from uuid import uuid4
 
 import httpx
+import httpx2
 import psycopg
 import pytest
 
 from cluster.basics.scope import Role
+from cluster.models.connections import Connections
+from cluster.models.declared import Declared
+from cluster.models.switchboard import Switchboard
+from cluster.state.vault import Vault, VaultKey
+from configs.sections import ModelsSettings
 from tests.fakes.http import Api, Office, make_parts, open_office, serve
 from tests.fakes.model_server import Say, failing, serve_model
 
@@ -95,6 +103,46 @@ async def test_what_is_wrong_is_refused_without_repeating_the_key(api: Api, offi
         ("POST", f"{PATH}/{uuid4()}/test"),
     ):
         assert (await client.request(method, path, json={} if method == "PATCH" else None)).status_code == 404
+
+
+async def test_a_key_is_rotated_without_touching_anything_else(app_dsn: str, admin_dsn: str, tmp_path: Path) -> None:
+    """MR-09: the next call is signed with the new key; it is sealed with the vault's current one, and never shown."""
+    old, new = VaultKey(b"o" * 32), VaultKey(b"n" * 32)
+    office, parts = open_office(admin_dsn), make_parts(app_dsn, tmp_path)
+    database, switches = parts.database, (httpx2.AsyncClient(verify=False), ModelsSettings(), asyncio.sleep)
+    before = Connections(database, Vault([old]), Declared())
+    after = Connections(database, Vault([new, old]), Declared())
+
+    def envelopes() -> list[bytes]:
+        with psycopg.connect(admin_dsn) as owner:
+            return [bytes(row[0]) for row in owner.execute("select sealed_key from llm_connections").fetchall()]
+
+    async with serve(replace(parts, connections=before, switchboard=Switchboard(before, *switches))) as api:
+        client = await api.sign_in(office.emails[Role.OPERATOR])
+        with serve_model(key="sk-new") as server:
+            made = await add(client, base_url=server.url, model="scripted-1", price_in=2)
+            api.app.state.parts = replace(parts, connections=after, switchboard=Switchboard(after, *switches))
+            url = f"{PATH}/{made['id']}"
+            assert (await client.post(f"{url}/test")).json()["reason"] == "unauthorized"
+            assert envelopes()[0][1:9] == old.id
+            answer = await client.put(f"{url}/key", json={"key": "sk-new"})
+            assert answer.status_code == 200 and "sk-" not in answer.text, answer.text
+            assert {**answer.json(), "endpoint": None} == {**made, "endpoint": None}
+            assert envelopes()[0][1:9] == new.id
+            assert (await client.post(f"{url}/test")).json()["ok"] is True
+            assert server.requests[-1].headers["authorization"] == "Bearer sk-new"
+        for wrong in ({}, {"key": None}, {"key": " "}, {"key": "sk new\n"}, {"key": "x", "name": "y"}):
+            refused = await client.put(f"{url}/key", json=wrong)
+            assert refused.status_code == 422 and "sk new" not in refused.text
+        assert (await client.put(f"{PATH}/{uuid4()}/key", json={"key": "x"})).status_code == 404
+        stranger = await api.sign_in(open_office(admin_dsn).emails[Role.ADMIN])
+        assert (await stranger.put(f"{url}/key", json={"key": "x"})).status_code == 404
+        developer = await api.sign_in(office.emails[Role.DEVELOPER])
+        assert (await developer.put(f"{url}/key", json={"key": "x"})).status_code == 403
+        assert envelopes()[0][1:9] == new.id
+    with psycopg.connect(admin_dsn) as owner:
+        trail = owner.execute("select object, detail::text from audit where action = 'llm_connection.key'").fetchall()
+    assert [object_ for object_, _ in trail] == [made["id"]] and "sk-new" not in str(trail)
 
 
 async def test_a_foreign_connection_is_none(api: Api, office: Office, admin_dsn: str) -> None:
