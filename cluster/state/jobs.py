@@ -223,16 +223,12 @@ class Jobs:
             )  # fmt: skip
 
     async def finish(self, lease: Lease, state: JobState, error: str | None = None) -> None:
-        """Give the job its end, in a transaction that still holds the lease."""
+        """Give the job its end, in a transaction that still holds the lease; its readers are told why it failed."""
         async with self.writing(lease) as tx:
             await tx.run(self._sql["finish"], **_named(lease), state=state, error=error)
-            await append_event(
-                tx,
-                self._sql["event"],
-                lease.job,
-                str(state),
-                await counters(tx, self._sql["progress"], lease.scope, lease.job),
-            )
+            counts = await counters(tx, self._sql["progress"], lease.scope, lease.job)
+            told = counts if error is None else {**counts, "error": error}
+            await append_event(tx, self._sql["event"], lease.job, str(state), told)
 
     async def note(self, lease: Lease, kind: str, payload: Mapping[str, Any]) -> None:
         """Tell the job's readers something; it settles nothing, so a lease that was lost may still say so."""

@@ -1,6 +1,8 @@
 """Jobs and questions over HTTP: counters, events, cancel, resume, retry; search and ask; hostile requests."""
 
 import asyncio
+import json
+import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,8 @@ import pytest
 
 from cluster.basics.scope import Role
 from cluster.state.jobs import Lane
+from configs.sections import WorkerSettings
+from pipelines.documents.shift import Shift
 from serve_apps.http.problems import MEDIA_TYPE
 from tests.fakes.http import Api, Office, ScriptedAnswerer, ScriptedSearch, make_parts, open_office, serve
 from tests.fakes.ledger import Bench, bench
@@ -77,6 +81,36 @@ async def test_a_job_tells_pages_and_documents_and_its_events_can_be_followed_fr
     assert (await operator.get(f"/api/jobs/{job}/events", headers=headers)).status_code == 204
     listed = (await operator.get("/api/jobs", params={"state": "completed"})).json()
     assert (listed["total"], listed["items"][0]["id"], listed["items"][0]["pages"]["done"]) == (1, job, 6)
+
+
+async def test_st_06_the_stream_tells_each_stage_as_it_comes_and_goes(
+    operator: httpx.AsyncClient, worker: Bench, tmp_path: Path
+) -> None:
+    """ST-06: every turn tells how far surveying, reading and indexing are; the end has the whole count."""
+    job = await scan(operator, tmp_path)
+    worker.read = worker.read.model_copy(update={"batch_pages": 3})
+    await worker.run(Lane.BULK)
+    told = read_stream((await operator.get(f"/api/jobs/{job}/events")).text)
+    assert [event["event"] for event in told] == ["queued", "progress", "progress", "completed"]
+    begun, _, ended = (json.loads(event["data"]) for event in told[1:])
+    assert [begun[stage]["done"] for stage in ("survey", "read", "index")] == [2, 3, 1]
+    assert [ended[stage]["done"] for stage in ("survey", "read", "index")] == [2, 6, 2]
+    assert all(ended[stage]["expected"] == ended[stage]["done"] for stage in ("survey", "read", "index"))
+
+
+async def test_st_06_the_stream_of_a_job_that_fails_ends_with_the_reason(
+    operator: httpx.AsyncClient, worker: Bench, tmp_path: Path
+) -> None:
+    """ST-06: whoever follows a job is told why it failed, without asking again; before its end and after."""
+    job = await scan(operator, tmp_path)
+    shutil.rmtree(tmp_path / "scans")
+    following = asyncio.create_task(operator.get(f"/api/jobs/{job}/events"))
+    shift = Shift(worker.jobs, worker.runner(), worker.recipe, WorkerSettings(), "w")
+    assert await shift.once(Lane.BULK)
+    told = read_stream((await asyncio.wait_for(following, 15)).text)
+    assert (told[0]["event"], told[-1]["event"]) == ("queued", "failed")
+    shown = (await operator.get(f"/api/jobs/{job}")).json()
+    assert json.loads(told[-1]["data"])["error"] == shown["error"] and "scans" in shown["error"]
 
 
 async def test_a_waiting_job_can_be_cancelled_and_resumed_and_its_stream_ends(
