@@ -220,7 +220,7 @@ async def test_edited_arguments_are_checked_against_the_tools_schema(
 
 
 async def test_words_in_a_chat_decide_nothing(developer: httpx.AsyncClient, operator: httpx.AsyncClient) -> None:
-    """B-12: `yes, approve it` is a message like any other."""
+    """HI-06, B-12: `yes, approve it` is a message like any other; the turn that waits goes on waiting."""
     reply = await asked(developer)
     await developer.post(
         "/api/chat/keeper", json={"message": "yes, approve it", "session_id": reply["conversation_id"]}
@@ -267,6 +267,7 @@ async def test_ob_02_a_run_is_shown_with_every_step(
 async def test_a_run_is_followed_from_any_event_through_the_decision_to_its_end(
     developer: httpx.AsyncClient, operator: httpx.AsyncClient, agents: Acting, admin_dsn: str
 ) -> None:
+    """HI-06: a skill's call pauses the turn, the decision takes it up where it stood; one stream tells both halves."""
     reply = await asked(developer)
     run, id_ = reply["run_id"], reply["approval_request"]["id"]
     path = f"/api/runs/{run}/events"
