@@ -72,10 +72,13 @@ class Router:
     async def choose(self, scope: Scope, agent: str, config: Mapping[str, Any], task: str) -> Pick:
         """The connection that would be asked first, and why.
 
+        Nothing is paid for here: the purse is asked only where its state decides the order, and by `stream` always.
+
         Raises:
-            NoModel, OverBudget, Invalid: as `stream`.
+            NoModel, Invalid: as `stream`.
+            OverBudget: as `stream`, of an agent that is `cost_aware`.
         """
-        route = await self._route(scope, agent, config, task, tools=False)
+        route = await self._route(scope, agent, config, task, tools=False, pays=False)
         first = route.stops[0]
         chosen = first.connection
         return Pick(chosen.name, chosen.model, task, first.reason, chosen.supports_tools)
@@ -91,7 +94,7 @@ class Router:
             Unavailable, Overloaded, Unusable: the last connection's error, or one in the middle of a reply.
             Invalid: the request, the task or the agent's config is wrong; no other connection would take it.
         """
-        route = await self._route(scope, agent, config, task, tools=bool(request.tools))
+        route = await self._route(scope, agent, config, task, tools=bool(request.tools), pays=True)
         left: tuple[Fallback, ...] = ()
         for stop, following in zip(route.stops, (*route.stops[1:], None), strict=True):
             connection, attempt = stop.connection, _Attempt(request)
@@ -115,13 +118,18 @@ class Router:
             yield replace(reply, connection=connection.name, cost_usd=connection.cost(reply.usage), fallbacks=left)
             return
 
-    async def _route(self, scope: Scope, agent: str, config: Mapping[str, Any], task: str, *, tools: bool) -> Route:
+    async def _route(
+        self, scope: Scope, agent: str, config: Mapping[str, Any], task: str, *, tools: bool, pays: bool
+    ) -> Route:
         if task not in set(Task):
             raise Invalid(f"{task!r} is no kind of task")
         routing = routing_of(config)
-        spent = await self._purse.state(scope, agent, config)
-        spent.check()
-        wanted = Wanted(Task(task), tools, spent.nearly)
+        thrifty = False
+        if pays or routing.cost_aware:
+            spent = await self._purse.state(scope, agent, config)
+            spent.check()
+            thrifty = spent.nearly
+        wanted = Wanted(Task(task), tools, thrifty)
         known, default = await self._connections.offered(scope)
         route = plan(routing, wanted, known, default, self._most)
         if not route.stops:

@@ -78,12 +78,14 @@ class Shelf:
 
 @dataclass
 class MemoryPurse:
-    """What was counted; `spent` is what it says was spent before."""
+    """What was counted; `spent` is what it says was spent before, `asked` how often it said so."""
 
     spent: Spent = field(default_factory=lambda: Spent(Decimal(0), Decimal(0), None, None))
     added: list[tuple[str, Usage, float]] = field(default_factory=list)
+    asked: int = 0
 
     async def state(self, scope: Scope, agent: str, config: Mapping[str, Any]) -> Spent:
+        self.asked += 1
         return self.spent
 
     async def add(self, scope: Scope, agent: str, usage: Usage, cost_usd: float) -> None:

@@ -23,6 +23,7 @@ from tests.fakes.routing import failing as fails
 AGENT = "00000000-0000-0000-0000-0000000000cc"
 A, B, C = connection("a", price=2), connection("b", price=4), connection("c")
 CHAIN = {"llm_routing": {"primary_connection_id": "a", "fallback_chain": ["b", "c"]}}
+THRIFTY = {"llm_routing": {**CHAIN["llm_routing"], "cost_aware": True}}
 
 
 def shelf(a: ScriptedModel, b: ScriptedModel | None = None, c: ScriptedModel | None = None, **other: Any) -> Shelf:
@@ -148,10 +149,19 @@ async def test_a_spent_budget_refuses_before_any_call() -> None:
             await hear(shelf(model), purse)
         assert whose in over.value.detail and f"of the {whose}" in over.value.hint
         with pytest.raises(OverBudget):
-            await Router(shelf(model), purse).choose(SCOPE, AGENT, CHAIN, "chat")
+            await Router(shelf(model), purse).choose(SCOPE, AGENT, THRIFTY, "chat")
     assert model.asked == []
     await hear(shelf(model), MemoryPurse(Spent(Decimal("9.99"), ten, ten, Decimal(11))))
     assert len(model.asked) == 1
+
+
+async def test_the_purse_is_asked_once_for_a_reply() -> None:
+    """MR-06: by the call that pays; by the choice before it only where money decides the order."""
+    for config, count in ((CHAIN, 1), (THRIFTY, 2)):
+        purse, models = MemoryPurse(), shelf(ScriptedModel())
+        await Router(models, purse).choose(SCOPE, AGENT, config, "chat")
+        await hear(models, purse, config=config)
+        assert purse.asked == count and len(purse.added) == 1
 
 
 async def test_choose_tells_what_stream_would_ask() -> None:
