@@ -64,7 +64,7 @@ class FileChanged(Conflict):
     fix = "Scan the folder again."
 
 
-class Problem(BaseModel):
+class ProblemDetails(BaseModel):
     """An error: `code` is for programs, `fix` says what to do; what is no problem's business is left out."""
 
     model_config = ConfigDict(extra="forbid")
@@ -147,11 +147,12 @@ def declare(document: dict[str, Any]) -> None:
             refusals = _refusals(MATRIX[method.upper(), path], operation)
             responses.update({status: _declared(path, title) for status, title in refusals.items()})
     _, shapes = models_json_schema(
-        [(Problem, "serialization"), (OpenAIProblem, "serialization")], ref_template=_REFERENCE
+        [(ProblemDetails, "serialization"), (OpenAIProblem, "serialization")], ref_template=_REFERENCE
     )
     schemas = document.setdefault("components", {}).setdefault("schemas", {})
     for unused in ("HTTPValidationError", "ValidationError"):  # FastAPI's, in place of which stands ours
         schemas.pop(unused, None)
+    assert schemas.keys().isdisjoint(shapes["$defs"]), "another model of the API has this name"
     schemas.update(shapes["$defs"])
 
 
@@ -172,7 +173,7 @@ def _refusals(access: Access, operation: Mapping[str, Any]) -> dict[str, str]:
 
 def _declared(path: str, title: str) -> dict[str, Any]:
     openai = openai_errors.speaks(path)
-    model, media_type = (OpenAIProblem, "application/json") if openai else (Problem, MEDIA_TYPE)
+    model, media_type = (OpenAIProblem, "application/json") if openai else (ProblemDetails, MEDIA_TYPE)
     schema = {"$ref": _REFERENCE.format(model=model.__name__)}
     return {"description": title, "content": {media_type: {"schema": schema}}}
 

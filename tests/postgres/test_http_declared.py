@@ -11,7 +11,7 @@ import pytest
 from cluster.basics.scope import Role
 from serve_apps.http import openai_errors
 from serve_apps.http.permissions import MATRIX
-from serve_apps.http.problems import MEDIA_TYPE, OpenAIProblem, Problem
+from serve_apps.http.problems import MEDIA_TYPE, OpenAIProblem, ProblemDetails
 from tests.fakes.http import Api, Office, make_parts, open_office, serve
 
 
@@ -47,7 +47,7 @@ def fits(path: str, operation: dict[str, Any], answer: httpx.Response) -> None:
     openai = openai_errors.speaks(path)
     assert answer.headers["content-type"] == ("application/json" if openai else MEDIA_TYPE)
     assert list(response["content"]) == [answer.headers["content-type"]]
-    (OpenAIProblem if openai else Problem).model_validate_json(answer.text)
+    (OpenAIProblem if openai else ProblemDetails).model_validate_json(answer.text)
 
 
 async def test_every_route_answers_an_administrator_as_it_declares(api: Api, office: Office) -> None:

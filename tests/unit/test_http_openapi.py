@@ -6,12 +6,13 @@ from uuid import uuid4
 import httpx
 import pytest
 from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel
 
 from serve_apps.http import openai_errors
 from serve_apps.http.app import create_app
 from serve_apps.http.permissions import MATRIX
-from serve_apps.http.problems import MEDIA_TYPE, OpenAIProblem, Problem
+from serve_apps.http.problems import MEDIA_TYPE, OpenAIProblem, ProblemDetails
 from tests.fakes.http import make_parts
 
 NOWHERE = "postgresql://nobody@127.0.0.1:1/none"  # nothing below gets as far as the database
@@ -30,7 +31,7 @@ def operations(app: FastAPI) -> list[tuple[str, str, dict[str, Any]]]:
 
 def shape_of(path: str) -> tuple[str, type[BaseModel]]:
     """How errors of a path look: their media type and their model."""
-    return ("application/json", OpenAIProblem) if openai_errors.speaks(path) else (MEDIA_TYPE, Problem)
+    return ("application/json", OpenAIProblem) if openai_errors.speaks(path) else (MEDIA_TYPE, ProblemDetails)
 
 
 def test_every_route_declares_its_refusals_in_the_shape_they_have(app: FastAPI) -> None:
@@ -65,6 +66,14 @@ def test_whatever_the_document_refers_to_is_in_it(app: FastAPI) -> None:
     assert looked_at > 300
     assert not {"HTTPValidationError", "ValidationError"} & schemas.keys()
     assert document is app.openapi()
+
+
+def test_no_other_model_of_the_document_is_overwritten(app: FastAPI) -> None:
+    """Regression: an answer's own `Problem` was replaced by that of the errors, and no real answer fitted it."""
+    plain = get_openapi(title="plain", version="0", routes=app.routes)["components"]["schemas"]
+    declared = app.openapi()["components"]["schemas"]
+    kept = plain.keys() - {"HTTPValidationError", "ValidationError"}
+    assert "Problem" in kept and {name: declared[name] for name in kept} == {name: plain[name] for name in kept}
 
 
 async def test_who_is_not_signed_in_is_refused_by_every_route_as_it_declares(app: FastAPI) -> None:
