@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .PHONY: help install system demo up down doctor test test-unit lint \
-        eval-ocr eval-ir eval-ingest eval-agents eval-security eval-replay eval-routing eval-guard \
+        eval-ocr eval-ir eval-ingest eval-agents eval-security eval-replay eval-routing eval-guard eval-sandbox \
         bench test-kill test-approvals test-api test-vllm clean
 
 PYTHON ?= python3.11
@@ -17,13 +17,17 @@ help: ## list the targets
 install: system $(STAMP) ## system packages and the Python environment; instant the second time
 
 system:
-	@command -v tesseract >/dev/null && exit 0; \
+	@need=; for pair in tesseract:tesseract-ocr bwrap:bubblewrap; do \
+	  command -v $${pair%%:*} >/dev/null || need="$$need $${pair##*:}"; done; \
+	[ -n "$$need" ] || exit 0; \
 	if [ "$$(id -u)" = 0 ]; then as=; elif sudo -n true 2>/dev/null; then as=sudo; else \
-	  echo "Tesseract is missing, and this account may not install it. Run once:"; \
-	  echo "    sudo apt-get update && sudo apt-get install -y tesseract-ocr"; exit 1; fi; \
-	echo "installing tesseract-ocr"; \
+	  echo "Missing:$$need; this account may not install it. Run once:"; \
+	  echo "    sudo apt-get update && sudo apt-get install -y$$need libseccomp2"; \
+	  case "$$need" in *tesseract*) exit 1;; esac; \
+	  echo "Everything else works without bubblewrap; Python skills are refused until it is there."; exit 0; fi; \
+	echo "installing$$need"; \
 	$$as apt-get update -qq; \
-	DEBIAN_FRONTEND=noninteractive $$as apt-get install -y -qq --no-install-recommends tesseract-ocr tesseract-ocr-eng >/dev/null
+	DEBIAN_FRONTEND=noninteractive $$as apt-get install -y -qq --no-install-recommends $$need libseccomp2 >/dev/null
 
 $(STAMP): pyproject.toml configs/constraints.txt
 	@command -v $(PYTHON) >/dev/null || { \
@@ -81,6 +85,9 @@ eval-routing: install ## questions that no rule of the path router should catch
 
 eval-guard: install ## personal data and injections before they are remembered
 	$(RUN) -m tests.evals.eval_guard
+
+eval-sandbox: install ## attacks from inside the fence around scripts; nothing may get out
+	$(RUN) -m tests.evals.eval_sandbox
 
 bench: install ## throughput and latency, each as a ratio
 	$(RUN) -m tests.bench.main

@@ -1,6 +1,7 @@
 """The settings of what agents can do: which kinds of skills are on, what each may reach, how scripts are fenced in."""
 
 from pathlib import Path
+from typing import Literal
 
 from pydantic import Field
 
@@ -26,8 +27,28 @@ class SkillSettings(Section):
     result_bytes: int = Field(256_000, ge=1_000)
 
 
-class SandboxSettings(Section):
-    """The fence around Python that people or models wrote."""
+Wall = Literal[
+    "user", "pid", "net", "mount", "ipc", "uts", "cgroup", "seccomp", "no_new_privs", "capabilities", "rlimits"
+]
 
-    seconds: float = Field(5, gt=0)
+
+class SandboxSettings(Section):
+    """The fence around Python that people or models wrote.
+
+    `imports`: modules a script may import, `*` for the whole standard library; a courtesy to authors, not the wall.
+    `untrusted_without`: layers of isolation that may be missing while untrusted code still runs. `warm`: interpreters
+    that wait isolated for the next call; `at_once`: scripts that run at the same time.
+    """
+
+    seconds: float = Field(5, gt=0, le=600)
     memory_mb: int = Field(256, ge=64)
+    output_bytes: int = Field(256_000, ge=1_000)
+    result_bytes: int = Field(1_000_000, ge=1_000)
+    files: int = Field(16, ge=8)
+    processes: int = Field(1, ge=1)
+    imports: tuple[str, ...] = (
+        "json", "re", "math", "datetime", "itertools", "collections", "statistics", "hashlib", "base64",
+    )  # fmt: skip
+    untrusted_without: tuple[Wall, ...] = ()
+    warm: int = Field(2, ge=0, le=64)
+    at_once: int = Field(4, ge=1, le=256)

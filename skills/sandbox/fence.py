@@ -1,0 +1,100 @@
+"""Running untrusted Python: one call, one isolated interpreter, one answer or one error by name."""
+
+import asyncio
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+from cluster.basics.errors import Invalid
+from configs.sections_skills import SandboxSettings
+from skills.sandbox import answer
+from skills.sandbox.errors import ScriptTimeout, ScriptTooBig
+from skills.sandbox.layers import Layers
+from skills.sandbox.pool import Pool
+from skills.sandbox.worker import Overflow
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What `run(payload)` gave back, what was printed, and the milliseconds from the call to the end of its process."""
+
+    value: dict[str, Any]
+    stdout: str
+    stderr: str
+    ms: float
+
+
+class Sandbox:
+    """Use it as an async context, or `aclose` it: no process is left then.
+
+    It belongs to the event loop, and to the thread, of its first call.
+    """
+
+    def __init__(self, settings: SandboxSettings) -> None:
+        """Start nothing yet."""
+        self._settings = settings
+        self._pool = Pool(settings)
+        self._room = asyncio.Semaphore(settings.at_once)
+
+    async def run(self, source: str, payload: Mapping[str, Any], *, seconds: float | None = None) -> Outcome:
+        """Run the source's `def run(payload) -> dict`.
+
+        Args:
+            source: Python; nothing of it is looked at here, it is parsed behind the fence.
+            payload: what JSON can say.
+            seconds: of wall clock, less than the settings allow; more is not given.
+
+        Raises:
+            ScriptFailed: it raised, or gave back no JSON object; with the lines of its own traceback.
+            ForbiddenImport: it asked for a module it may not use.
+            ScriptTimeout, ScriptTooBig, ScriptMemory: it passed a limit and is gone.
+            SandboxMissing: this machine cannot isolate it as the settings ask.
+            Invalid: the payload is no JSON.
+        """
+        allowed = min(self._settings.seconds, seconds or self._settings.seconds)
+        job = _job(source, payload, self._settings.imports)
+        async with self._room:
+            worker = await self._pool.take()
+            began = time.perf_counter()
+            try:
+                ended = await worker.run(job, allowed)
+            except TimeoutError as error:
+                raise ScriptTimeout(f"the script was killed after {allowed:g} s") from error
+            except Overflow as error:
+                raise ScriptTooBig(f"{error} is longer than allowed") from error
+            took = (time.perf_counter() - began) * 1000
+        return Outcome(answer.read(ended), answer.text(ended.stdout), answer.text(ended.stderr), took)
+
+    async def layers(self) -> Layers:
+        """Which layers of isolation hold on this machine; tried on a real process."""
+        return await self._pool.layers()
+
+    async def aclose(self) -> None:
+        """End what waits; nothing can be run afterwards."""
+        await self._pool.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+
+def report(settings: SandboxSettings) -> Layers:
+    """For a health check outside of an event loop: which layers hold here, and why others do not."""
+
+    async def look() -> Layers:
+        async with Sandbox(settings) as sandbox:
+            return await sandbox.layers()
+
+    return asyncio.run(look())
+
+
+def _job(source: str, payload: Mapping[str, Any], imports: tuple[str, ...]) -> bytes:
+    try:
+        said = {"source": source, "payload": dict(payload), "imports": list(imports)}
+        return json.dumps(said, allow_nan=False, ensure_ascii=False).encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise Invalid(f"the payload is not JSON: {error}") from error

@@ -1,0 +1,147 @@
+"""The command lines that start an isolated interpreter, the strictest first."""
+
+import json
+import math
+import os
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+
+from configs.sections_skills import SandboxSettings
+from skills.sandbox.errors import SandboxMissing
+from skills.sandbox.filter import NoLibseccomp, program
+from skills.sandbox.layers import NAMESPACES, Layer
+from skills.sandbox.view import LIBRARIES, NoInterpreter, View, view
+
+NOBODY = 65534
+TMP_BYTES = 4 << 20
+# Loaded before the doors close: calls are faster, and most scripts then read nothing at all.
+READY = ("_strptime", "encodings.idna", "unicodedata")
+FLAGS: Mapping[Layer, str] = {
+    Layer.USER: "--unshare-user",
+    Layer.PID: "--unshare-pid",
+    Layer.NET: "--unshare-net",
+    Layer.IPC: "--unshare-ipc",
+    Layer.UTS: "--unshare-uts",
+    Layer.CGROUP: "--unshare-cgroup",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """One way to start: the layers it asks the kernel for, and whether it starts with the rights of root."""
+
+    asked: frozenset[Layer]
+    as_root: bool = False
+    bubblewrap: str | None = None
+
+
+def ways(settings: SandboxSettings, *, root: bool | None = None) -> list[Way]:
+    """The ways to try here, the strictest first; more than the strict ones only where the settings allow it.
+
+    Args:
+        settings: `untrusted_without` names the layers that may be missing.
+        root: whether this process is root; asked of the system unless given.
+
+    Raises:
+        SandboxMissing: no bubblewrap, and code may not run without namespaces.
+    """
+    spare = {Layer(name) for name in settings.untrusted_without}
+    every = frozenset(NAMESPACES)
+    found = []
+    if bubblewrap := shutil.which("bwrap", path=f"{os.defpath}:/usr/local/bin:/usr/sbin"):
+        full = Way(every, bubblewrap=bubblewrap)
+        # With root's rights the script can be given to a user that owns nothing; without, it stays who we are.
+        found = [replace(full, as_root=True)] if (os.geteuid() == 0 if root is None else root) else []
+        found.append(full)
+        if spare & every:  # bubblewrap itself always makes a view of its own
+            found.append(Way((every - spare) | {Layer.MOUNT}, bubblewrap=bubblewrap))
+    if every <= spare:
+        found.append(Way(frozenset()))
+    if not found:
+        raise SandboxMissing("bubblewrap is not installed")
+    return found
+
+
+def limits(settings: SandboxSettings, seconds: float) -> dict[str, int]:
+    """The resource limits by name; a script writes no file, so the size of one is nothing."""
+    return {
+        "RLIMIT_AS": settings.memory_mb << 20,
+        "RLIMIT_CPU": math.ceil(seconds) + 1,  # beyond the wall clock, for the case that nobody is left to look at it
+        "RLIMIT_FSIZE": 0,
+        "RLIMIT_CORE": 0,
+        "RLIMIT_NOFILE": settings.files,
+        "RLIMIT_NPROC": settings.processes,
+        "RLIMIT_MEMLOCK": 0,
+        "RLIMIT_MSGQUEUE": 0,
+        "RLIMIT_STACK": 8 << 20,
+    }
+
+
+def command(way: Way, settings: SandboxSettings) -> list[str]:
+    """The whole command line of a way; it starts with an empty environment but for where the libraries are.
+
+    Raises:
+        SandboxMissing: a part of it is not on this machine.
+    """
+    try:
+        seen = view()
+    except NoInterpreter as error:
+        raise SandboxMissing(f"the interpreter's libraries cannot be told: {error}") from error
+    told = {
+        "become": NOBODY if way.as_root else None,
+        "limits": limits(settings, settings.seconds),
+        "filter": _filter(settings).hex(),
+        "ready": [*(name for name in settings.imports if name != "*"), *READY],
+    }
+    guest = ["-I", "-S", "-B", "-X", "utf8", "-c", _guest(), json.dumps(told)]
+    if way.bubblewrap is None:
+        return [next(host for host, inside in seen.binds if inside == seen.python), *guest]
+    return [way.bubblewrap, *_fence(way, seen), "--", seen.python, *guest]
+
+
+def _fence(way: Way, seen: View) -> list[str]:
+    asked = [flag for layer, flag in FLAGS.items() if layer in way.asked and not (way.as_root and layer is Layer.USER)]
+    line = [*asked, "--die-with-parent", "--clearenv", "--setenv", "LD_LIBRARY_PATH", LIBRARIES]
+    if Layer.PID in way.asked:
+        line += ["--as-pid-1"]  # nobody between fence and script: one process less, and none left for init to reap
+    if Layer.UTS in way.asked:
+        line += ["--hostname", "sandbox"]
+    if way.as_root:
+        line += ["--cap-drop", "ALL", "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
+    elif Layer.USER in way.asked:
+        # The one right it gets, within its own namespace, is to give up the others for good.
+        line += ["--uid", str(NOBODY), "--gid", str(NOBODY), "--cap-add", "CAP_SETPCAP"]
+    for host, inside in seen.binds:
+        line += ["--ro-bind", host, inside]
+    for folder in seen.hidden:
+        line += ["--tmpfs", folder, "--remount-ro", folder]
+    return [
+        *line,
+        "--size",
+        str(TMP_BYTES),
+        "--tmpfs",
+        "/tmp",
+        "--remount-ro",
+        "/tmp",
+        "--remount-ro",
+        "/",
+        "--chdir",
+        "/",
+    ]
+
+
+def _filter(settings: SandboxSettings) -> bytes:
+    try:
+        return program()
+    except NoLibseccomp as error:
+        if Layer.SECCOMP in settings.untrusted_without:
+            return b""
+        raise SandboxMissing(f"libseccomp is not installed: {error}") from error
+
+
+@cache
+def _guest() -> str:
+    return (Path(__file__).parent / "guest.py").read_text(encoding="utf-8")

@@ -1,0 +1,107 @@
+"""Isolated interpreters that wait for one script each, and the choice of how they are started on this machine."""
+
+import asyncio
+from contextlib import suppress
+
+from configs.sections_skills import SandboxSettings
+from skills.sandbox.errors import SandboxMissing
+from skills.sandbox.launch import Way, command, limits, ways
+from skills.sandbox.layers import Layer, Layers
+from skills.sandbox.worker import NotStarted, Worker
+
+
+class Pool:
+    """Nothing runs before the first `take`; after `aclose` nothing does."""
+
+    def __init__(self, settings: SandboxSettings) -> None:
+        """Keep what limits them and how many are to wait."""
+        self.settings = settings
+        self._spare = frozenset(Layer(name) for name in settings.untrusted_without)
+        self._way: Way | None = None
+        self._idle: list[Worker] = []
+        self._filling: asyncio.Task[None] | None = None
+        self._closed = False
+
+    async def take(self) -> Worker:
+        """One that is ready; the caller ends it. Another is started in its place.
+
+        Raises:
+            SandboxMissing: none can be isolated as the settings ask.
+        """
+        if self._closed:
+            raise SandboxMissing("it has been closed", fix="")
+        while self._idle:
+            worker = self._idle.pop()
+            if worker.alive:
+                self._fill()
+                return worker
+            await worker.end()
+        worker = await self._start()
+        self._fill()
+        return worker
+
+    async def layers(self) -> Layers:
+        """What holds on this machine, tried on a real one, whatever the settings allow to be missing."""
+        try:
+            found, reasons = await self._best()
+        except SandboxMissing as error:
+            return Layers(frozenset(), str(error))
+        return Layers(found, reasons)
+
+    async def aclose(self) -> None:
+        """End those that wait, and come back when they are gone."""
+        self._closed = True
+        if self._filling is not None:
+            self._filling.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._filling
+        await asyncio.gather(*(worker.end() for worker in self._idle))
+        self._idle.clear()
+
+    def _fill(self) -> None:
+        if (self._filling is None or self._filling.done()) and len(self._idle) < self.settings.warm:
+            self._filling = asyncio.get_running_loop().create_task(self._until_full())
+
+    async def _until_full(self) -> None:
+        with suppress(SandboxMissing):  # the next call meets it itself, and tells its caller
+            while len(self._idle) < self.settings.warm and not self._closed:
+                self._idle.append(await self._start())
+
+    async def _start(self) -> Worker:
+        """Start one in the way that is known to work, or find that way."""
+        reasons = []
+        for way in [self._way] if self._way else ways(self.settings):
+            try:
+                worker = await self._by(way)
+            except NotStarted as error:
+                reasons.append(str(error))
+                continue
+            missing = Layers(worker.layers).missing
+            if set(missing) <= self._spare:
+                self._way = way
+                return worker
+            await worker.end()
+            reasons.append(f"without {', '.join(missing)}")
+        raise SandboxMissing("; ".join(reasons))
+
+    async def _best(self) -> tuple[frozenset[Layer], str]:
+        best: frozenset[Layer] = frozenset()
+        reasons = []
+        # With every wall declared dispensable all ways are tried, down to the bare interpreter.
+        lenient = self.settings.model_copy(update={"untrusted_without": tuple(Layer)})
+        for way in ways(lenient):
+            try:
+                worker = await self._by(way, lenient)
+            except NotStarted as error:
+                reasons.append(str(error))
+                continue
+            best = max(best, worker.layers, key=len)
+            await worker.end()
+            if len(best) == len(Layer):
+                return best, ""
+        return best, "; ".join(reasons)
+
+    async def _by(self, way: Way, settings: SandboxSettings | None = None) -> Worker:
+        chosen = settings or self.settings
+        most = {"answer": chosen.result_bytes, "output": chosen.output_bytes}
+        return await Worker.start(command(way, chosen), limits(chosen, chosen.seconds), most)

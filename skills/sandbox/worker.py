@@ -1,0 +1,222 @@
+"""One isolated interpreter: started, waiting, given one script, and ended with everything below it."""
+
+import asyncio
+import os
+import signal
+import socket
+import subprocess
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import cast
+
+from skills.sandbox.layers import Layer, descendants, held
+
+START_SECONDS = 30.0  # on a loaded machine namespaces take their time; who waits this long has another trouble
+LAST_SECONDS = 1.0
+READY = b"ready\n"
+
+
+class NotStarted(Exception):
+    """The interpreter ended or stayed silent before it was ready; the detail is what it said."""
+
+
+class Overflow(Exception):
+    """More came out than allowed; the detail names the channel."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """What came out of a script, all of it untrusted; `answer` is None where it gave none before it died of `code`."""
+
+    answer: bytes | None
+    stdout: bytes
+    stderr: bytes
+    code: int
+
+
+class Channel(asyncio.Protocol):
+    """Keeps what comes, up to a limit."""
+
+    def __init__(self, most: int, moved: Callable[[], None]) -> None:
+        """Call `moved` at every change."""
+        self.held, self.most, self.moved = bytearray(), most, moved
+        self.full = self.closed = False
+        self.transport: asyncio.BaseTransport | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """It is there."""
+        self.transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        """Take what fits; where something does not, the script is lost."""
+        room = self.most - len(self.held)
+        self.held += data[:room]
+        self.full = self.full or len(data) > room
+        self.moved()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Nobody holds the other end any more."""
+        self.closed = True
+        self.moved()
+
+
+class Worker:
+    """Made by `start`; good for one `run`. Whoever has one calls `end`, whatever happened."""
+
+    def __init__(self, process: subprocess.Popen[bytes], most: Mapping[str, int]) -> None:
+        """Take over a process that has been started; `most` limits bytes by channel."""
+        self.layers: frozenset[Layer] = frozenset()
+        self._process = process
+        self._moved = asyncio.Event()
+        self._talk = Channel(most["answer"], self._moved.set)
+        self._out, self._err = (Channel(most["output"], self._moved.set) for _ in range(2))
+        self._exited = asyncio.Event()
+        self._first: int | None = None
+        loop = asyncio.get_running_loop()
+        # Reaped here alone, so its number cannot come to mean another process while somebody signals it.
+        self._descriptor = os.pidfd_open(process.pid)
+        loop.add_reader(self._descriptor, self._reap)
+
+    @classmethod
+    async def start(cls, command: list[str], limits: Mapping[str, int], most: Mapping[str, int]) -> "Worker":
+        """Start and wait until it is locked in and ready; then ask the kernel which layers it is behind.
+
+        Args:
+            command: the whole command line.
+            limits: what its resource limits have to be, at most.
+            most: bytes that may come out: `answer`, and `output` by each of its streams.
+
+        Raises:
+            NotStarted: it did not get that far.
+        """
+        ours, theirs = socket.socketpair()
+        try:
+            with theirs:
+                process = _spawn(command, theirs)
+        except OSError as error:
+            ours.close()
+            raise NotStarted(str(error)) from error
+        worker = cls(process, most)
+        try:
+            await worker._connect(ours)
+            await worker._until(lambda: worker._ready or worker._talk.closed, START_SECONDS)
+            worker._look(limits)
+        except BaseException:
+            await worker.end()
+            raise
+        if not worker._ready:
+            await worker.end()
+            raise NotStarted(worker._err.held.decode(errors="replace").strip()[-500:] or "it never said ready")
+        del worker._talk.held[: len(READY)]
+        return worker
+
+    @property
+    def alive(self) -> bool:
+        """Whether it can still be given a script."""
+        return not (self._exited.is_set() or self._talk.closed)
+
+    async def run(self, job: bytes, seconds: float) -> Ended:
+        """Give it its script; wait for the answer; end it and all below it.
+
+        Raises:
+            TimeoutError: no answer in time.
+            Overflow: too much came out.
+        """
+        transport = cast(asyncio.Transport, self._talk.transport)
+        transport.write(job)
+        transport.write_eof()
+        try:
+            done = await self._until(lambda: self._answered or self._talk.closed or self._full, seconds)
+        finally:
+            await self.end()
+        if self._full:
+            raise Overflow(self._full)
+        if not done:
+            raise TimeoutError
+        answer = bytes(self._talk.held) if self._answered else None
+        return Ended(answer, bytes(self._out.held), bytes(self._err.held), self._process.returncode)
+
+    async def end(self) -> None:
+        """Kill what is left of it, and come back when the kernel has closed the last pipe and given up the process."""
+        if self._first is None and not self._exited.is_set():
+            self._find()
+        if self._first is not None and not self._exited.is_set():
+            # With the first process of a process namespace the kernel kills all others in it. The fence outside then
+            # ends by itself and takes it off the list; killed at once it would leave that to the machine's init.
+            with suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self._first, signal.SIGKILL)
+            await self._until(self._exited.is_set, LAST_SECONDS)
+        if not self._exited.is_set():
+            with suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+        await self._exited.wait()
+        channels = (self._talk, self._out, self._err)
+        await self._until(lambda: all(channel.closed or channel.full for channel in channels), START_SECONDS)
+        for channel in channels:
+            if channel.transport is not None:
+                channel.transport.close()
+        if self._first is not None:
+            os.close(self._first)
+            self._first = None
+
+    def _look(self, limits: Mapping[str, int]) -> None:
+        """Ask the kernel about the script's process, the last of the line."""
+        self.layers = held(self._find(), limits)
+
+    def _find(self) -> int:
+        """Take hold of the first process inside, where there is a fence; tell the number of the last."""
+        below = descendants(self._process.pid)
+        if below:
+            with suppress(ProcessLookupError):
+                self._first = os.pidfd_open(below[0])
+        return below[-1] if below else self._process.pid
+
+    async def _connect(self, talk: socket.socket) -> None:
+        loop = asyncio.get_running_loop()
+        await loop.create_unix_connection(lambda: self._talk, sock=talk)
+        await loop.connect_read_pipe(lambda: self._out, self._process.stdout)
+        await loop.connect_read_pipe(lambda: self._err, self._process.stderr)
+
+    @property
+    def _ready(self) -> bool:
+        return self._talk.held.startswith(READY)
+
+    @property
+    def _answered(self) -> bool:
+        return self._talk.held.endswith(b"\n")
+
+    @property
+    def _full(self) -> str:
+        names = {"its answer": self._talk, "its output": self._out, "its error output": self._err}
+        return next((name for name, channel in names.items() if channel.full), "")
+
+    async def _until(self, holds: Callable[[], object], seconds: float) -> bool:
+        """Whether it came to hold in time."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                while not holds():
+                    self._moved.clear()
+                    await self._moved.wait()
+        return bool(holds())
+
+    def _reap(self) -> None:
+        asyncio.get_running_loop().remove_reader(self._descriptor)
+        os.close(self._descriptor)
+        self._process.wait()
+        self._exited.set()
+        self._moved.set()
+
+
+def _spawn(command: list[str], talk: socket.socket) -> subprocess.Popen[bytes]:
+    # A session of its own, so that the whole group can be signalled. The thread that starts it must live on: the fence
+    # dies with the thread that made it, so this is not given to a pool of threads.
+    return subprocess.Popen(
+        command,
+        stdin=talk.fileno(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=dict[str, str](),
+        cwd="/",
+        start_new_session=True,
+    )
