@@ -18,6 +18,20 @@ class Disabled(Permanent):
     fix = "Take the kind out of `skills.off` in the settings (AOS_SKILLS_OFF)."
 
 
+class CredentialMissing(Permanent):
+    """The agent has no credential of the type that this skill needs."""
+
+    code, status = "credential_missing", 409
+    fix = "Store one of this type, and bind it to the agent or to the skill."
+
+
+class AmbiguousCredential(Permanent):
+    """Several credentials fit; one has to be chosen."""
+
+    code, status = "credential_ambiguous", 409
+    fix = "Bind one of them to the agent or to the skill."
+
+
 # (host, port) -> every address that is known, as text
 Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
 

@@ -5,13 +5,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr, ValidationError, field_validator
 
 from cluster.basics.errors import Invalid
 from cluster.basics.scope import Role
+from cluster.models.messages import ToolSpec
 from skills.contract import Effect
 
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")  # what every provider takes as the name of a function
@@ -115,6 +116,11 @@ class Manifest:
     version: int = 1
 
     @property
+    def spec(self) -> ToolSpec:
+        """What models are told."""
+        return ToolSpec(self.name, self.description, self.parameters)
+
+    @property
     def effect(self) -> Effect:
         """What a call may change, as the loop asks."""
         if self.risk is Risk.READ:
@@ -180,6 +186,22 @@ def manifest_of(given: Any, *, text: str = "", code: str = "") -> Manifest:
         front.name, front.description, front.type, front.parameters, tuple(front.permissions), front.risk, front.keyed,
         front.timeout, front.category, front.credential, front.options, text, code, front.version,
     )  # fmt: skip
+
+
+Options = TypeVar("Options", bound=BaseModel)
+
+
+def options_of(manifest: Manifest, shape: type[Options]) -> Options:
+    """The manifest's options as its kind wants them.
+
+    Raises:
+        BadManifest: they have another form; each place is named.
+    """
+    try:
+        return shape.model_validate(dict(manifest.options))
+    except ValidationError as error:
+        problems = (f"options.{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors())
+        raise BadManifest(f"{manifest.name}: {'; '.join(problems)}"[:1_000]) from None
 
 
 def as_json(manifest: Manifest) -> dict[str, Any]:

@@ -90,7 +90,11 @@ class Links:
             NotFound: there is no such agent here.
         """
         async with self._db.transaction(scope) as tx:
-            return await self._agent(tx, scope, await self._resolve(tx, scope, agent))
+            return await self.look_up(tx, scope, agent)
+
+    async def look_up(self, tx: Transaction, scope: Scope, agent: str) -> Row:
+        """As `find`, in the caller's transaction."""
+        return await self._agent(tx, scope, await self._resolve(tx, scope, agent))
 
     async def change_agent(self, tx: Transaction, scope: Scope, agent: str, change: AgentChange) -> Row:
         """The agent as it is then; runs that have begun keep the one they began with.

@@ -17,6 +17,7 @@ from serve_apps.agents.limits import ENDINGS, in_time
 from serve_apps.agents.ports import Journal, Json, Redo, Turn
 from skills.contract import Call, Effect, Tool
 from skills.delegate.tool import Delegate
+from skills.fence import nature
 
 TOOL = "tool"  # the kind of its steps
 OUTPUT = 2_000  # characters of an output that a model reads (EX-18)
@@ -132,7 +133,7 @@ async def _allowed(journal: Journal, policy: Policy, tool: Tool, wanted: Wanted)
     """The arguments to run with, the model's or those that a person put in their place, and whether one was asked."""
     arguments = wanted.arguments
     _validate(tool, arguments)
-    verdict = policy.decide(wanted.name, arguments, tool.effect, wanted.tier)
+    verdict = policy.decide(wanted.name, arguments, tool.effect, wanted.tier, nature(tool))
     if verdict.decision == "refuse":
         raise Refused(verdict.reason)
     if verdict.decision == "auto":
@@ -140,7 +141,7 @@ async def _allowed(journal: Journal, policy: Policy, tool: Tool, wanted: Wanted)
     approved = await journal.ask(wanted.name, arguments, verdict.reason)
     if dict(approved) != dict(arguments):
         _validate(tool, approved)
-        again = policy.decide(wanted.name, approved, tool.effect, wanted.tier)
+        again = policy.decide(wanted.name, approved, tool.effect, wanted.tier, nature(tool))
         if again.decision == "refuse":
             raise Refused(again.reason)
     return approved, True
@@ -158,7 +159,7 @@ async def _perform(
     """What it gives; `once`: it is not repeated where nobody knows whether it happened, as one yes allows one call."""
 
     async def perform(key: str) -> Json:
-        call = Call(turn.scope, turn.agent.id, key, arguments)
+        call = Call(turn.scope, turn.agent.id, key, arguments, turn.session)
         try:
             value = await (tool.run(call) if tool.effect is Effect.WRITE else in_time(tool.run(call), seconds, name))
             return _recordable(value)
@@ -169,7 +170,7 @@ async def _perform(
             raise ToolBroken(f"{name}: {type(error).__name__}") from error
 
     if isinstance(tool, Delegate):  # each of its steps is recorded: the call as a whole must not be one
-        return _recordable(await tool.run(Call(turn.scope, turn.agent.id, "", arguments)))
+        return _recordable(await tool.run(Call(turn.scope, turn.agent.id, "", arguments, turn.session)))
     redo = Redo.RECONCILE if once else Redo.REPEAT
     return await journal.step(TOOL, name, dict(arguments), perform, redo=redo)
 

@@ -4,13 +4,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt, StrictStr, ValidationError
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    StrictBool,
+    StrictFloat,
+    StrictInt,
+    StrictStr,
+    ValidationError,
+    model_validator,
+)
 
 from cluster.basics.errors import InvalidSettings
 from skills.contract import Effect
+from skills.manifest import Risk
 
 Decision = Literal["auto", "ask", "refuse"]
 Value = StrictBool | StrictInt | StrictFloat | StrictStr
@@ -20,10 +31,18 @@ RECOVERED = 3  # tiers from here on guess what a model meant
 
 class _Entry(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
-    tool: str = Field(min_length=1)
+    tool: str = Field("", min_length=1)
+    kind: str = Field("", min_length=1)
+    risk: Risk | None = Field(None, strict=False)
     when: dict[str, Value | list[Value]] = {}
     decision: Decision
     reason: str = ""
+
+    @model_validator(mode="after")
+    def _is_about_something(self) -> Self:
+        if not (self.tool or self.kind or self.risk):
+            raise ValueError("a pattern names a tool, a kind or a risk")
+        return self
 
 
 class _File(BaseModel):
@@ -33,18 +52,35 @@ class _File(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """An entry of the list; `when` maps an argument's path to the values that hold, any of them."""
+    """An entry of the list.
+
+    Attributes:
+        tool: a pattern of names; `*` for all.
+        when: an argument's path to the values that hold, any of them.
+        kind: a pattern of kinds of skills; `*` also for a tool that is of none.
+        risk: just this one; empty for all.
+    """
 
     tool: str
     decision: Decision
     when: Mapping[str, Sequence[Value]]
     reason: str = ""
+    kind: str = "*"
+    risk: str = ""
 
-    def matches(self, tool: str, arguments: Mapping[str, Any]) -> bool:
+    @property
+    def about(self) -> str:
+        """What a person is told of it; recorded questions hold these words."""
+        if self.kind == "*" and not self.risk:
+            return self.tool
+        named = {"tool": self.tool, "kind": self.kind, "risk": self.risk or "*"}
+        return ", ".join(f"{what} {text}" for what, text in named.items() if text != "*")
+
+    def matches(self, tool: str, arguments: Mapping[str, Any], kind: str = "", risk: str = "") -> bool:
         """Whether this entry is about such a call."""
-        return fnmatchcase(tool, self.tool) and all(
-            any(_holds(wanted, _at(arguments, path)) for wanted in values) for path, values in self.when.items()
-        )
+        if not (fnmatchcase(tool, self.tool) and fnmatchcase(kind, self.kind) and self.risk in ("", risk)):
+            return False
+        return all(any(_holds(wanted, _at(arguments, path)) for wanted in values) for path, values in self.when.items())
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +98,14 @@ class Policy:
         """In order: the first that matches decides."""
         self._patterns = tuple(patterns)
 
-    def decide(self, tool: str, arguments: Mapping[str, Any], effect: Effect, tier: int = 1) -> Verdict:
+    def decide(
+        self,
+        tool: str,
+        arguments: Mapping[str, Any],
+        effect: Effect,
+        tier: int = 1,
+        nature: tuple[str, str] = ("", ""),
+    ) -> Verdict:
         """Judge a call whose arguments are valid.
 
         Args:
@@ -70,13 +113,14 @@ class Policy:
             arguments: valid against its schema.
             effect: what it may change.
             tier: how the call was found; from 3 on a call that changes something is never `auto`.
+            nature: kind and risk of the skill, as `skills.fence.nature` tells them.
         """
-        found = next((pattern for pattern in self._patterns if pattern.matches(tool, arguments)), None)
+        found = next((pattern for pattern in self._patterns if pattern.matches(tool, arguments, *nature)), None)
         if found is None:
             return Verdict("refuse", f"no pattern of the approval list allows {tool}")
         if found.decision == "auto" and tier >= RECOVERED and effect is not Effect.READ:
             return Verdict("ask", "The model did not ask for this call itself; it was recovered from what it said.")
-        return Verdict(found.decision, found.reason or f"The approval list says {found.decision} for {found.tool}.")
+        return Verdict(found.decision, found.reason or f"The approval list says {found.decision} for {found.about}.")
 
 
 def load(path: Path) -> Policy:
@@ -97,7 +141,7 @@ def load(path: Path) -> Policy:
 
 def _pattern(entry: _Entry) -> Pattern:
     when = {path: tuple(value) if isinstance(value, list) else (value,) for path, value in entry.when.items()}
-    return Pattern(entry.tool, entry.decision, when, entry.reason)
+    return Pattern(entry.tool or "*", entry.decision, when, entry.reason, entry.kind or "*", str(entry.risk or ""))
 
 
 def _at(arguments: Mapping[str, Any], path: str) -> Any:

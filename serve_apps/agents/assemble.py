@@ -37,7 +37,7 @@ from cluster.state.postgres import Database
 from cluster.state.run_desk import RunDesk
 from cluster.state.runs import Runs
 from cluster.state.vault import vault_of
-from configs.sections import AgentSettings, Settings
+from configs.sections import Settings
 from pipelines.documents.links import Links
 from serve_apps.agents import approval
 from serve_apps.agents.analytics.catalogue import read_catalogue
@@ -47,6 +47,7 @@ from serve_apps.agents.cleanly import closing
 from serve_apps.agents.delegate import StoredAgents
 from serve_apps.agents.desk import Carrier, Desk, Records, remembering
 from serve_apps.agents.documents import Documents
+from serve_apps.agents.equip import base_tools, fence
 from serve_apps.agents.events import Event
 from serve_apps.agents.knowledge import Knowledge
 from serve_apps.agents.loop import Crew
@@ -66,11 +67,11 @@ from serve_apps.agents.runner import Runner, Timing
 from serve_apps.agents.traced import Traced
 from serve_apps.retrieval.answer import Answerer
 from serve_apps.retrieval.search import Search
-from skills.calculator.tool import Calculator
 from skills.catalog import Catalog
-from skills.clock.tool import GetTime
-from skills.http.tool import HttpGet
-from skills.knowledge.tool import search_knowledge, semantic_search
+from skills.credentials_open import Vaulted
+from skills.credentials_store import Keyring
+from skills.fence import Fence
+from skills.store import Skills
 
 _log = logging.getLogger("aos.agents")
 
@@ -91,9 +92,12 @@ class Ground:
     conversations: Conversations
     memory: Memory
     connections: Connections
+    keyring: Keyring
     switchboard: Switchboard
     runs: Runs
     approvals: Approvals
+    skills: Skills
+    fence: Fence
     tools: Catalog
     http: httpx.AsyncClient
     models: httpx2.AsyncClient
@@ -129,6 +133,7 @@ def ground(settings: Settings, embedder: Embedder, reranker: Reranker | None) ->
     compliance = Compliance(conversations, audit, settings.memory.compliance_every)
     vault = vault_of(settings.models.vault_key, settings.state_dir)
     connections = Connections(database, vault, declared(settings.models.connections_file, settings.llm))
+    around = fence(settings, database, audit, search, Vaulted(database, audit, vault, _now))
     return Ground(
         database=database,
         redis=redis,
@@ -139,10 +144,13 @@ def ground(settings: Settings, embedder: Embedder, reranker: Reranker | None) ->
         conversations=conversations,
         memory=Memory(database, conversations, history, compliance, settings.memory),
         connections=connections,
+        keyring=Keyring(database, vault),
         switchboard=Switchboard(connections, models, settings.models, asyncio.sleep),
         runs=Runs(database),
         approvals=Approvals(database, audit),
-        tools=_tools(settings.agents, search),
+        skills=Skills(database),
+        fence=around,
+        tools=base_tools(around),
         http=client,
         models=models,
         telemetry=telemetry.connect(settings.telemetry, time.monotonic, {}),
@@ -235,7 +243,7 @@ class Workshop:
 
 def desk(settings: Settings, base: Ground, carriers: Mapping[Path, Carrier]) -> Desk:
     """The way in, over whoever carries each path out."""
-    records = Records(base.database, base.runs, base.links, base.conversations, base.memory, base.audit)
+    records = Records(base.database, base.runs, base.links, base.conversations, base.memory, base.audit, base.skills)
     router = CachedRouter(read_rules(CONFIGS / "routing.yaml"), base.redis, time.monotonic)
     return Desk(records, router, carriers, settings.agents, uuid4)
 
@@ -244,7 +252,7 @@ def _handlers(settings: Settings, base: Ground, models: TurnModels) -> dict[Path
     policy = approval.load(settings.agents.approvals_file or CONFIGS / "approvals.yaml")
     crew = Crew(
         models, base.tools, Knowledge(base.search), StoredPlaces(base.database), policy, settings.agents,
-        StoredAgents(base.links),
+        StoredAgents(base.database, base.links, base.skills), skills=base.fence,
     )  # fmt: skip
     catalogue = read_catalogue(CONFIGS / "metrics.yaml")
     memo = Memo(base.redis, f"aos:metrics:{catalogue.fingerprint}:", TTL_SECONDS, time.monotonic)
@@ -253,16 +261,6 @@ def _handlers(settings: Settings, base: Ground, models: TurnModels) -> dict[Path
         Path.DOCUMENTS: Documents(base.answerer),
         Path.GENERAL: General(crew),
     }
-
-
-def _tools(settings: AgentSettings, search: Search) -> Catalog:
-    knowledge = Knowledge(search)
-    return Catalog(
-        [
-            search_knowledge(knowledge), semantic_search(knowledge), Calculator(), GetTime(_now),
-            HttpGet(settings.http_allow),
-        ]
-    )  # fmt: skip
 
 
 def _now() -> datetime:

@@ -25,9 +25,11 @@ from serve_apps.agents.ports import Journal, Models, Outcome, Turn
 from serve_apps.agents.quotes import Places, Quotes, tell
 from serve_apps.agents.recover import REPROMPT, needs_reprompt
 from serve_apps.agents.release import Guard, Release
+from serve_apps.agents.toolset import DELEGATE, equipped
 from skills.catalog import Catalog
 from skills.delegate.tool import Delegate
-from skills.knowledge.tool import KnowledgeTool
+from skills.fence import Fence, searches
+from skills.shelf import named
 
 LAST = "This is the last round of this turn: answer now with what you have, and call no tools."
 NOTHING = "The model gave no answer."
@@ -50,6 +52,7 @@ class Crew:
     Attributes:
         agents: for delegation; None where there is none.
         clock: seconds; decides only how text is cut into pieces.
+        skills: makes tools of those that an agent was given.
     """
 
     models: Models
@@ -60,6 +63,7 @@ class Crew:
     settings: AgentSettings
     agents: Agents | None = None
     clock: Callable[[], float] = monotonic
+    skills: Fence | None = None
 
 
 class Conversation:
@@ -84,13 +88,14 @@ class Conversation:
 
     def _catalog(self, carry_out: CarryOut) -> Catalog:
         crew = self._crew
-        if crew.agents is None or Delegate.spec.name in crew.tools:
-            return crew.tools
+        tools = equipped(crew.tools, crew.skills, self._turn.agent.config)
+        if crew.agents is None or DELEGATE in tools:
+            return tools
 
         bound = TurnDelegations(
             self._turn, self._journal, crew.agents, carry_out, self._allowance, crew.settings.max_depth
         )
-        return crew.tools.plus(Delegate(bound))
+        return tools.plus(Delegate(named(DELEGATE).spec, bound))
 
     async def run(self) -> Outcome:
         """To the end, or until a person has to decide."""
@@ -130,7 +135,7 @@ class Conversation:
         )
         rules = prompt.system(
             turn.agent,
-            grounded=len(self._sources) > 0 or any(isinstance(tool, KnowledgeTool) for tool in self._offer.own),
+            grounded=len(self._sources) > 0 or any(searches(tool) for tool in self._offer.own),
             plan=self._planning() if specs else "",
             react=react_instructions(specs) if self._react else "",
         )

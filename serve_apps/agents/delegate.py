@@ -7,6 +7,7 @@ from uuid import UUID, uuid5
 from cluster.basics.errors import Permanent
 from cluster.basics.scope import Scope
 from cluster.models.messages import ChatRequest
+from cluster.state.postgres import Database
 from pipelines.documents.links import Links
 from serve_apps.agents.events import Event, EventKind
 from serve_apps.agents.limits import Allowance
@@ -23,6 +24,8 @@ from serve_apps.agents.ports import (
     Saying,
     Turn,
 )
+from serve_apps.agents.toolset import frozen
+from skills.store import Skills
 
 # What a turn is told of those below it; texts and citations are the other agent's answer, which comes as a result.
 _KEPT = frozenset(EventKind) - {EventKind.TEXT, EventKind.CITATION, EventKind.RETRIEVED, EventKind.PLAN, EventKind.DONE}
@@ -56,16 +59,19 @@ class Agents(Protocol):
 
 
 class StoredAgents:
-    """Agents as they are stored now."""
+    """Agents as they are stored now, with the skills that they have now."""
 
-    def __init__(self, links: Links) -> None:
-        """`links` keeps them."""
-        self._links = links
+    def __init__(self, database: Database, links: Links, skills: Skills) -> None:
+        """`links` keeps them, `skills` what each was given."""
+        self._db, self._links, self._skills = database, links, skills
 
     async def find(self, scope: Scope, name: str) -> Agent:
         """As `Agents.find`."""
-        row = await self._links.find(scope, name)
-        return Agent(AgentId(str(row["id"])), row["name"], row["system_prompt"], row["description"], row["config"])
+        async with self._db.transaction(scope) as tx:
+            row = await self._links.look_up(tx, scope, name)
+            skills = await self._skills.attached_in(tx, scope, str(row["id"]))
+        config = frozen(row["config"], skills)
+        return Agent(AgentId(str(row["id"])), row["name"], row["system_prompt"], row["description"], config)
 
 
 class Inside:

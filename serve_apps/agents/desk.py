@@ -27,6 +27,7 @@ from serve_apps.agents.ports import Agent, Incoming, Outcome, Path, RunId, Sessi
 from serve_apps.agents.route_cache import CachedRouter
 from serve_apps.agents.runner import Kept, Remember
 from serve_apps.agents.turn import dump, load
+from skills.store import Skills
 
 _log = logging.getLogger("aos.agents")
 
@@ -63,6 +64,7 @@ class Records:
     conversations: Conversations
     memory: Memory
     audit: Audit
+    skills: Skills
 
 
 class Desk:
@@ -147,7 +149,7 @@ class Desk:
 
     async def _agent(self, scope: Scope, wanted: str) -> Agent:
         """The agent as it is now; every workspace has a default one as soon as it is spoken to."""
-        agents = StoredAgents(self._records.links)
+        agents = StoredAgents(self._records.database, self._records.links, self._records.skills)
         name = wanted or ASSISTANT.name
         try:
             return await agents.find(scope, name)

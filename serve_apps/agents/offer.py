@@ -6,6 +6,7 @@ from typing import Any
 
 from cluster.models.messages import ToolSpec
 from serve_apps.agents.ports import Turn
+from serve_apps.agents.toolset import given
 from skills.catalog import Catalog
 
 CHARACTERS = 1_000  # of a description that a client gives
@@ -33,8 +34,9 @@ class Offer:
 def offer(turn: Turn, catalog: Catalog) -> Offer:
     """What the agent's `tools` and the turn's `tools` and `tool_choice` leave of all there is.
 
-    An agent that lists no tools has all of them (EX-15). `tool_choice`: `none` leaves nothing, a function's name, bare
-    or as OpenAI writes it, only that one; `required` is the same as `auto`, as not every model can be made to call.
+    An agent that lists no tools has all of them (EX-15); skills that it was given need not be listed. `tool_choice`:
+    `none` leaves nothing, a function's name, bare or as OpenAI writes it, only that one; `required` is the same as
+    `auto`, as not every model can be made to call.
     """
     chosen = _chosen(turn.options.get("tool_choice"))
     client = tuple(spec for spec in map(_spec, turn.options.get("tools") or ()) if spec is not None)
@@ -42,7 +44,7 @@ def offer(turn: Turn, catalog: Catalog) -> Offer:
     listed = turn.agent.config.get("tools")
     own = {tool.spec.name for tool in catalog} - hidden
     if listed is not None:
-        own &= _names(listed)
+        own &= _names(listed) | given(turn.agent.config)
     if chosen is not None:
         own &= chosen
         client = tuple(spec for spec in client if spec.name in chosen)

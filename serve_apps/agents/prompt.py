@@ -21,6 +21,8 @@ from typing import Any
 from cluster.models.messages import ChatRole, Message, ToolCall
 from serve_apps.agents.knowledge import Source
 from serve_apps.agents.ports import Agent, Turn
+from serve_apps.agents.toolset import attached
+from skills.manifest import Kind
 
 HEADING = "### Reference Context ###"
 
@@ -56,12 +58,14 @@ class InternalSkill:
 
 
 def internal_skills(config: Mapping[str, Any]) -> tuple[InternalSkill, ...]:
-    """Those of an agent's config: entries of `skills` of type internal, which is the default."""
-    return tuple(
+    """Those of an agent's config: entries of `skills` of type internal, the default, and those it was given."""
+    own = tuple(
         InternalSkill(str(entry["name"]), str(entry["instructions"]))
         for entry in config.get("skills") or ()
         if isinstance(entry, Mapping) and entry.get("type", "internal") == "internal" and entry.get("instructions")
     )
+    given = (one for one in attached(config) if one.kind is Kind.INTERNAL)
+    return (*own, *(InternalSkill(one.name, one.text or one.description) for one in given))
 
 
 def planning(style: str, steps: int) -> str:

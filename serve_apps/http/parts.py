@@ -28,6 +28,9 @@ from serve_apps.http.ports import Answerer, Pictures, Replays, Search, Toolbox
 from serve_apps.http.sse import Pace
 from serve_apps.http.throttle import Throttle
 from serve_apps.http.tokens import Tokens
+from skills.credentials_store import Keyring
+from skills.ground import Ground
+from skills.store import Skills
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +38,7 @@ class Parts:
     """Attributes:
     clock: the moment, with a time zone.
     pace: how streams of events run.
+    skills, ground: what is registered, and what it is tried out on.
     telemetry: where spans of requests go.
     openers, closers: called at the start, after the database is open, and at the end, before it is closed.
     """
@@ -53,6 +57,7 @@ class Parts:
     pictures: Pictures
     embedder: Embedder
     connections: Connections
+    credentials: Keyring
     switchboard: Switchboard
     orchestrator: Orchestrator
     runs: RunDesk
@@ -60,6 +65,8 @@ class Parts:
     memory: Memory
     approvals: Approvals
     toolbox: Toolbox
+    skills: Skills
+    ground: Ground
     replays: Replays
     tokens: Tokens
     passwords: Passwords

@@ -12,6 +12,8 @@ from cluster.basics.errors import Invalid, TooLarge
 from cluster.models.messages import ToolSpec
 from skills.calculator.parse import Builder, parse
 from skills.contract import Call, Effect
+from skills.ground import Ground
+from skills.manifest import Manifest
 
 SECONDS = 2.0  # for one expression
 MOST_BITS = 4_000  # of numerator and denominator, about 1,200 digits
@@ -36,23 +38,11 @@ _CONSTANTS = {"pi": sympy.pi, "e": sympy.E}
 class Calculator:
     """Arithmetic that cannot run code and cannot run away."""
 
-    spec = ToolSpec(
-        "calculator",
-        "Calculate an arithmetic expression exactly: + - * / ** % !, brackets, sqrt, log, sin, round, min, max ...",
-        {
-            "type": "object",
-            "properties": {
-                "expression": {"type": "string", "minLength": 1, "description": "Such as (1234.5 * 3) / 7 or 15% * 80."}
-            },
-            "required": ["expression"],
-            "additionalProperties": False,
-        },
-    )
     effect = Effect.READ
 
-    def __init__(self, clock: Callable[[], float] = monotonic) -> None:
+    def __init__(self, spec: ToolSpec, clock: Callable[[], float] = monotonic) -> None:
         """`clock` counts seconds."""
-        self._clock = clock
+        self.spec, self._clock = spec, clock
 
     async def run(self, call: Call) -> Any:
         """Give {expression, exact, decimal}; `exact` is None where only the decimal number is known.
@@ -74,6 +64,11 @@ class Calculator:
             raise Invalid(f"this cannot be computed: {error}") from error
         exact = None if value.has(sympy.Float) else str(value)
         return {"expression": expression, "exact": exact, "decimal": _decimal(decimal)}
+
+
+def build(manifest: Manifest, ground: Ground) -> Calculator:
+    """See `Build`."""
+    return Calculator(manifest.spec)
 
 
 class _Steps:

@@ -1,36 +1,25 @@
 """`get_time`: what time and day it is, in a named time zone."""
 
 from collections.abc import Callable
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from cluster.basics.errors import Invalid
 from cluster.models.messages import ToolSpec
 from skills.contract import Call, Effect
-
-_SPEC = ToolSpec(
-    "get_time",
-    "Tell the current date, time and weekday in a time zone.",
-    {
-        "type": "object",
-        "properties": {
-            "timezone": {"type": "string", "description": "IANA name such as Europe/Berlin; UTC if it is left out."}
-        },
-        "additionalProperties": False,
-    },
-)
+from skills.ground import Ground
+from skills.manifest import Manifest
 
 
 class GetTime:
     """The current time; it is recorded with the call, so a replay sees the same."""
 
-    spec = _SPEC
     effect = Effect.READ
 
-    def __init__(self, clock: Callable[[], datetime]) -> None:
+    def __init__(self, spec: ToolSpec, clock: Callable[[], datetime]) -> None:
         """`clock` gives a moment with its time zone."""
-        self._clock = clock
+        self.spec, self._clock = spec, clock
 
     async def run(self, call: Call) -> Any:
         """Give {iso, date, time, weekday, timezone, utc_offset}.
@@ -52,3 +41,8 @@ class GetTime:
             "timezone": name,
             "utc_offset": now.strftime("%z"),
         }
+
+
+def build(manifest: Manifest, ground: Ground) -> GetTime:
+    """See `Build`."""
+    return GetTime(manifest.spec, lambda: datetime.now(UTC))

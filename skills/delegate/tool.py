@@ -26,24 +26,11 @@ class Delegations(Protocol):
 class Delegate:
     """Delegation as a tool. Each step of the other agent is recorded, not the call as a whole."""
 
-    spec = ToolSpec(
-        "delegate",
-        "Give a task to another agent of this workspace and get its answer. It sees only what you write.",
-        {
-            "type": "object",
-            "properties": {
-                "agent": {"type": "string", "minLength": 1, "description": "The agent's name."},
-                "task": {"type": "string", "minLength": 1, "description": "The whole task, with all it has to know."},
-            },
-            "required": ["agent", "task"],
-            "additionalProperties": False,
-        },
-    )
     effect = Effect.READ  # what the other agent does passes the approval list, call by call
 
-    def __init__(self, delegations: Delegations) -> None:
+    def __init__(self, spec: ToolSpec, delegations: Delegations) -> None:
         """`delegations` belongs to one turn."""
-        self._delegations = delegations
+        self.spec, self._delegations = spec, delegations
 
     async def run(self, call: Call) -> Any:
         """What `Delegations.carry_out` gives, and raises."""

@@ -3,7 +3,7 @@
 import asyncio
 import re
 import socket
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urljoin
 
@@ -12,15 +12,14 @@ import httpx
 from cluster.basics.errors import Invalid, TooLarge, Unavailable
 from cluster.models.messages import ToolSpec
 from skills.contract import Call, Effect
+from skills.ground import Ground, Resolve
 from skills.http.guard import Target, check, target
+from skills.manifest import Manifest
 
 SECONDS = 20.0  # for all of it, redirects too
 MOST_BYTES = 1_000_000
 MOST_CHARACTERS = 100_000  # that are given
 MOST_REDIRECTS = 5
-
-# (host, port) -> addresses as text
-Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
 
 _TEXT = re.compile(r"text/[\w.+-]+|application/(?:[\w.+-]*\+)?(?:json|xml|yaml|javascript|x-ndjson)", re.IGNORECASE)
 _REDIRECTS = {301, 302, 303, 307, 308}
@@ -42,20 +41,13 @@ async def resolve(host: str, port: int) -> Sequence[str]:
 class HttpGet:
     """GET of a text; nothing is sent but the address."""
 
-    spec = ToolSpec(
-        "http_get",
-        "Read a web page, a JSON document or another text from an address that is allowed.",
-        {
-            "type": "object",
-            "properties": {"url": {"type": "string", "maxLength": 2_000, "description": "Beginning with https://"}},
-            "required": ["url"],
-            "additionalProperties": False,
-        },
-    )
     effect = Effect.READ
 
-    def __init__(self, allowed: Sequence[str], find: Resolve = resolve, seconds: float = SECONDS) -> None:
+    def __init__(
+        self, spec: ToolSpec, allowed: Sequence[str], find: Resolve = resolve, seconds: float = SECONDS
+    ) -> None:
         """`allowed` as in `guard.target`; an empty list allows nothing."""
+        self.spec = spec
         self._allowed, self._find, self._seconds = tuple(allowed), find, seconds
 
     async def run(self, call: Call) -> Any:
@@ -97,6 +89,11 @@ class HttpGet:
                 return {"url": url, "status": response.status_code, **await _text(response)}, ""
             except httpx.HTTPError as error:
                 raise Unavailable(f"{aim.host} cannot be read: {type(error).__name__}") from error
+
+
+def build(manifest: Manifest, ground: Ground) -> HttpGet:
+    """See `Build`."""
+    return HttpGet(manifest.spec, ground.hosts, ground.resolve)
 
 
 def _connect_to(aim: Target, address: str) -> str:

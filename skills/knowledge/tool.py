@@ -1,32 +1,24 @@
-"""`search_knowledge` and `semantic_search`: passages of the documents that are linked to the agent that asks."""
+"""Search tools: passages of the documents that are linked to the agent that asks."""
 
-from typing import Any, Protocol
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
 
 from cluster.basics.errors import Invalid
-from cluster.basics.scope import Scope
 from cluster.models.messages import ToolSpec
 from skills.contract import Call, Effect
+from skills.ground import Ground
+from skills.knowledge.passages import Passages
+from skills.manifest import Manifest, options_of
 
 MOST = 20  # passages of one call
 
 
-class Passages(Protocol):
-    """Where passages come from; whoever runs the tools binds it to the search."""
+class Options(BaseModel):
+    """What a SKILL.md says of a search: the least cosine similarity where a call names none (X-24)."""
 
-    async def find(self, scope: Scope, agent: str, query: str, limit: int, min_similarity: float) -> Any:
-        """Passages of the agent's linked documents as JSON, best first.
-
-        Args:
-            scope: whose documents; readers are checked.
-            agent: only what is linked to it.
-            query: in natural language.
-            limit: most passages.
-            min_similarity: least cosine similarity to the query, -1 to 1.
-
-        Raises:
-            Unavailable: the search cannot be reached.
-        """
-        ...
+    model_config = ConfigDict(extra="forbid")
+    min_similarity: float = Field(0.65, ge=-1, le=1)
 
 
 class KnowledgeTool:
@@ -46,7 +38,7 @@ class KnowledgeTool:
             Invalid: nothing is asked, or no agent asks.
             Unavailable: the search cannot be reached.
         """
-        query = str(call.arguments["query"]).strip()
+        query = str(call.arguments.get("query") or "").strip()
         if not query:
             raise Invalid("the query is empty")
         if call.agent is None:
@@ -58,34 +50,6 @@ class KnowledgeTool:
         )
 
 
-def search_knowledge(passages: Passages) -> KnowledgeTool:
-    """Passages for a question, by words and by meaning."""
-    return KnowledgeTool(
-        _spec("search_knowledge", "Search the linked documents for passages that answer a question.", 0.65),
-        passages,
-        0.65,
-    )
-
-
-def semantic_search(passages: Passages) -> KnowledgeTool:
-    """Passages that mean something close to a text."""
-    return KnowledgeTool(
-        _spec("semantic_search", "Find passages of the linked documents whose meaning is close to a text.", 0.7),
-        passages,
-        0.7,
-    )
-
-
-def _spec(name: str, description: str, least: float) -> ToolSpec:
-    properties = {
-        "query": {"type": "string", "description": "What to look for, in natural language."},
-        "top_k": {"type": "integer", "minimum": 1, "maximum": MOST, "description": "Most passages; 5 by default."},
-        "min_similarity": {
-            "type": "number", "minimum": 0, "maximum": 1, "description": f"Least similarity; {least} by default.",
-        },
-    }  # fmt: skip
-    return ToolSpec(
-        name,
-        description,
-        {"type": "object", "properties": properties, "required": ["query"], "additionalProperties": False},
-    )
+def build(manifest: Manifest, ground: Ground) -> KnowledgeTool:
+    """See `Build`."""
+    return KnowledgeTool(manifest.spec, ground.passages, options_of(manifest, Options).min_similarity)

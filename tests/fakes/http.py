@@ -49,6 +49,8 @@ from serve_apps.http.tokens import Tokens
 from serve_apps.retrieval.answer import Answer
 from serve_apps.retrieval.query import Hit, Query, Results
 from serve_apps.retrieval.quote import Citation
+from skills.store import Skills
+from tests.fakes.ground import ground
 from tests.fakes.models import FakeEmbedder
 from tests.fakes.orchestrator import ScriptedOrchestrator, ScriptedReplays, Toolbox
 
@@ -148,6 +150,8 @@ def make_parts(app_dsn: str, folder: Path, clock: Clock | None = None, **other: 
         memory=make_memory(database),
         approvals=Approvals(database, Audit(database)),
         toolbox=Toolbox(),
+        skills=Skills(database),
+        ground=ground(),
         replays=ScriptedReplays(),
         tokens=Tokens("test-secret-of-at-least-32-bytes!", auth),
         passwords=Passwords(FAST),

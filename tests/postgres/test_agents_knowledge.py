@@ -20,6 +20,7 @@ from serve_apps.agents.loop import converse
 from serve_apps.agents.ports import AgentId, Outcome
 from serve_apps.agents.quotes import StoredPlaces
 from serve_apps.retrieval.search import Search
+from skills.store import Skills
 from tests.fakes import corpus
 from tests.fakes.agents import AGENT, MemoryJournal, ScriptedModels, turn
 from tests.fakes.corpus import Book, Passage, Sheet, hash_vector
@@ -100,7 +101,7 @@ async def test_places_are_walled(house: House) -> None:
 
 async def test_agents_are_found_by_name_or_id(house: House) -> None:
     """EX-07: within the workspace."""
-    agents = StoredAgents(Links(house.database))
+    agents = StoredAgents(house.database, Links(house.database), Skills(house.database))
     found = await agents.find(house.scope, "reader")
     assert found.id == house.agent and (await agents.find(house.scope, house.agent)) == found
     for scope, name in ((house.scope, "nobody"), (corpus.open_home(house.admin, "other"), "reader")):

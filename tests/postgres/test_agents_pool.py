@@ -19,6 +19,7 @@ from serve_apps.agents.assemble import Workshop, desk, ground
 from serve_apps.agents.delegate import StoredAgents
 from serve_apps.agents.events import EventKind
 from serve_apps.agents.ports import Incoming
+from skills.store import Skills
 from tests.bench import agent_servers
 from tests.fakes import agents_contract as contract
 from tests.fakes.model_server import ModelServer, serve_model
@@ -95,9 +96,9 @@ async def test_what_every_turn_looks_up_is_one_transaction(app_dsn: str, admin_d
         async with database.transaction(scope) as tx:
             await links.add_agent(tx, scope, NewAgent("keeper"))
         lent.times = 0
-        found = await StoredAgents(links).find(scope, "keeper")
+        found = await StoredAgents(database, links, Skills(database)).find(scope, "keeper")
         assert (found.name, lent.times) == ("keeper", 1)
-        assert await StoredAgents(links).find(scope, found.id) == found
+        assert await StoredAgents(database, links, Skills(database)).find(scope, found.id) == found
         lent.times = 0
         stored = Connections(database, Vault([VaultKey(b"k" * 32)]), Declared())
         assert await stored.offered(scope) == ([], None)

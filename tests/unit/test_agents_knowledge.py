@@ -11,9 +11,10 @@ from serve_apps.agents.knowledge import Knowledge, Sources
 from serve_apps.agents.loop import converse
 from serve_apps.agents.ports import Turn
 from skills.contract import Effect
-from skills.knowledge.tool import search_knowledge
+from skills.shelf import build, named
 from tests.fakes.agents import AGENT, SCOPE, MemoryJournal, ScriptedModels, calls, turn
 from tests.fakes.crew import ASK, FakeSearch, FakeTool, crew, hit
+from tests.fakes.ground import ground
 
 LEASE = "The lease ends in May 2027. Rent is due on the first."
 
@@ -49,7 +50,8 @@ async def test_retrieval_can_be_off(options: dict[str, Any], config: dict[str, A
 async def test_what_a_tool_finds_can_be_quoted() -> None:
     """EX-02: passages of a search tool go on where the numbers of the turn's own ended; the known keep theirs."""
     search = FakeSearch([hit(LEASE)])
-    tool = search_knowledge(Knowledge(FakeSearch([hit("Pets are welcome in the garden."), hit(LEASE)])))
+    found = FakeSearch([hit("Pets are welcome in the garden."), hit(LEASE)])
+    tool = build(named("search_knowledge"), ground(passages=Knowledge(found)))
     models = ScriptedModels(
         calls(("search_knowledge", {"query": "pets"})),
         'Pets may come [2: "Pets are welcome"]. Till May [1: "ends in May 2027"].',

@@ -8,7 +8,10 @@ import pytest
 from cluster.basics.errors import AosError, Invalid, TooLarge
 from skills.calculator.tool import Calculator
 from skills.contract import Call
+from skills.shelf import named
 from tests.fakes.agents import SCOPE, Ticks
+
+SPEC = named("calculator").spec
 
 
 @pytest.mark.parametrize(
@@ -40,7 +43,7 @@ from tests.fakes.agents import SCOPE, Ticks
 )
 def test_values(expression: str, exact: str | None, decimal: str | None) -> None:
     """EX-17: exact where it can be, and a decimal number of 15 digits."""
-    given = Calculator().calculate(expression)
+    given = Calculator(SPEC).calculate(expression)
     assert exact is None or given["exact"] == exact
     assert decimal is None or given["decimal"] == decimal
 
@@ -58,7 +61,7 @@ def test_values(expression: str, exact: str | None, decimal: str | None) -> None
 def test_what_is_no_arithmetic_is_refused(expression: str) -> None:
     """B-05: nothing is evaluated as code; the detail is for the model."""
     with pytest.raises(Invalid) as raised:
-        Calculator().calculate(expression)
+        Calculator(SPEC).calculate(expression)
     assert raised.value.detail
 
 
@@ -74,7 +77,7 @@ def test_what_would_run_away_is_refused(expression: str) -> None:
     """EX-18: digits, length and depth are bounded, and each in milliseconds."""
     began = perf_counter()
     with pytest.raises(AosError):
-        Calculator().calculate(expression)
+        Calculator(SPEC).calculate(expression)
     assert perf_counter() - began < 2
 
 
@@ -87,7 +90,7 @@ def test_time_is_bounded() -> None:
         return ticks.seconds
 
     with pytest.raises(TooLarge):
-        Calculator(clock).calculate("1+1+1+1+1+1")
+        Calculator(SPEC, clock).calculate("1+1+1+1+1+1")
 
 
 def test_garbage_has_a_name() -> None:
@@ -118,12 +121,12 @@ def test_garbage_has_a_name() -> None:
     for _ in range(400):
         text = "".join(chance.choice(pieces) for _ in range(chance.randrange(1, 12)))
         try:
-            assert Calculator().calculate(text)["decimal"]
+            assert Calculator(SPEC).calculate(text)["decimal"]
         except AosError as error:
             assert error.detail
 
 
 async def test_as_a_tool() -> None:
     """EX-15: arguments in, JSON out."""
-    given = await Calculator().run(Call(SCOPE, None, "k", {"expression": "6 * 7"}))
+    given = await Calculator(SPEC).run(Call(SCOPE, None, "k", {"expression": "6 * 7"}))
     assert given == {"expression": "6 * 7", "exact": "42", "decimal": "42"}

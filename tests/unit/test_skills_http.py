@@ -12,6 +12,7 @@ from cluster.basics.errors import AosError, Invalid, TooLarge, Unavailable
 from skills.contract import Call
 from skills.http.guard import Disallowed, check, is_public, target
 from skills.http.tool import HttpGet, resolve
+from skills.shelf import named
 from tests.fakes.agents import SCOPE
 
 ALLOWED = ("docs.example.org", "*.example.net", "inside.test:8443", "127.0.0.1:9", "[::1]:9")
@@ -125,7 +126,7 @@ async def local(host: str, port: int) -> Sequence[str]:
 async def get(
     port: int, path: str = "/", *, seconds: float = 5, find: Callable[[str, int], object] = local
 ) -> dict[str, object]:
-    tool = HttpGet((f"site.test:{port}",), find, seconds)  # type: ignore[arg-type]
+    tool = HttpGet(named("http_get").spec, (f"site.test:{port}",), find, seconds)  # type: ignore[arg-type]
     given: dict[str, object] = await tool.run(Call(SCOPE, None, "k", {"url": f"http://site.test:{port}{path}"}))
     return given
 

@@ -10,22 +10,24 @@ from cluster.basics.errors import Invalid, NotFound
 from cluster.basics.scope import Scope
 from serve_apps.agents.knowledge import Knowledge
 from serve_apps.agents.offer import offer
-from skills.calculator.tool import Calculator
 from skills.catalog import Catalog, DuplicateTool, ToolNotFound
 from skills.clock.tool import GetTime
 from skills.contract import Call, Effect, Tool
-from skills.delegate.tool import Delegate
-from skills.http.tool import HttpGet
-from skills.knowledge.tool import search_knowledge, semantic_search
+from skills.shelf import BASE, build, named
 from tests.fakes.agents import SCOPE, turn
 from tests.fakes.crew import FakeSearch, FakeTool, hit
+from tests.fakes.ground import ground
 
 NOON = datetime(2026, 7, 1, 12, 0, tzinfo=UTC)
 
 
-def shipped() -> list[Tool]:
-    passages = Knowledge(FakeSearch())
-    return [search_knowledge(passages), semantic_search(passages), Calculator(), GetTime(lambda: NOON), HttpGet(())]
+def base() -> list[Tool]:
+    on = ground(passages=Knowledge(FakeSearch()))
+    return [build(named(name), on) for name in BASE if name != "delegate"]
+
+
+def clock() -> GetTime:
+    return GetTime(named("get_time").spec, lambda: NOON)
 
 
 def call(arguments: Mapping[str, Any], agent: str | None = "a1") -> Call:
@@ -62,8 +64,8 @@ def test_a_tool_that_models_cannot_be_told_of_is_refused(tool: FakeTool) -> None
 
 def test_the_tools_that_ship() -> None:
     """EX-15: six, all of them in every turn; none of them changes anything by itself."""
-    catalog = Catalog(shipped())
-    names = [*(spec.name for spec in catalog.specs()), Delegate.spec.name]
+    catalog = Catalog(base())
+    names = [*(spec.name for spec in catalog.specs()), named("delegate").name]
     assert names == ["search_knowledge", "semantic_search", "calculator", "get_time", "http_get", "delegate"]
     assert {tool.effect for tool in catalog} == {Effect.READ}
 
@@ -74,7 +76,7 @@ def test_the_tools_that_ship() -> None:
 )
 async def test_the_time_is_the_clocks(zone: str | None, time: str, offset: str) -> None:
     """EX-06: in a named zone; UTC where none is named."""
-    given = await GetTime(lambda: NOON).run(call({} if zone is None else {"timezone": zone}))
+    given = await clock().run(call({} if zone is None else {"timezone": zone}))
     assert (given["time"], given["utc_offset"], given["weekday"]) == (time, offset, "Wednesday")
 
 
@@ -82,14 +84,14 @@ async def test_the_time_is_the_clocks(zone: str | None, time: str, offset: str) 
 async def test_an_unknown_zone_is_an_error(zone: str) -> None:
     """EX-06: by name, whatever it is."""
     with pytest.raises(Invalid):
-        await GetTime(lambda: NOON).run(call({"timezone": zone}))
+        await clock().run(call({"timezone": zone}))
 
 
-@pytest.mark.parametrize(("make", "least"), [(search_knowledge, 0.65), (semantic_search, 0.7)])
-async def test_search_tools_ask_for_the_agents_documents(make: Any, least: float) -> None:
+@pytest.mark.parametrize(("name", "least"), [("search_knowledge", 0.65), ("semantic_search", 0.7)])
+async def test_search_tools_ask_for_the_agents_documents(name: str, least: float) -> None:
     """EX-06: only linked documents, each tool with its own least similarity (X-24)."""
     search = FakeSearch([hit("The lease ends in May.")])
-    tool = make(Knowledge(search))
+    tool = build(named(name), ground(passages=Knowledge(search)))
     given = await tool.run(call({"query": "lease"}))
     assert [one["text"] for one in given["passages"]] == ["The lease ends in May."]
     scope, query = search.asked[0]
@@ -103,7 +105,7 @@ async def test_search_tools_ask_for_the_agents_documents(make: Any, least: float
 async def test_search_without_a_question_or_an_agent(query: str, agent: str | None) -> None:
     """EX-06: documents are linked to agents; nobody searches them all."""
     with pytest.raises(Invalid):
-        await search_knowledge(Knowledge(FakeSearch())).run(call({"query": query}, agent))
+        await build(named("search_knowledge"), ground()).run(call({"query": query}, agent))
 
 
 class Watched(Mapping[str, Any]):

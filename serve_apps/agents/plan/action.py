@@ -13,7 +13,7 @@ from serve_apps.agents.plan import prompts
 from serve_apps.agents.plan.shape import Step
 from serve_apps.agents.plan.work import Result, Work
 from skills.contract import Effect, Tool
-from skills.knowledge.tool import KnowledgeTool
+from skills.fence import searches
 
 TIER = 2  # a plan is text that calls were read out of
 SO_FAR = "arguments"  # how a model is told of those that do not fit
@@ -46,7 +46,7 @@ async def call(work: Work, step: Step) -> Result:
         work.wrote[key] = done
     result = _result(step, done, repeatable=tool.effect is Effect.READ)
     passages = done.result.get("passages") if isinstance(done.result, dict) else None
-    if done.error is None and isinstance(tool, KnowledgeTool) and isinstance(passages, list):
+    if done.error is None and searches(tool) and isinstance(passages, list):
         found = work.sources.add(passages)  # what a search tool finds can be quoted
         result.text = prompt.passages(found, prompts.LONGEST_PASSAGE) or "No passage was found."
     return result

@@ -20,8 +20,10 @@ from serve_apps.agents.plan.work import Limits, Work
 from serve_apps.agents.ports import Journal, Json, Outcome, Turn
 from serve_apps.agents.quotes import tell
 from serve_apps.agents.route import command_of
+from serve_apps.agents.toolset import DELEGATE, equipped
 from skills.catalog import Catalog
 from skills.delegate.tool import Delegate
+from skills.shelf import named
 
 COMMANDS = frozenset({"chat", "agent", "plan"})
 PARTED = "\n\n"  # texts of one answer
@@ -68,14 +70,15 @@ class General:
     def _catalog(self, turn: Turn, journal: Journal, allowance: Allowance) -> Catalog:
         """All tools; delegation, where there are agents, is bound to this turn."""
         crew = self._crew
-        if crew.agents is None or Delegate.spec.name in crew.tools:
-            return crew.tools
+        tools = equipped(crew.tools, crew.skills, turn.agent.config)
+        if crew.agents is None or DELEGATE in tools:
+            return tools
 
         async def carry_out(inner: Turn, inside: Journal, left: Allowance) -> Outcome:
             return await converse(inner, inside, crew, left)
 
         bound = TurnDelegations(turn, journal, crew.agents, carry_out, allowance, crew.settings.max_depth)
-        return crew.tools.plus(Delegate(bound))
+        return tools.plus(Delegate(named(DELEGATE).spec, bound))
 
     async def _carry_out(self, work: Work, at_once: Chosen | None) -> Outcome:
         turn, journal, crew = work.turn, work.journal, self._crew

@@ -1,0 +1,105 @@
+"""The skills that ship: every SKILL.md of the package, and the way from a manifest to a tool."""
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib import import_module
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from types import MappingProxyType
+from typing import cast
+
+from cluster.basics.errors import Conflict
+from skills.catalog import DuplicateTool, ToolNotFound
+from skills.contract import Tool
+from skills.ground import Build, Disabled, Ground
+from skills.manifest import ALIASES, BadManifest, Kind, Manifest, read_manifest
+
+MANIFEST, TOOL = "SKILL.md", "tool.py"
+
+# In every turn, whoever the agent is; all other skills have to be attached to it (B-11).
+BASE = ("search_knowledge", "semantic_search", "calculator", "get_time", "http_get", "delegate")
+
+
+class NotCallable(Conflict):
+    """This skill is part of a prompt, or belongs to a turn; it is no tool of its own."""
+
+    code = "not_callable"
+
+
+def shipped() -> tuple[Manifest, ...]:
+    """All of them, by category and name; files are read once.
+
+    Raises:
+        BadManifest: a SKILL.md of ours is wrong; its path is named.
+        DuplicateTool: two of ours have one name.
+    """
+    found = (manifest for manifest, _ in _found().values())
+    return tuple(sorted(found, key=lambda one: (one.category, one.name)))
+
+
+def names() -> frozenset[str]:
+    """What no other skill may be called."""
+    return frozenset(_found())
+
+
+def named(name: str) -> Manifest:
+    """The shipped skill of this name.
+
+    Raises:
+        ToolNotFound: none is called so.
+    """
+    if name not in _found():
+        raise ToolNotFound(f"no skill that ships is called {name!r}")
+    return _found()[name][0]
+
+
+def build(manifest: Manifest, ground: Ground) -> Tool:
+    """The tool that carries a skill out: by the `tool.py` beside its SKILL.md, else by that of its kind.
+
+    Raises:
+        NotCallable: it is internal, or bound to a turn as delegation is.
+        Disabled: its kind is switched off.
+        BadManifest: its options are not what its kind wants, or nothing here carries its kind out.
+    """
+    if manifest.kind in (Kind.INTERNAL, Kind.DELEGATE):
+        raise NotCallable(f"{manifest.name} is of type {manifest.kind}")
+    if manifest.kind in {ALIASES.get(name, name) for name in ground.settings.off}:
+        raise Disabled(f"{manifest.name}: skills of type {manifest.kind} are off")
+    return _builder(manifest)(manifest, ground)
+
+
+def _builder(manifest: Manifest) -> Build:
+    known = _found().get(manifest.name)
+    module = known[1] if known is not None and known[0] == manifest else None
+    module = module or f"skills.{manifest.kind}.tool"
+    try:
+        return cast(Build, import_module(module).build)
+    except ModuleNotFoundError as error:
+        if error.name not in (module, module.rpartition(".")[0]):
+            raise  # something that the kind itself stands on
+        raise BadManifest(f"{manifest.name}: nothing here carries out skills of type {manifest.kind}") from error
+
+
+@cache
+def _found() -> Mapping[str, tuple[Manifest, str | None]]:
+    """By name: a skill, and the module beside it that carries it out, if there is one."""
+    found: dict[str, tuple[Manifest, str | None]] = {}
+    for folder, package in _folders(files("skills"), "skills"):
+        try:
+            manifest = read_manifest((folder / MANIFEST).read_text(encoding="utf-8"))
+        except BadManifest as error:
+            raise BadManifest(f"{package}: {error.detail}", fix=error.hint) from error
+        if manifest.name in found:
+            raise DuplicateTool(f"{manifest.name}: {package} is the second one")
+        own = f"{package}.tool" if (folder / TOOL).is_file() else None
+        found[manifest.name] = (manifest, own)
+    return MappingProxyType(found)
+
+
+def _folders(folder: Traversable, package: str) -> Iterator[tuple[Traversable, str]]:
+    """Every folder that has a SKILL.md, with its name as a module."""
+    if (folder / MANIFEST).is_file():
+        yield folder, package
+    for inner in sorted(folder.iterdir(), key=lambda one: one.name):
+        if inner.is_dir() and inner.name.isidentifier() and not inner.name.startswith("__"):
+            yield from _folders(inner, f"{package}.{inner.name}")

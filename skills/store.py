@@ -1,0 +1,236 @@
+"""Skills of a workspace: versions that never change, and which agent has which."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from psycopg.types.json import Jsonb
+
+from cluster.basics.errors import Conflict, Invalid, NotFound, TooLarge
+from cluster.basics.ids import uuid_of
+from cluster.basics.scope import Scope
+from cluster.state.canonical import digest, normal
+from cluster.state.postgres import Database, Row, Transaction, load_queries
+from skills.manifest import Kind, Manifest, as_json, manifest_of
+from skills.shelf import BASE, named, names
+
+MOST_SKILLS = 1_000  # of a workspace, by name
+MOST_ATTACHED = 64  # of an agent: a model is told of all of them in every request
+MOST_CODE = 100_000  # characters
+MOST_TEXT = 50_000  # characters; that of an internal skill is in every prompt
+MOST_VERSIONS = 200  # that are shown
+
+
+class SkillNotFound(NotFound):
+    """There is no such skill here."""
+
+    code = "skill_not_found"
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A version of a skill.
+
+    Attributes:
+        sha256: of manifest, text and code; empty for what ships.
+        by: who registered it; None for what ships.
+        at: when; None for what ships.
+    """
+
+    manifest: Manifest
+    sha256: str = ""
+    by: str | None = None
+    at: datetime | None = None
+
+    @property
+    def ships(self) -> bool:
+        """Whether it belongs to everybody."""
+        return self.at is None
+
+
+@dataclass(frozen=True, slots=True)
+class Attached:
+    """A skill of an agent.
+
+    Attributes:
+        pinned: the version that it stays with; None for the newest.
+        stored: what a turn would have now; None where the skill is gone.
+    """
+
+    name: str
+    pinned: int | None
+    at: datetime
+    stored: Stored | None
+
+
+class Skills:
+    """What is registered in a workspace, and attached to its agents."""
+
+    def __init__(self, database: Database) -> None:
+        """Queries are read from store.sql beside this file."""
+        self._db = database
+        self._sql = load_queries(Path(__file__).with_suffix(".sql"))
+
+    async def register(self, tx: Transaction, scope: Scope, manifest: Manifest) -> tuple[Stored, bool]:
+        """Keep a skill, and whether that made a version: the content of the newest one makes none.
+
+        Raises:
+            Conflict: the name belongs to a skill that ships, or there are too many.
+            Invalid: code where its kind has none, or none where it has.
+        """
+        _check(manifest)
+        values = {"workspace": scope.workspace, "name": manifest.name}
+        await tx.one(self._sql["hold"], **values)
+        row = await tx.one(self._sql["newest"], version=None, **values)
+        sha256 = digest([as_json(replace(manifest, version=1)), manifest.text, manifest.code])
+        if row is not None and row["sha256"] == sha256:
+            return _stored(row), False
+        if row is None:
+            counted = await tx.one(self._sql["count"], workspace=scope.workspace)
+            if counted is not None and counted["total"] >= MOST_SKILLS:
+                raise Conflict(f"this workspace has {MOST_SKILLS:,} skills")
+        version = 1 if row is None else row["version"] + 1
+        made = await tx.one(
+            self._sql["add"],
+            tenant=scope.tenant, version=version, manifest=Jsonb(as_json(replace(manifest, version=version))),
+            body=manifest.text, code=manifest.code, sha256=sha256, user=scope.user, **values,
+        )  # fmt: skip
+        assert made is not None
+        return _stored(made), True
+
+    async def newest(self, scope: Scope) -> list[Stored]:
+        """The newest version of everything registered here, by name."""
+        async with self._db.transaction(scope) as tx:
+            return [_stored(row) for row in await tx.all(self._sql["newest_of_each"], workspace=scope.workspace)]
+
+    async def versions(self, scope: Scope, name: str) -> list[Stored]:
+        """Every version of a skill, the newest first.
+
+        Raises:
+            SkillNotFound: neither does it ship nor is it registered here.
+        """
+        if name in names():
+            return [Stored(named(name))]
+        async with self._db.transaction(scope) as tx:
+            rows = await tx.all(self._sql["versions"], workspace=scope.workspace, name=name, limit=MOST_VERSIONS)
+        if not rows:
+            raise SkillNotFound(f"skill {name}")
+        return [_stored(row) for row in rows]
+
+    async def get(self, tx: Transaction, scope: Scope, name: str, version: int | None = None) -> Stored:
+        """One version, the newest where none is named.
+
+        Raises:
+            SkillNotFound: there is none.
+        """
+        if name in names() and version in (None, named(name).version):
+            return Stored(named(name))
+        row = await tx.one(self._sql["newest"], workspace=scope.workspace, name=name, version=version)
+        if row is None:
+            raise SkillNotFound(f"skill {name}" + ("" if version is None else f", version {version}"))
+        return _stored(row)
+
+    async def attach(
+        self, tx: Transaction, scope: Scope, agent: str, name: str, version: int | None = None
+    ) -> tuple[Stored, bool]:
+        """Give an agent a skill from its next turn on, and whether that changed anything.
+
+        Args:
+            tx: the caller's.
+            scope: whose workspace.
+            agent: its id.
+            name: of what ships or is registered here.
+            version: stay with this one; None follows the newest.
+
+        Raises:
+            NotFound: there is no such agent here.
+            SkillNotFound: there is no such skill or version here.
+            Conflict: every agent has it anyway, or this one has too many.
+        """
+        await self._agent(tx, scope, agent)
+        if name in BASE:
+            raise Conflict(f"every agent has {name}", fix="List an agent's `tools` in its config to leave some out.")
+        stored = await self.get(tx, scope, name, version)
+        held = await tx.all(self._sql["attached"], agent=agent, workspace=scope.workspace)
+        if name not in (others := {row["skill"] for row in held} - {None}) and len(others) >= MOST_ATTACHED:
+            raise Conflict(f"the agent has {MOST_ATTACHED} skills", fix="Take one away that it does not need.")
+        changed = await tx.run(
+            self._sql["attach"], agent=agent, name=name, version=None if stored.ships else version,
+            tenant=scope.tenant, workspace=scope.workspace, user=scope.user,
+        )  # fmt: skip
+        return stored, changed > 0
+
+    async def detach(self, tx: Transaction, scope: Scope, agent: str, name: str) -> None:
+        """Take a skill away; turns that have begun keep it.
+
+        Raises:
+            NotFound: there is no such agent here.
+            SkillNotFound: the agent does not have it.
+        """
+        await self._agent(tx, scope, agent)
+        if not await tx.run(self._sql["detach"], agent=agent, name=name, workspace=scope.workspace):
+            raise SkillNotFound(f"skill {name} of agent {agent}")
+
+    async def attached(self, scope: Scope, agent: str) -> list[Attached]:
+        """What an agent has, by name.
+
+        Raises:
+            NotFound: there is no such agent here.
+        """
+        async with self._db.transaction(scope) as tx:
+            return await self.attached_in(tx, scope, agent)
+
+    async def attached_in(self, tx: Transaction, scope: Scope, agent: str) -> list[Attached]:
+        """As `attached`, in the caller's transaction."""
+        values = {"agent": uuid_of(agent, "agent"), "workspace": scope.workspace}
+        rows = await tx.all(self._sql["attached"], **values)
+        if not rows:
+            raise NotFound(f"agent {agent}")
+        return [_attached(row) for row in rows if row["skill"] is not None]
+
+    async def _agent(self, tx: Transaction, scope: Scope, agent: str) -> None:
+        values = {"agent": uuid_of(agent, "agent"), "workspace": scope.workspace}
+        if await tx.one(self._sql["agent"], **values) is None:
+            raise NotFound(f"agent {agent}")
+
+
+def freeze(manifest: Manifest) -> dict[str, Any]:
+    """A skill as a turn keeps it: what is changed later does not change the turn."""
+    frozen: dict[str, Any] = normal({"front": as_json(manifest), "text": manifest.text, "code": manifest.code})
+    return frozen
+
+
+def thaw(frozen: Mapping[str, Any]) -> Manifest:
+    """The inverse.
+
+    Raises:
+        BadManifest: it was frozen by a version of this program that described skills otherwise.
+    """
+    return manifest_of(frozen["front"], text=frozen["text"], code=frozen["code"])
+
+
+def _check(manifest: Manifest) -> None:
+    if manifest.name in names():
+        raise Conflict(f"{manifest.name} is a skill that ships", fix="Choose another name.")
+    if manifest.kind is Kind.DELEGATE:
+        raise Invalid("delegation is bound to turns, and ships")
+    if (manifest.kind is Kind.PYTHON) != bool(manifest.code.strip()):
+        raise Invalid("a python skill needs code" if manifest.kind is Kind.PYTHON else "only python skills have code")
+    for what, text, most in (("code", manifest.code, MOST_CODE), ("text", manifest.text, MOST_TEXT)):
+        if len(text) > most:
+            raise TooLarge(f"the {what} of {manifest.name} has {len(text):,} characters; {most:,} are taken")
+
+
+def _stored(row: Row) -> Stored:
+    manifest = manifest_of({**row["manifest"], "version": row["version"]}, text=row["body"], code=row["code"])
+    by = None if row["created_by"] is None else str(row["created_by"])
+    return Stored(manifest, row["sha256"], by, row["created_at"])
+
+
+def _attached(row: Row) -> Attached:
+    """What ships goes before a registered skill that has had the name for longer."""
+    name = row["skill"]
+    stored = Stored(named(name)) if name in names() else _stored(row) if row["name"] is not None else None
+    return Attached(name, row["pinned"], row["attached_at"], stored)
