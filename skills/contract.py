@@ -26,12 +26,14 @@ class Call:
         agent: id of the agent that calls; None outside of a turn.
         key: the same at every repetition of this call.
         arguments: valid against the tool's schema.
+        session: the conversation in which it is called; None outside of a turn.
     """
 
     scope: Scope
     agent: str | None
     key: str
     arguments: Mapping[str, Any]
+    session: str | None = None
 
 
 class Tool(Protocol):

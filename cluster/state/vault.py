@@ -3,8 +3,9 @@
 import base64
 import binascii
 import hashlib
+import os
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -48,16 +49,28 @@ class VaultKey:
 class Vault:
     """Seals with its first key, and opens with any."""
 
-    def __init__(self, keys: Sequence[VaultKey]) -> None:
-        """The first is the current one; older ones stay until everything is rotated."""
-        self._current = keys[0]
-        self._keys = {key.id: key for key in keys}
+    def __init__(self, keys: Sequence[VaultKey], newer: Callable[[], Sequence[VaultKey] | None] | None = None) -> None:
+        """The first is the current one; older ones stay until everything is rotated.
+
+        Args:
+            keys: at least one.
+            newer: other keys in their place, None while they are the same. A kept file is rotated while we run.
+        """
+        self._newer = newer
+        self._take(keys)
 
     def __repr__(self) -> str:
         return f"Vault({len(self._keys)} keys)"
 
+    @property
+    def current(self) -> bytes:
+        """Id of the key that seals."""
+        self._look()
+        return self._current.id
+
     def seal(self, secret: str, place: str) -> bytes:
         """The envelope. `place` binds it to where it is stored: copied to another row or tenant it does not open."""
+        self._look()
         nonce = secrets.token_bytes(_NONCE_BYTES)  # random: 2^32 seals under one key before it should be rotated
         head = _MARK + self._current.id + nonce
         return head + AESGCM(self._current.secret).encrypt(nonce, secret.encode(), _bound(head, place))
@@ -71,7 +84,10 @@ class Vault:
         head = envelope[:_HEAD]
         if len(head) < _HEAD or head[:1] != _MARK:
             raise Sealed("this is no envelope of the vault")
-        key = self._keys.get(head[1 : 1 + _ID_BYTES])
+        key = self._keys.get(key_id(head))
+        if key is None:
+            self._look()
+            key = self._keys.get(key_id(head))
         if key is None:
             raise Sealed("it was sealed with a key that is not configured")
         nonce = head[-_NONCE_BYTES:]
@@ -86,23 +102,115 @@ class Vault:
         Raises:
             Sealed: as `open`.
         """
-        if envelope[1 : 1 + _ID_BYTES] == self._current.id:
+        if key_id(envelope) == self.current:
             return None
         return self.seal(self.open(envelope, place), place)
 
+    def _look(self) -> None:
+        """At the keys, if they may have changed: sealed with one that is no longer kept, a secret would be lost."""
+        keys = None if self._newer is None else self._newer()
+        if keys is not None:
+            self._take(keys)
+
+    def _take(self, keys: Sequence[VaultKey]) -> None:
+        self._current = keys[0]
+        self._keys = {key.id: key for key in keys}
+
+
+def key_id(envelope: bytes) -> bytes:
+    """The id of the key that an envelope was sealed with."""
+    return envelope[len(_MARK) : len(_MARK) + _ID_BYTES]
+
+
+def place(tenant: str, workspace: str, table: str, id_: str) -> str:
+    """Where a secret is stored: what its envelope is bound to."""
+    return f"{tenant}/{workspace}/{table}/{id_}"
+
+
+class KeyFile:
+    """Keys that are made and kept beside the state, for their owner only; the first is the current one."""
+
+    def __init__(self, path: Path) -> None:
+        """Nothing is read yet."""
+        self._path = path
+        self._seen: tuple[int, int, int] | None = None
+
+    def keys(self) -> list[VaultKey]:
+        """Those of the file; where there is none, a new one becomes it.
+
+        Raises:
+            InvalidSettings: it can be read by others, or what is in it are no keys.
+        """
+        kept_secret(self._path, _new_key)
+        found = self._path.stat()  # before it is read: what replaces it meanwhile is then seen the next time
+        if found.st_mode & 0o077:
+            raise InvalidSettings(f"{self._path} can be read by others", fix=f"chmod 600 {self._path}")
+        self._seen = _version(found)
+        return _keys(self._path.read_text(encoding="utf-8"))
+
+    def newer(self) -> list[VaultKey] | None:
+        """The keys, if the file is another than the one that was read last; one that is gone is no other."""
+        try:
+            found = self._path.stat()
+        except FileNotFoundError:
+            return None
+        return None if _version(found) == self._seen else self.keys()
+
+    def put_in_front(self) -> None:
+        """A new key seals from now on; those that are there still open."""
+        self._write([_new_key(), *self._texts()])
+
+    def keep(self, count: int) -> None:
+        """Only the newest stay."""
+        if len(texts := self._texts()) > count:
+            self._write(texts[:count])
+
+    def _texts(self) -> list[str]:
+        self.keys()
+        return [text.strip() for text in self._path.read_text(encoding="utf-8").split(",") if text.strip()]
+
+    def _write(self, texts: Sequence[str]) -> None:
+        """At once, and on the disk before anything is sealed with it: a key that is lost opens nothing."""
+        unfinished = self._path.with_name(f"{self._path.name}.{secrets.token_hex(4)}")
+        with os.fdopen(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+            file.write(",".join(texts))
+            file.flush()
+            os.fsync(file.fileno())
+        unfinished.replace(self._path)
+        folder = os.open(self._path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+def key_file(state_dir: Path) -> KeyFile:
+    """The keys that are kept where none are configured."""
+    return KeyFile(state_dir / "vault-key")
+
 
 def vault_of(configured: str | None, state_dir: Path) -> Vault:
-    """A vault with the configured keys, else with one that is made once and kept beside the state, for its owner only.
+    """A vault with the configured keys, else with those of the file beside the state.
 
     Args:
         configured: 32 bytes in base64; older keys may follow, separated by commas.
         state_dir: where `vault-key` is kept. Every node that opens secrets needs the same key.
 
     Raises:
-        InvalidSettings: a key is no base64, or has not 32 bytes.
+        InvalidSettings: a key is no base64, or has not 32 bytes, or others can read the file.
     """
-    texts = configured if configured is not None else kept_secret(state_dir / "vault-key", _new_key)
-    return Vault([_decoded(text.strip()) for text in texts.split(",") if text.strip()] or [_decoded("")])
+    if configured is not None:
+        return Vault(_keys(configured))
+    file = key_file(state_dir)
+    return Vault(file.keys(), file.newer)
+
+
+def _keys(texts: str) -> list[VaultKey]:
+    return [_decoded(text.strip()) for text in texts.split(",") if text.strip()] or [_decoded("")]
+
+
+def _version(found: os.stat_result) -> tuple[int, int, int]:
+    return found.st_ino, found.st_mtime_ns, found.st_size
 
 
 def _bound(head: bytes, place: str) -> bytes:

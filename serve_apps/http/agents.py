@@ -36,6 +36,9 @@ class AgentConfig(BaseModel):
     llm_routing: Routing | None = None
     tools: Annotated[list[Name] | None, Field(max_length=128, description="Names; left out: all there are.")] = None
     skills: Annotated[list[Skill] | None, Field(max_length=100)] = None
+    credentials: Annotated[
+        dict[Name, Name] | None, Field(max_length=100, description="Names of credentials by skill, kind or type.")
+    ] = None
     temperature: Annotated[float | None, Field(ge=0, le=2)] = None
     max_tokens: Annotated[int | None, Field(ge=1, le=1_000_000)] = None
     max_iterations: Annotated[int | None, Field(ge=1, le=50)] = None

@@ -49,6 +49,7 @@ from serve_apps.http.tokens import Tokens
 from serve_apps.retrieval.answer import Answer
 from serve_apps.retrieval.query import Hit, Query, Results
 from serve_apps.retrieval.quote import Citation
+from skills.credentials_store import Keyring
 from skills.store import Skills
 from tests.fakes.ground import ground
 from tests.fakes.models import FakeEmbedder
@@ -126,7 +127,8 @@ def make_memory(database: Database) -> Memory:
 def make_parts(app_dsn: str, folder: Path, clock: Clock | None = None, **other: Any) -> Parts:
     """Parts over a database that is not open yet; `other` replaces some of them."""
     database, auth, moment = Database(app_dsn, size=6, timeout=10), AuthSettings(), clock or Clock()
-    connections = Connections(database, Vault([VaultKey(b"k" * 32)]), Declared())
+    vault = Vault([VaultKey(b"k" * 32)])
+    connections = Connections(database, vault, Declared())
     switchboard = Switchboard(connections, httpx2.AsyncClient(verify=False), ModelsSettings(), asyncio.sleep)
     made = Parts(
         database=database,
@@ -143,6 +145,7 @@ def make_parts(app_dsn: str, folder: Path, clock: Clock | None = None, **other: 
         pictures=OneByOne(BlankPages()),
         embedder=FakeEmbedder(),
         connections=connections,
+        credentials=Keyring(database, vault),
         switchboard=switchboard,
         orchestrator=ScriptedOrchestrator(),
         runs=RunDesk(database),

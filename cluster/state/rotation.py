@@ -1,0 +1,118 @@
+"""Seals everything that is sealed anew under the current key, in all tenants; may be broken off and repeated."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psycopg
+from psycopg.rows import dict_row
+
+from cluster.basics.errors import Conflict, InvalidSettings, Unavailable
+from cluster.state.postgres import Connection, load_queries
+from cluster.state.vault import KeyFile, Sealed, Vault, place
+
+TABLES = ("credentials", "llm_connections")
+BATCH = 200
+LOCK = 7_240_115  # any constant: two rotations must not put two keys in front of each other
+KEPT = 2  # keys that a file keeps: the current one, and the one before, which opens yesterday's backup
+_FIRST = "00000000-0000-0000-0000-000000000000"
+
+Queries = Mapping[str, str]
+Report = Callable[[str, int, int], None]  # table, done, of how many
+
+
+@dataclass(slots=True)
+class Rotated:
+    """What became of one table's envelopes.
+
+    Attributes:
+        total: how many there are.
+        old: how many another key had sealed.
+        resealed: how many are sealed anew; in a dry run how many could be.
+        failed: id -> why it cannot be opened; it stays as it is.
+    """
+
+    total: int = 0
+    old: int = 0
+    resealed: int = 0
+    failed: dict[str, str] = field(default_factory=dict)
+
+
+async def rotate(
+    conninfo: str, vault: Vault, file: KeyFile | None, report: Report, *, dry_run: bool = False
+) -> dict[str, Rotated]:
+    """Seal anew what an older key sealed; each row in one statement, so that it opens at every moment.
+
+    Args:
+        conninfo: the owner of the schema, who sees all tenants.
+        vault: seals with its first key, opens with all.
+        file: where the keys are kept, if they are not configured. It gets a new key in front, unless a rotation was
+            broken off, which is then ended first; the key before stays, as somebody may be sealing with it right now.
+        report: told after each batch.
+        dry_run: nothing is changed.
+
+    Raises:
+        Conflict: another rotation runs.
+        InvalidSettings: this role does not see all tenants.
+        Unavailable: Postgres does not answer.
+    """
+    sql = load_queries(Path(__file__).with_suffix(".sql"))
+    try:
+        async with await psycopg.AsyncConnection.connect(conninfo, autocommit=True, row_factory=dict_row) as connection:
+            await _alone(connection)
+            found = await _counted(connection, sql, vault)
+            if file is not None and not dry_run and not any(table.old for table in found.values()):
+                file.put_in_front()
+                found = await _counted(connection, sql, vault)
+            for name, table in found.items():
+                await _table(connection, sql, vault, name, table, report, dry_run=dry_run)
+            if file is not None and not dry_run and not any(table.failed for table in found.values()):
+                file.keep(KEPT)
+            return found
+    except psycopg.OperationalError as error:
+        raise Unavailable(f"Postgres went away: {error}", fix="Repeat it: what is done stays done.") from error
+
+
+async def _alone(connection: Connection) -> None:
+    cursor = await connection.execute(
+        "select pg_try_advisory_lock(%s) as alone, rolsuper or rolbypassrls as sees from pg_roles"
+        " where rolname = current_user",
+        [LOCK],
+    )
+    row = await cursor.fetchone()
+    if row is None or not row["sees"]:
+        raise InvalidSettings("this role does not see all tenants", fix="Set DATABASE_ADMIN_URL.")
+    if not row["alone"]:
+        raise Conflict("another rotation runs")
+
+
+async def _counted(connection: Connection, sql: Queries, vault: Vault) -> dict[str, Rotated]:
+    found = {}
+    for name in TABLES:
+        row = await (await connection.execute(sql[f"count_{name}"], {"key": vault.current})).fetchone()
+        found[name] = Rotated() if row is None else Rotated(row["total"], row["old"])
+    return found
+
+
+async def _table(
+    connection: Connection, sql: Queries, vault: Vault, name: str, table: Rotated, report: Report, *, dry_run: bool
+) -> None:
+    after = _FIRST
+    while True:
+        values = {"key": vault.current, "after": after, "most": BATCH}
+        rows = await (await connection.execute(sql[name], values)).fetchall()
+        if not rows:
+            return
+        for row in rows:
+            before, id_ = bytes(row["sealed"]), str(row["id"])
+            try:
+                fresh = vault.rotate(before, place(str(row["tenant_id"]), str(row["workspace_id"]), name, id_))
+            except Sealed as error:
+                table.failed[id_] = error.detail
+                continue
+            if not dry_run:
+                values = {"fresh": fresh, "id": id_, "before": before}
+                await connection.execute(sql[f"reseal_{name}"], values)
+            table.resealed += 1
+        after = str(rows[-1]["id"])
+        report(name, table.resealed + len(table.failed), table.old)

@@ -1,0 +1,20 @@
+-- credentials: Envelopes of credentials that were sealed with another key, some hundred at a time.
+select id, tenant_id, workspace_id, sealed from credentials
+where substring(sealed from 2 for 8) <> %(key)s and id > %(after)s::uuid order by id limit %(most)s;
+
+-- reseal_credentials: Another envelope, unless somebody stored another secret meanwhile.
+update credentials set sealed = %(fresh)s where id = %(id)s and sealed = %(before)s;
+
+-- count_credentials: How many there are, and how many of them another key sealed.
+select count(*) as total, count(*) filter (where substring(sealed from 2 for 8) <> %(key)s) as old from credentials;
+
+-- llm_connections: Envelopes of connections' keys that were sealed with another key.
+select id, tenant_id, workspace_id, sealed_key as sealed from llm_connections
+where substring(sealed_key from 2 for 8) <> %(key)s and id > %(after)s::uuid order by id limit %(most)s;
+
+-- reseal_llm_connections: As for credentials.
+update llm_connections set sealed_key = %(fresh)s where id = %(id)s and sealed_key = %(before)s;
+
+-- count_llm_connections: As for credentials.
+select count(*) as total, count(*) filter (where substring(sealed_key from 2 for 8) <> %(key)s) as old
+from llm_connections where sealed_key is not null;

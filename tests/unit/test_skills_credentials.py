@@ -1,0 +1,171 @@
+"""Which fields are secret, and which credential a call is entitled to."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from cluster.basics.scope import Role
+from skills.credentials import (
+    BadCredential,
+    Binding,
+    Credential,
+    CredentialForbidden,
+    Need,
+    discover,
+    divide,
+    looks_secret,
+)
+from skills.ground import AmbiguousCredential, CredentialMissing
+from skills.manifest import CredentialType, Kind
+
+NOW = datetime(2026, 11, 2, 12, tzinfo=UTC)
+API, SSH = CredentialType.API_KEY, CredentialType.SSH
+NEED = Need(API, "list_servers", Kind.OPENSTACK, Role.DEVELOPER, "agent-1", "session-1", NOW)
+CLOUD, OTHER = Credential("1", "cloud", API), Credential("2", "other", API)
+
+
+def named(*known: Credential, config: Mapping[str, Any] | None = None, **other: Any) -> tuple[str, str]:
+    """Name and tier of what is found; `bindings` and fields of NEED."""
+    bindings = other.pop("bindings", ())
+    found = discover(replace(NEED, **other), config or {}, bindings, known)
+    return found.credential.name, found.tier
+
+
+def test_cv_03_what_is_secret_is_sealed_whatever_it_was_given_as() -> None:
+    """CV-03: S0 puts openstack's password into `extra` of an api_key."""
+    extra = {
+        "auth_url": "https://keystone.example:5000/v3", "project_name": "demo", "username": "ann", "password": "pw-1",
+        "port": 22, "insecure": False, "db": "postgresql://u:pw-2@h/d", "client_secret": "pw-3", "region": "one",
+    }  # fmt: skip
+    content = divide(API, {}, extra)
+    assert content.sealed == {"password": "pw-1", "db": "postgresql://u:pw-2@h/d", "client_secret": "pw-3"}
+    assert dict(content.extra) == {
+        "auth_url": "https://keystone.example:5000/v3", "project_name": "demo", "username": "ann", "port": 22,
+        "insecure": False, "region": "one",
+    }  # fmt: skip
+    ssh = divide(SSH, {"username": "root", "host": "h", "port": 22, "private_key": "k", "note": "n"}, {"rack": "7"})
+    assert ssh.sealed == {"private_key": "k", "note": "n"}, "what nobody knows is sealed"
+    assert dict(ssh.extra) == {"username": "root", "host": "h", "port": 22, "rack": "7"}
+    assert divide(API, {"key": 123456}, {}).sealed == {"key": "123456"}
+    assert "pw-1" not in repr(content)
+    for name in ("Password", "apiKey", "access_token", "DSN", "PASSPHRASE", "db_pwd"):
+        assert looks_secret(name)
+    assert not looks_secret("auth_url", "https://h:5000/v3") and looks_secret("x", "-----BEGIN RSA PRIVATE KEY-----")
+
+
+@pytest.mark.parametrize(
+    ("type_", "values", "said"),
+    [
+        (SSH, {"username": "root"}, "needs password or private_key"),
+        (SSH, {"password": "canary"}, "needs username"),
+        (CredentialType.HTTP_BASIC, {"username": "u", "password": ""}, "needs password"),
+        (CredentialType.BEARER_TOKEN, {"key": "canary"}, "needs token"),
+        (CredentialType.DB_DSN, {}, "needs dsn"),
+        (API, {}, "no secret"),
+        (CredentialType.CUSTOM, {"a": ""}, "no secret"),
+        (CredentialType.CUSTOM, {"a": ["canary"]}, "a is no text"),
+        (CredentialType.CUSTOM, {"canary word": "x"}, "field 1 has no name"),
+        (CredentialType.CUSTOM, {"a": "canary" * 3_000}, "18,000 characters"),
+        (CredentialType.CUSTOM, {f"f{n}": "canary" for n in range(33)}, "33 fields"),
+    ],
+)
+def test_what_is_wrong_is_named_without_a_value(type_: CredentialType, values: Mapping[str, Any], said: str) -> None:
+    """CV-03: each type has its fields."""
+    with pytest.raises(BadCredential, match=said) as error:
+        divide(type_, values, {})
+    assert "canary" not in str(error.value)
+    with pytest.raises(BadCredential, match="given twice: key"):
+        divide(API, {"key": "canary"}, {"key": "canary"})
+
+
+def test_cv_04_the_agent_names_its_credential() -> None:
+    """CV-04, first tier: by skill, by kind or by type, the nearest first; what is named is taken or refused."""
+    both = (CLOUD, OTHER)
+    for config, name in (
+        ({"api_key": "other"}, "other"), ({"openstack": "cloud", "api_key": "other"}, "cloud"),
+        ({"list_servers": "other", "openstack": "cloud"}, "other"),
+    ):  # fmt: skip
+        assert named(*both, config={"credentials": config}) == (name, "agent")
+    bound = [Binding("1", agent="agent-1")]
+    assert named(*both, config={"credentials": {"api_key": "other"}}, bindings=bound) == ("other", "agent")
+    for known, why in (
+        ((CLOUD,), "there is none of this name"),
+        ((CLOUD, replace(OTHER, type=SSH)), "it is of type ssh"),
+        ((CLOUD, replace(OTHER, active=False)), "it is switched off"),
+        ((CLOUD, replace(OTHER, expires=NOW)), "it ran out"),
+        ((CLOUD, replace(OTHER, context="session-2")), "there is none of this name"),
+    ):
+        with pytest.raises(CredentialMissing, match=why):
+            named(*known, config={"credentials": {"api_key": "other"}})
+    for nonsense in ({"credentials": ["other"]}, {"credentials": {"api_key": 7}}, {"credentials": None}):
+        assert named(CLOUD, config=nonsense) == ("cloud", "type")
+
+
+def test_au_05_bindings_say_who_may() -> None:
+    """CV-04, second tier, and AU-05: agent, skill and role, where each is given."""
+    closed = replace(CLOUD, bound=True)
+    for binding, fits in (
+        (Binding("1", agent="agent-1"), True), (Binding("1", agent="agent-2"), False),
+        (Binding("1", skill="list_servers"), True), (Binding("1", skill="delete_server"), False),
+        (Binding("1", role=Role.DEVELOPER), True), (Binding("1", role=Role.OPERATOR), False),
+        (Binding("1", "agent-1", "list_servers", Role.DEVELOPER), True),
+        (Binding("1", "agent-1", "list_servers", Role.VIEWER), False),
+        (Binding("2", agent="agent-1"), False),
+    ):  # fmt: skip
+        if fits:
+            assert named(closed, OTHER, bindings=[binding]) == ("cloud", "binding")
+            continue
+        with pytest.raises(CredentialForbidden):
+            named(closed, bindings=[binding])
+        with pytest.raises(CredentialForbidden, match="cloud is not given"):
+            named(closed, bindings=[binding], config={"credentials": {"api_key": "cloud"}})
+    with pytest.raises(CredentialForbidden):
+        named(closed, bindings=[])
+    assert named(closed, bindings=[Binding("1", role=Role.VIEWER)], role=Role.ADMIN) == ("cloud", "binding")
+    with pytest.raises(CredentialForbidden):
+        named(closed, bindings=[Binding("1", agent="agent-1")], agent=None)
+    with pytest.raises(AmbiguousCredential, match="there are cloud, other"):
+        named(closed, OTHER, bindings=[Binding("1", agent="agent-1"), Binding("2", skill="list_servers")])
+
+
+def test_cv_04_by_type_and_name() -> None:
+    """CV-04, third tier: the only one of the type, or the one that is called like the skill or its kind."""
+    assert named(CLOUD, replace(OTHER, type=SSH)) == ("cloud", "type")
+    assert named(CLOUD, replace(OTHER, active=False)) == ("cloud", "type")
+    assert named(CLOUD, replace(OTHER, expires=NOW), replace(OTHER, id="3", name="third", bound=True))[0] == "cloud"
+    assert named(CLOUD, replace(OTHER, expires=NOW + timedelta(seconds=1), name="openstack")) == ("openstack", "type")
+    both = (replace(CLOUD, name="openstack"), replace(OTHER, name="list_servers"))
+    assert named(*both) == ("list_servers", "type")
+    with pytest.raises(AmbiguousCredential, match="there are cloud, other") as many:
+        named(CLOUD, OTHER)
+    assert "config.credentials" in many.value.hint
+    with pytest.raises(CredentialMissing, match="list_servers needs a credential of type api_key") as none:
+        named(replace(CLOUD, type=SSH), replace(OTHER, active=False))
+    assert "aos credentials add" in none.value.hint
+
+
+@pytest.mark.parametrize(
+    "power", [{"kind": Kind.SSH, "type": SSH}, {"kind": Kind.SHELL}, {"kind": Kind.ANSIBLE, "type": SSH}]
+)
+def test_au_07_what_acts_on_machines_uses_only_what_was_given_to_it(power: dict[str, Any]) -> None:
+    """AU-07: pre-bound credentials only; the third tier is not for them."""
+    only = Credential("1", "root", power.get("type", API))
+    with pytest.raises(CredentialForbidden):
+        named(only, **power)
+    assert named(only, bindings=[Binding("1", agent="agent-1")], **power) == ("root", "binding")
+    assert named(only, config={"credentials": {str(only.type): "root"}}, **power) == ("root", "agent")
+
+
+def test_cv_05_a_conversations_own_goes_first_and_nowhere_else() -> None:
+    """CV-05: tokens that are scoped to a context."""
+    mine = Credential("3", "cloud", API, context="session-1", expires=NOW + timedelta(hours=1))
+    assert discover(NEED, {}, (), (CLOUD, mine)).credential.id == "3"
+    assert discover(NEED, {"credentials": {"api_key": "cloud"}}, (), (CLOUD, mine)).credential.id == "3"
+    for session in ("session-2", None):
+        assert discover(replace(NEED, session=session), {}, (), (CLOUD, mine)).credential.id == "1"
+        with pytest.raises(CredentialMissing):
+            discover(replace(NEED, session=session), {}, (), (mine,))
+    assert discover(replace(NEED, at=NOW + timedelta(hours=2)), {}, (), (CLOUD, mine)).credential.id == "1"
