@@ -15,7 +15,7 @@ from cluster.models.gather import Gathering
 from cluster.models.messages import ChatRequest, Delta, Message, Reply
 from cluster.models.patience import of_status
 from cluster.models.sdk import Call, only
-from cluster.models.wire import as_object, in_words
+from cluster.models.wire import REQUIRED, as_object, as_taken
 
 
 class AnthropicChat:
@@ -28,8 +28,9 @@ class AnthropicChat:
 
     async def stream(self, request: ChatRequest) -> AsyncIterator[Delta | Reply]:
         """As ChatModel."""
-        asked = request if self._connection.supports_tools else in_words(request)
-        body = anthropic_body(asked, self._connection.model) | {"stream": True}
+        connection = self._connection
+        asked = as_taken(request, tools=connection.supports_tools, forms=connection.trait.forms)
+        body = anthropic_body(asked, connection.model) | {"stream": True}
         message = _Message(Gathering(asked))
         async with aclosing(self._call.events(body)) as events:
             async for event in events:
@@ -39,7 +40,7 @@ class AnthropicChat:
 
 
 def anthropic_body(request: ChatRequest, model: str) -> dict[str, Any]:
-    """The body of a message, without what concerns streaming. `seed` and `json_only` have no counterpart."""
+    """The body of a message, without what concerns streaming. `seed`, `json_only` and `form` have no counterpart."""
     turns: list[dict[str, Any]] = []
     for message in request.messages:
         blocks = _blocks(message)
@@ -63,6 +64,9 @@ def anthropic_body(request: ChatRequest, model: str) -> dict[str, Any]:
             {"name": tool.name, "description": tool.description, "input_schema": dict(tool.parameters)}
             for tool in request.tools
         ]
+        if request.tool_choice is not None:
+            named = {"type": "tool", "name": request.tool_choice}
+            body["tool_choice"] = {"type": "any"} if request.tool_choice == REQUIRED else named
     if stop := [text for text in request.stop if text.strip()]:  # white space alone is refused
         body["stop_sequences"] = stop
     return body

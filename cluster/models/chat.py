@@ -15,7 +15,7 @@ from cluster.models.gather import Gathering
 from cluster.models.messages import ChatRequest, Delta, Reply
 from cluster.models.patience import of_status
 from cluster.models.sdk import Call, only
-from cluster.models.wire import in_words, openai_body
+from cluster.models.wire import as_taken, openai_body
 
 
 class OpenAiChat:
@@ -29,7 +29,7 @@ class OpenAiChat:
     async def stream(self, request: ChatRequest) -> AsyncIterator[Delta | Reply]:
         """As ChatModel."""
         connection = self._connection
-        asked = request if connection.supports_tools else in_words(request)
+        asked = as_taken(request, tools=connection.supports_tools, forms=connection.trait.forms)
         body = openai_body(asked, connection.model) | {"stream": True}
         if connection.trait.counts_streams:
             body["stream_options"] = {"include_usage": True}

@@ -42,6 +42,7 @@ class AuthMode(StrEnum):
 
 
 Wire = Literal["openai", "anthropic"]
+Forms = Literal["none", "without_tools", "all"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +59,7 @@ class Trait:
         wire: the shape of requests.
         base: path below the host that the API usually lives under.
         counts_streams: whether `stream_options.include_usage` is understood.
+        forms: whether `response_format` is understood, JSON schemas included: not, in requests without tools, in all.
     """
 
     provider: Provider
@@ -69,25 +71,27 @@ class Trait:
     wire: Wire = "openai"
     key_header: str = "X-API-Key"
     counts_streams: bool = True
+    forms: Forms = "none"
 
 
 # The documents' table and its order: where two patterns match, the first row counts. Cohere speaks OpenAI's dialect
-# below /compatibility/v1 and refuses stream_options there (docs.cohere.com/docs/compatibility-api).
+# below /compatibility/v1 and refuses stream_options there (docs.cohere.com/docs/compatibility-api). Servers that hold a
+# model to a form by a grammar (vLLM, Ollama, llama.cpp) leave it no way to call a tool instead.
 TRAITS: tuple[Trait, ...] = (
-    Trait(Provider.OPENAI, "OpenAI", r"^api\.openai\.com[:/]", True, AuthMode.BEARER),
+    Trait(Provider.OPENAI, "OpenAI", r"^api\.openai\.com[:/]", True, AuthMode.BEARER, forms="all"),
     Trait(
         Provider.AZURE, "Azure OpenAI", r"^[^/:]+\.openai\.azure\.com[:/]", True, AuthMode.API_KEY,
-        base="/openai", key_header="api-key",
+        base="/openai", key_header="api-key", forms="all",
     ),
     Trait(Provider.ANTHROPIC, "Anthropic", r"^api\.anthropic\.com[:/]", True, AuthMode.API_KEY, wire="anthropic"),
     Trait(
         Provider.COHERE, "Cohere", r"^api\.cohere\.(ai|com)[:/]", True, AuthMode.BEARER,
         base="/compatibility/v1", counts_streams=False,
     ),
-    Trait(Provider.VLLM, "vLLM", r"/v1/completions(/|$)", False, AuthMode.BEARER),
-    Trait(Provider.OLLAMA, "Ollama", r"^[^/]*:11434(/|$)", False, AuthMode.NONE),
+    Trait(Provider.VLLM, "vLLM", r"/v1/completions(/|$)", False, AuthMode.BEARER, forms="without_tools"),
+    Trait(Provider.OLLAMA, "Ollama", r"^[^/]*:11434(/|$)", False, AuthMode.NONE, forms="without_tools"),
     Trait(Provider.TEXTGEN, "TextGen WebUI", r"^[^/]*:5001(/|$)", False, AuthMode.NONE),
-    Trait(Provider.LLAMACPP, "LlamaCpp", r"^[^/]*:8080(/|$)", False, AuthMode.NONE),
+    Trait(Provider.LLAMACPP, "LlamaCpp", r"^[^/]*:8080(/|$)", False, AuthMode.NONE, forms="without_tools"),
     Trait(Provider.HUGGINGFACE, "HuggingFace", r"^[^/]*api-inference", False, AuthMode.BEARER),
     Trait(Provider.CUSTOM, "Custom", "", False, AuthMode.BEARER),
 )  # fmt: skip

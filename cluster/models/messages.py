@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from cluster.models.form import Form
+
 ChatRole = Literal["system", "user", "assistant", "tool"]
 
 
@@ -54,6 +56,9 @@ class ChatRequest:
         stop: texts at which the model ends its reply; they are not part of it.
         seed: for providers that take one.
         json_only: ask for one JSON object, where the provider can promise it.
+        tool_choice: `required` for a call of some tool, a tool's name for a call of that one; None as the model likes.
+        form: what the answer has to be, where the provider can promise it, else a call of `form.tool`. Whoever asks
+            says it in words too, and checks the answer: a provider may not know it, or not keep it.
     """
 
     messages: tuple[Message, ...]
@@ -63,6 +68,8 @@ class ChatRequest:
     stop: tuple[str, ...] = ()
     seed: int | None = None
     json_only: bool = False
+    tool_choice: str | None = None
+    form: Form | None = None
 
 
 @dataclass(frozen=True, slots=True)

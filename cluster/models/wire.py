@@ -6,7 +6,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from cluster.models.connection import Forms
+from cluster.models.form import Form
 from cluster.models.messages import ChatRequest, Message
+
+REQUIRED = "required"  # a call of some tool, as `ChatRequest.tool_choice` and OpenAI say it
 
 # Fields that a server may refuse without a loss of meaning; the value is what takes their place. Tools are not here:
 # a model that never hears of them answers another question.
@@ -15,6 +19,7 @@ OPTIONAL: Mapping[str, str | None] = {
     "max_completion_tokens": None,
     "stream_options": None,
     "response_format": None,
+    "tool_choice": None,
     "temperature": None,
     "seed": None,
     "stop": None,
@@ -44,13 +49,36 @@ def openai_body(request: ChatRequest, model: str) -> dict[str, Any]:
             }
             for t in request.tools
         ]
+        if request.tool_choice is not None:
+            named = {"type": "function", "function": {"name": request.tool_choice}}
+            body["tool_choice"] = REQUIRED if request.tool_choice == REQUIRED else named
     if request.stop:
         body["stop"] = list(request.stop)
     if request.seed is not None:
         body["seed"] = request.seed
-    if request.json_only:
+    if request.form is not None:
+        body["response_format"] = _response_format(request.form)
+    elif request.json_only:
         body["response_format"] = {"type": "json_object"}
     return body
+
+
+def as_taken(request: ChatRequest, *, tools: bool, forms: Forms) -> ChatRequest:
+    """The request in what a connection takes natively.
+
+    Where it takes this form, the answer needs no tool of its own; where it does not, the answer is a call of that tool,
+    and so some call has to be made.
+    """
+    if not tools:
+        request = in_words(request)
+    form = request.form
+    if form is None:
+        return request
+    others = tuple(tool for tool in request.tools if tool.name != form.tool)
+    if forms == "all" or (forms == "without_tools" and not others):
+        return replace(request, tools=others, tool_choice=request.tool_choice if others else None)
+    made = REQUIRED if len(others) < len(request.tools) else None
+    return replace(request, form=None, tool_choice=request.tool_choice or made)
 
 
 def without(body: Mapping[str, Any], refused: Mapping[str, str | None]) -> dict[str, Any]:
@@ -89,7 +117,16 @@ def in_words(request: ChatRequest) -> ChatRequest:
     A conversation begun with a model that takes tools can so go on with one that does not. Results stay with the user:
     what a tool returns is data and never has the system role.
     """
-    return replace(request, tools=(), messages=tuple(_in_words(message) for message in request.messages))
+    return replace(
+        request, tools=(), tool_choice=None, messages=tuple(_in_words(message) for message in request.messages)
+    )
+
+
+def _response_format(form: Form) -> dict[str, Any]:
+    if form.schema is None:
+        return {"type": "json_object"}
+    strict = {} if form.strict is None else {"strict": form.strict}
+    return {"type": "json_schema", "json_schema": {"name": form.name, "schema": dict(form.schema), **strict}}
 
 
 def _in_words(message: Message) -> Message:

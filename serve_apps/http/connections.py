@@ -11,6 +11,7 @@ from cluster.models.connection import (
     AuthMode,
     Connection,
     ConnectionId,
+    Forms,
     Provider,
     detect,
     usual_auth,
@@ -108,12 +109,16 @@ class ConnectionList(BaseModel):
 
 
 class ProviderShape(BaseModel):
-    """What is known of a provider: the first whose pattern matches `host:port/path` is taken."""
+    """What is known of a provider: the first whose pattern matches `host:port/path` is taken.
+
+    `forms` says in which requests it takes a `response_format`; elsewhere the model is told, and its answer checked.
+    """
 
     provider: Provider
     label: str
     pattern: str
     supports_tools: bool
+    forms: Forms
     auth_mode: AuthMode
     base_path: str
 
@@ -156,8 +161,8 @@ async def providers() -> ProviderList:
     """The ten providers and how each is recognised."""
     rows = [
         ProviderShape(
-            provider=t.provider, label=t.label, pattern=t.url, supports_tools=t.tools, auth_mode=t.auth,
-            base_path=t.base,
+            provider=t.provider, label=t.label, pattern=t.url, supports_tools=t.tools, forms=t.forms,
+            auth_mode=t.auth, base_path=t.base,
         )
         for t in TRAITS
     ]  # fmt: skip

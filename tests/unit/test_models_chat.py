@@ -13,6 +13,7 @@ import pytest
 from cluster.basics.errors import Invalid, Unavailable
 from cluster.models.connection import AuthMode, Connection, ConnectionId, Provider
 from cluster.models.errors import Busy, Unusable
+from cluster.models.form import Form
 from cluster.models.messages import ChatRequest, Delta, Message, Reply, ToolCall, ToolSpec
 from cluster.models.opening import model_client, open_model
 from cluster.models.ports import ChatModel
@@ -244,8 +245,8 @@ async def test_silence_ends_a_call(provider: Provider) -> None:
     ):
         with serve_model(say) as server:
             started = time.monotonic()
-            with pytest.raises(Unavailable, match=r"0\.2 s"):
-                async with opened(connection(server, provider, seconds=0.2), waits=()) as model:
+            with pytest.raises(Unavailable, match=r"0\.1 s"):
+                async with opened(connection(server, provider, seconds=0.1), waits=()) as model:
                     await said(model)
             assert time.monotonic() - started < 1.5
             assert await asyncio.to_thread(server.chats[0].closed.wait, 2)
@@ -254,7 +255,7 @@ async def test_silence_ends_a_call(provider: Provider) -> None:
 async def test_a_reply_without_end_is_ended() -> None:
     with serve_model(Say(after="forever")) as server:
         with pytest.raises(Unavailable, match="longer than"):
-            async with opened(connection(server), limits=Limits(whole=0.3)) as model:
+            async with opened(connection(server), limits=Limits(whole=0.1)) as model:
                 await said(model)
         assert await asyncio.to_thread(server.chats[0].closed.wait, 2)
 
@@ -347,3 +348,75 @@ async def test_a_hundred_streams_share_one_client() -> None:
             replies = await asyncio.gather(*(said(model) for _ in range(100)))
         assert {reply.content for _, reply in replies} == {"Hello there"}
     assert isinstance(client, httpx2.AsyncClient)
+
+
+SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+ANSWER = ToolSpec("give_answer", "answers", SCHEMA)
+
+
+@pytest.mark.parametrize(
+    ("provider", "choice", "sent"),
+    [
+        (Provider.OPENAI, "required", "required"),
+        (Provider.OPENAI, "sum", {"type": "function", "function": {"name": "sum"}}),
+        (Provider.OPENAI, None, None),
+        (Provider.ANTHROPIC, "required", {"type": "any"}),
+        (Provider.ANTHROPIC, "sum", {"type": "tool", "name": "sum"}),
+        (Provider.OLLAMA, "required", None),
+    ],
+)
+async def test_a_choice_of_tools_travels_in_the_providers_words(
+    provider: Provider, choice: str | None, sent: object
+) -> None:
+    """MR-11: a model that takes no tools is sent no choice of them."""
+    with serve_model() as server:
+        await ask(server, provider, replace(ASK, tools=(SUM,), tool_choice=choice))
+    assert server.chats[0].body.get("tool_choice") == sent
+
+
+@pytest.mark.parametrize(
+    ("provider", "tools", "offered", "native"),
+    [
+        (Provider.OPENAI, (SUM, ANSWER), ["sum"], True),
+        (Provider.OPENAI, (ANSWER,), [], True),
+        (Provider.ANTHROPIC, (SUM, ANSWER), ["sum", "give_answer"], False),
+        (Provider.COHERE, (ANSWER,), ["give_answer"], False),
+        (Provider.OLLAMA, (), [], True),
+        (Provider.CUSTOM, (), [], False),
+    ],
+)
+async def test_a_form_is_promised_by_the_provider_or_is_a_tool(
+    provider: Provider, tools: tuple[ToolSpec, ...], offered: list[str], native: bool
+) -> None:
+    """MR-11: `response_format` where the table says so; else the answer is a call, and some call has to be made."""
+    form = Form(SCHEMA, "count", True, "give_answer")
+    with serve_model() as server:
+        await ask(server, provider, replace(ASK, tools=tools, form=form))
+    body = server.chats[0].body
+    assert [tool.get("name") or tool["function"]["name"] for tool in body.get("tools", ())] == offered
+    wanted = {"type": "json_schema", "json_schema": {"name": "count", "schema": SCHEMA, "strict": True}}
+    assert body.get("response_format") == (wanted if native else None)
+    forced = {"type": "any"} if provider is Provider.ANTHROPIC else "required"
+    assert body.get("tool_choice") == (forced if offered and not native else None)
+
+
+async def test_a_grammar_leaves_no_way_to_call_a_tool() -> None:
+    """A server that holds its model to a form by a grammar is not asked for both."""
+    request = replace(ASK, tools=(SUM, ANSWER), form=Form(None, tool="give_answer"))
+    with serve_model() as server:
+        async with opened(connection(server, Provider.OLLAMA, tools=True)) as model:
+            await said(model, request)
+            await said(model, replace(request, tools=(ANSWER,)))
+    both, alone = (asked.body for asked in server.chats)
+    assert "response_format" not in both and len(both["tools"]) == 2 and both["tool_choice"] == "required"
+    assert alone["response_format"] == {"type": "json_object"} and "tools" not in alone and "tool_choice" not in alone
+
+
+@pytest.mark.parametrize("field", ["tool_choice", "response_format"])
+async def test_a_server_that_does_not_know_the_field_is_asked_without_it(field: str) -> None:
+    request = replace(ASK, tools=(SUM,), tool_choice="required", form=Form(SCHEMA))
+    with serve_model(refuses=frozenset({field})) as server:
+        habits = Habits()
+        for _ in range(2):
+            assert (await ask(server, request=request, habits=habits)).content == "ok"
+    assert [field in asked.body for asked in server.chats] == [True, False, False]
