@@ -104,7 +104,13 @@ class Database:
         await self._pool.close()
 
     async def read(
-        self, scope: Scope, query: str, settings: Mapping[str, str] = MappingProxyType({}), /, **values: Any
+        self,
+        scope: Scope,
+        query: str,
+        settings: Mapping[str, str] = MappingProxyType({}),
+        prepare: bool | None = None,
+        /,
+        **values: Any,
     ) -> list[Row]:
         """Every row of one query, in a read-only transaction that is one journey to the server and back.
 
@@ -112,15 +118,18 @@ class Database:
             scope: whose rows.
             query: the named query.
             settings: of Postgres, such as the planner's, for this query only.
+            prepare: keep the statement on the connection; None keeps what is asked often, False never.
             values: the query's own.
         """
+        given = {"transaction_read_only": "on"} | _of_scope(scope) | dict(settings)
+        # What is sent before a pipeline ends is one transaction without `begin` and `commit`: each would be a message
+        # of its own, which wakes the server. Were it two, the query would have no scope and find nothing.
+        calls = ", ".join(["set_config(%s, %s, true)"] * len(given))
         async with self._lent() as connection:
             try:
                 async with connection.pipeline():
-                    await connection.execute("begin read only")
-                    await connection.execute(_set(_of_scope(scope) | dict(settings)))
-                    cursor = await connection.execute(query, values)
-                    await connection.execute("commit")
+                    await connection.execute(f"select {calls}", [part for pair in given.items() for part in pair])
+                    cursor = await connection.execute(query, values, prepare=prepare)
             except BaseException:
                 await connection.rollback()
                 raise

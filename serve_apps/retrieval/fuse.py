@@ -35,17 +35,16 @@ def fuse(keyword: Sequence[Found], vector: Sequence[Found], weights: Weights, k:
     """
     scores: dict[str, dict[str, float | int]] = {}
     documents: dict[str, str] = {}
+    best: dict[str, int] = {}
     for name, leg, weight in (("keyword", keyword, weights.keyword), ("vector", vector, weights.vector)):
         once = {found.chunk_id: found for found in reversed(leg)}
         ranked = [found for found in leg if once[found.chunk_id] is found]
         for rank, found in enumerate(ranked, 1):
-            documents[found.chunk_id] = found.document_id
-            of = scores.setdefault(found.chunk_id, {"fused": 0.0})
+            chunk = found.chunk_id
+            documents[chunk] = found.document_id
+            best[chunk] = min(rank, best.get(chunk, rank))
+            of = scores.setdefault(chunk, {"fused": 0.0})
             of[f"{name}_rank"], of[f"{name}_score"] = rank, found.score
             of["fused"] += weight / (k + rank)
-    candidates = [Candidate(chunk, documents[chunk], of) for chunk, of in scores.items()]
-    return sorted(candidates, key=lambda one: (-one.scores["fused"], _best_rank(one), one.chunk_id))
-
-
-def _best_rank(candidate: Candidate) -> float:
-    return min(candidate.scores.get(name, float("inf")) for name in ("keyword_rank", "vector_rank"))
+    order = sorted(scores, key=lambda chunk: (-scores[chunk]["fused"], best[chunk], chunk))
+    return [Candidate(chunk, documents[chunk], scores[chunk]) for chunk in order]

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from time import perf_counter
 
 from cluster.basics.errors import Transient
@@ -15,6 +15,23 @@ from pipelines.documents.document import Box, PageBox, Span
 from serve_apps.retrieval.fuse import Found, Weights, fuse
 from serve_apps.retrieval.legs import Index, Legs, Vector
 from serve_apps.retrieval.query import Candidate, Hit, Query, Ranking, Results
+
+Near = tuple[list[Found], Vector | None, str | None]  # what was found, with which vector, and why none was used
+
+
+@dataclass(frozen=True, slots=True)
+class _Walk:
+    """Both legs on their way through one index."""
+
+    index: Index
+    vector: asyncio.Task[Near]
+    keyword: asyncio.Task[list[Found]]
+
+    async def end(self) -> None:
+        """Give up what still runs; how it ends is of no interest."""
+        self.vector.cancel()
+        self.keyword.cancel()
+        await asyncio.gather(self.vector, self.keyword, return_exceptions=True)
 
 
 class Search:
@@ -66,20 +83,27 @@ class Search:
     async def rank(self, scope: Scope, query: Query, vector: Vector | None = None) -> Ranking:
         """Search without loading the passages; arguments and errors as for `run`."""
         timings: dict[str, float] = {}
-        async with _timed(timings, "resolve"):
-            index = await self._legs.resolve(scope, query)
-        if index is None:
-            return _nothing("nothing is indexed yet", None, timings)
-        if not query.words:
-            return _nothing("the question is empty", index.generation, timings)
-        keyword = asyncio.create_task(self._keyword(scope, query, index, timings))
+        # The legs set out for the index that was live the last time, and once more where it no longer is.
+        expected = self._legs.last(scope, query) if query.words else None
+        walk = self._walk(scope, query, expected, vector, timings) if expected else None
         try:
-            found, vector, fallback = await self._vector(scope, query, index, vector, timings)
-        except BaseException:
-            keyword.cancel()
-            raise
+            async with _timed(timings, "resolve"):
+                index = await self._legs.resolve(scope, query)
+            if index is None:
+                return _nothing("nothing is indexed yet", None, timings)
+            if not query.words:
+                return _nothing("the question is empty", index.generation, timings)
+            if walk is None or walk.index != index:
+                if walk:
+                    await walk.end()
+                walk = self._walk(scope, query, index, vector, timings)
+            near, vector, fallback = await walk.vector
+            keyword = await walk.keyword
+        finally:
+            if walk:
+                await walk.end()
         weights = Weights(self._settings.weight_keyword, self._settings.weight_vector)
-        candidates = fuse(await keyword, found, weights, self._settings.rrf_k)
+        candidates = fuse(keyword, near, weights, self._settings.rrf_k)
         if query.min_similarity is not None:
             candidates, unchecked = await self._near(scope, index, vector, candidates, query.min_similarity)
             fallback = f"{fallback}; {unchecked}" if fallback and unchecked else fallback or unchecked
@@ -87,13 +111,19 @@ class Search:
         engine = "off" if vector is None else index.vector_engine
         return Ranking(tuple(candidates), index.keyword_engine, engine, rerank, index.generation, fallback, timings)
 
+    def _walk(
+        self, scope: Scope, query: Query, index: Index, vector: Vector | None, timings: dict[str, float]
+    ) -> _Walk:
+        near = asyncio.create_task(self._vector(scope, query, index, vector, timings))
+        return _Walk(index, near, asyncio.create_task(self._keyword(scope, query, index, timings)))
+
     async def _keyword(self, scope: Scope, query: Query, index: Index, timings: dict[str, float]) -> list[Found]:
         async with _timed(timings, "keyword"):
             return await self._legs.keyword(scope, query, index)
 
     async def _vector(
         self, scope: Scope, query: Query, index: Index, vector: Vector | None, timings: dict[str, float]
-    ) -> tuple[list[Found], Vector | None, str | None]:
+    ) -> Near:
         if vector is None:
             async with _timed(timings, "embed"):
                 try:
