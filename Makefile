@@ -53,8 +53,8 @@ doctor: install ## health of every part as one table
 test: install ## all tests
 	$(RUN) -m pytest tests
 
-test-unit: install ## the tests that need neither Ray nor a database
-	$(RUN) -m pytest tests/unit
+test-unit: install ## the tests that need no Ray, no database and no other process, and how long they take
+	$(RUN) -m tests.evals.eval_units
 
 lint: install ## ruff, types, import contracts
 	$(VENV)/bin/ruff check .

@@ -1,6 +1,7 @@
 """What every test may ask for: a Postgres of its own for the session, and a migrated database of its own per test."""
 
 import asyncio
+import gc
 import itertools
 import os
 import shutil
@@ -22,6 +23,17 @@ os.environ.setdefault("RAY_SERVE_DIRECT_INGRESS_MIN_DRAINING_PERIOD_S", "0.1")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 _numbers = itertools.count(1)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Imports make half a million objects that live as long as the run: to look at them again and again is wasted."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.fixture(scope="session")

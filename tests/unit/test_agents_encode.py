@@ -128,7 +128,7 @@ def read(reading: Reading, events: list[Event]) -> str:
 
 
 @given(st.integers(0, 2**32))
-@settings(max_examples=400)
+@settings(max_examples=150)
 def test_no_character_is_doubled_or_lost(seed: int) -> None:
     """However texts are cut, whatever comes between, wherever a reader leaves and comes back, if pieces are lost."""
     rng = Random(seed)

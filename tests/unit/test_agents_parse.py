@@ -243,7 +243,7 @@ _PIECES = st.sampled_from(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.one_of(st.text(max_size=300), st.lists(_PIECES, max_size=80).map("".join)))
 def test_nothing_makes_it_raise(text: str) -> None:
     parsed = said(text)
@@ -253,7 +253,7 @@ def test_nothing_makes_it_raise(text: str) -> None:
         assert call.problem is None or call.arguments == {}
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     st.dictionaries(st.sampled_from(["city", "note"]), st.text(st.characters(codec="utf-8", exclude_characters="\0")))
 )
@@ -271,8 +271,8 @@ def test_what_is_written_properly_is_read_exactly(arguments: dict[str, str]) -> 
     ),
 )
 def test_garbage_takes_linear_time(piece: str) -> None:
-    """100 kB that open everything and close nothing; quadratic readings took minutes."""
-    text = "get_weather " + piece * (100_000 // len(piece))
+    """40 kB that open everything and close nothing; quadratic readings of 100 kB took minutes."""
+    text = "get_weather " + piece * (40_000 // len(piece))
     started = time.process_time()
     said(text)
-    assert time.process_time() - started < 5
+    assert time.process_time() - started < 2

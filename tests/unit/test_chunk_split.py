@@ -66,7 +66,7 @@ LINES = st.sampled_from(
 )
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.lists(st.one_of(st.lists(LINES, max_size=14).map("\n".join), st.text(max_size=300)), max_size=4),
     st.integers(100, 300),

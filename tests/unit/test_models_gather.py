@@ -122,7 +122,7 @@ JSON = st.recursive(
 TYPES = st.sampled_from(["message_start", "message", "content_block_start", "content_block_delta", "message_delta"])
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(st.lists(JSON, max_size=4), TYPES)
 def test_garbage_is_unavailable_and_nothing_else(events: list[Any], kind: str) -> None:
     for feed in (Gathering(ASK), _Message(Gathering(ASK))):

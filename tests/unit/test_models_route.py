@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cluster.basics.errors import Invalid
@@ -150,6 +150,7 @@ KNOWN: tuple[Connection, ...] = (
 )  # fmt: skip
 
 
+@settings(max_examples=60, deadline=None)
 @given(ROUTINGS, st.sampled_from(Task), st.booleans(), st.booleans(), st.sampled_from([None, "a", "d", "off", "gone"]))
 def test_every_order_keeps_the_rules(
     routing: Routing, task: Task, tools: bool, thrifty: bool, default: str | None

@@ -172,7 +172,7 @@ def find(prepared: Prepared) -> Area:
     x=st.integers(20, 250),
     y=st.integers(20, 130),
 )
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_boxes_come_back_to_the_original_through_every_step(
     turn: int, factor: float, angle: float, x: int, y: int
 ) -> None:
@@ -194,6 +194,7 @@ def test_boxes_come_back_to_the_original_through_every_step(
     assert 37 <= 200 * (box.y1 - box.y0) <= grown
 
 
+@settings(max_examples=50, deadline=None)
 @given(st.floats(-10, 10), st.integers(1, 900), st.integers(1, 900))
 def test_a_rotated_canvas_holds_every_corner(angle: float, width: int, height: int) -> None:
     matrix, wide, high = geometry.rotation(angle, width, height)

@@ -1,0 +1,45 @@
+"""The fence around unit tests: none starts a process, and a run of them alone imports no Ray."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+HERE = Path(__file__).parent
+STARTS = {"subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.exec", "os.spawn", "os.system"}
+
+
+class Fence:
+    """Hears what the interpreter is about to do; it cannot be taken down again, so it has a gate."""
+
+    closed = False
+
+    def __call__(self, event: str, args: tuple[Any, ...]) -> None:
+        # OpenAI's library puts platform.processor() into a header, and that asks `uname`, once.
+        if self.closed and event in STARTS and args[1:2] != (["uname", "-p"],):
+            raise AssertionError(f"a unit test starts no process; move it to tests/process: {event}{args[:2]}")
+
+
+fence = Fence()
+sys.addaudithook(fence)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup() -> None:
+    fence.closed = True
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown() -> None:
+    fence.closed = False
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Among other tests somebody else may have imported it."""
+    alone = all(item.path.is_relative_to(HERE) for item in session.items)
+    if alone and "ray" in sys.modules:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+        reporter.write_line("unit tests import no Ray, and something imported it", red=True)
