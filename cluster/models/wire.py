@@ -76,7 +76,8 @@ def as_taken(request: ChatRequest, *, tools: bool, forms: Forms) -> ChatRequest:
         return request
     others = tuple(tool for tool in request.tools if tool.name != form.tool)
     if forms == "all" or (forms == "without_tools" and not others):
-        return replace(request, tools=others, tool_choice=request.tool_choice if others else None)
+        choice = request.tool_choice if others and request.tool_choice != form.tool else None
+        return replace(request, tools=others, tool_choice=choice)
     made = REQUIRED if len(others) < len(request.tools) else None
     return replace(request, form=None, tool_choice=request.tool_choice or made)
 

@@ -1,6 +1,8 @@
 """The handler of GENERAL: the tool loop within what the settings, the agent and a delegating turn allow."""
 
 from serve_apps.agents.conversation import Conversation, Crew
+from serve_apps.agents.demand import demand_of
+from serve_apps.agents.demanding import Demanding
 from serve_apps.agents.limits import Allowance, positive
 from serve_apps.agents.ports import Journal, Outcome, Turn
 
@@ -31,6 +33,7 @@ async def converse(turn: Turn, journal: Journal, crew: Crew, above: Allowance | 
     Raises:
         Waiting: a person has to decide first.
         NoModel, OverBudget, Unavailable, Overloaded, Invalid: there is no model to ask, or none that answers.
+        NotCalled, NotInForm: the turn's client demands what the model does not give, also when it is told again.
     """
     settings, config = crew.settings, turn.agent.config
     rounds = int(positive(config, "max_iterations", settings.max_rounds))
@@ -42,7 +45,10 @@ async def converse(turn: Turn, journal: Journal, crew: Crew, above: Allowance | 
     async def carry_out(below: Turn, inside: Journal, left: Allowance) -> Outcome:
         return await converse(below, inside, crew, left)
 
+    demand = demand_of(turn)
     try:
+        if demand is not None:
+            return await Demanding(turn, journal, crew, own, carry_out, demand).run()
         return await Conversation(turn, journal, crew, own, carry_out).run()
     finally:
         left.rounds -= granted - own.rounds

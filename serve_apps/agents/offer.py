@@ -5,12 +5,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from cluster.models.messages import ToolSpec
+from cluster.models.wire import REQUIRED
 from serve_apps.agents.ports import Turn
 from serve_apps.agents.toolset import given
 from skills.catalog import Catalog
 
 CHARACTERS = 1_000  # of a description that a client gives
-_ANY = frozenset({"", "auto", "required"})
+_ANY = frozenset({"", "auto", REQUIRED})
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +36,8 @@ def offer(turn: Turn, catalog: Catalog) -> Offer:
     """What the agent's `tools` and the turn's `tools` and `tool_choice` leave of all there is.
 
     An agent that lists no tools has all of them (EX-15); skills that it was given need not be listed. `tool_choice`:
-    `none` leaves nothing, a function's name, bare or as OpenAI writes it, only that one; `required` is the same as
-    `auto`, as not every model can be made to call.
+    `none` leaves nothing, a function's name, bare or as OpenAI writes it, only that one; that it has to be called, and
+    `required`, is `demanded`.
     """
     chosen = _chosen(turn.options.get("tool_choice"))
     client = tuple(spec for spec in map(_spec, turn.options.get("tools") or ()) if spec is not None)
@@ -49,6 +50,12 @@ def offer(turn: Turn, catalog: Catalog) -> Offer:
         own &= chosen
         client = tuple(spec for spec in client if spec.name in chosen)
     return Offer(catalog.only(own), client)
+
+
+def demanded(turn: Turn) -> str | None:
+    """`required`, or the name of the tool that the turn's `tool_choice` demands a call of; None where it does not."""
+    choice = turn.options.get("tool_choice")
+    return REQUIRED if choice == REQUIRED else next(iter(_chosen(choice) or ()), None)
 
 
 def _names(listed: Sequence[Any]) -> set[str]:

@@ -6,7 +6,7 @@ import pytest
 
 from cluster.models.messages import Message, ToolCall
 from serve_apps.agents.loop import converse
-from tests.fakes.agents import MemoryJournal, ScriptedModels, turn
+from tests.fakes.agents import MemoryJournal, ScriptedModels, calls, turn
 from tests.fakes.crew import FakeTool, crew
 
 SEND = {"name": "send_mail", "description": "Sends.", "parameters": {}}
@@ -43,7 +43,8 @@ async def test_what_a_clients_tools_gave_stands_behind_the_question() -> None:
 )  # fmt: skip
 async def test_a_named_choice_is_the_only_tool_that_is_offered(choice: Any, offered: list[str]) -> None:
     """GW-04: `tool_choice`, as the HTTP layer hands it on."""
-    models = ScriptedModels("Well.")
+    forced = choice not in ("none", "auto", None)
+    models = ScriptedModels(calls((offered[-1], {})) if forced else "Well.", otherwise="Well.")
     asked = turn("Hello", options={"tools": [SEND], "tool_choice": choice})
     await converse(asked, MemoryJournal(), crew(models, FakeTool()))
     assert [spec.name for spec in models.asked[0][1].tools] == offered

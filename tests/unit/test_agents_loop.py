@@ -266,7 +266,7 @@ TEXT = {"type": "object", "properties": {"text": {"type": "string"}}}
 )
 async def test_which_tools_are_offered(options: dict[str, Any], config: dict[str, Any], offered: list[str]) -> None:
     """EX-15: all tools in every turn, unless the agent or the client says otherwise."""
-    models = ScriptedModels("hi.")
+    models = ScriptedModels(calls(("other", {})) if "function" in str(options.get("tool_choice")) else "hi.", "hi.")
     await ran(models, FakeTool(), FakeTool("other"), asked=turn(options=options, config=config))
     assert [spec.name for spec in models.asked[0][1].tools] == offered
 
