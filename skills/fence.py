@@ -140,7 +140,7 @@ class Fenced:
         limit = asyncio.timeout(manifest.seconds if self.effect is Effect.READ else None)
         try:
             async with limit:
-                value = await self._built().run(call)
+                value = await (await self._built()).run(call)
         except AosError:
             raise
         except _BUGS as error:
@@ -150,9 +150,9 @@ class Fenced:
             raise SkillBroken(f"{manifest.name}: {type(error).__name__}") from error
         return _capped(watch.json(_typed(value, manifest.name)), self._ground.settings.result_bytes)
 
-    def _built(self) -> Tool:
-        if self._tool is None:
-            self._tool = build(self.manifest, self._ground)
+    async def _built(self) -> Tool:
+        if self._tool is None:  # in a thread: some kinds stand on libraries that take a second to import
+            self._tool = await asyncio.to_thread(build, self.manifest, self._ground)
         return self._tool
 
     async def _record(self, call: Call, code: str, ms: int) -> None:

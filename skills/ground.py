@@ -77,20 +77,28 @@ class Credentials(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class ScriptOutcome:
-    """What a script gave.
+class ScriptOutcome(Protocol):
+    """What a script gave: the dict that `run` returned, what it printed (cut), and how long it took in ms."""
 
-    Attributes:
-        value: the dict that `run` returned.
-        stdout, stderr: what it printed, cut.
-        ms: wall time.
-    """
+    @property
+    def value(self) -> Mapping[str, Any]:
+        """What `run` returned."""
+        ...
 
-    value: Mapping[str, Any]
-    stdout: str
-    stderr: str
-    ms: int
+    @property
+    def stdout(self) -> str:
+        """What it printed."""
+        ...
+
+    @property
+    def stderr(self) -> str:
+        """What it printed there."""
+        ...
+
+    @property
+    def ms(self) -> float:
+        """Wall time."""
+        ...
 
 
 class Scripts(Protocol):

@@ -1,6 +1,7 @@
 """The skills that ship: every SKILL.md of the package, and the way from a manifest to a tool."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from importlib.resources import files
@@ -15,6 +16,7 @@ from skills.ground import Build, Disabled, Ground
 from skills.manifest import ALIASES, BadManifest, Kind, Manifest, read_manifest
 
 MANIFEST, TOOL = "SKILL.md", "tool.py"
+CODE = "run.py"  # of a python skill that runs in the sandbox, as those do that are written on the spot
 
 # In every turn, whoever the agent is; all other skills have to be attached to it (B-11).
 BASE = ("search_knowledge", "semantic_search", "calculator", "get_time", "http_get", "delegate")
@@ -69,9 +71,9 @@ def build(manifest: Manifest, ground: Ground) -> Tool:
 
 
 def _builder(manifest: Manifest) -> Build:
-    known = _found().get(manifest.name)
-    module = known[1] if known is not None and known[0] == manifest else None
-    module = module or f"skills.{manifest.kind}.tool"
+    ships, own = _found().get(manifest.name, (None, None))
+    same = ships is not None and (ships.kind, ships.code) == (manifest.kind, manifest.code)
+    module = own if same and own is not None else f"skills.{manifest.kind}.tool"
     try:
         return cast(Build, import_module(module).build)
     except ModuleNotFoundError as error:
@@ -87,6 +89,8 @@ def _found() -> Mapping[str, tuple[Manifest, str | None]]:
     for folder, package in _folders(files("skills"), "skills"):
         try:
             manifest = read_manifest((folder / MANIFEST).read_text(encoding="utf-8"))
+            if (folder / CODE).is_file():
+                manifest = replace(manifest, code=(folder / CODE).read_text(encoding="utf-8"))
         except BadManifest as error:
             raise BadManifest(f"{package}: {error.detail}", fix=error.hint) from error
         if manifest.name in found:

@@ -73,14 +73,23 @@ class Skills:
         self._db = database
         self._sql = load_queries(Path(__file__).with_suffix(".sql"))
 
+    @staticmethod
+    def check(manifest: Manifest) -> None:
+        """Whether it could be registered at all.
+
+        Raises:
+            Conflict, Invalid, TooLarge: as `register`.
+        """
+        _check(manifest)
+
     async def register(self, tx: Transaction, scope: Scope, manifest: Manifest) -> tuple[Stored, bool]:
         """Keep a skill, and whether that made a version: the content of the newest one makes none.
 
         Raises:
             Conflict: the name belongs to a skill that ships, or there are too many.
-            Invalid: code where its kind has none, or none where it has.
+            Invalid, TooLarge: code where its kind has none, none where it has, too much of it.
         """
-        _check(manifest)
+        self.check(manifest)
         values = {"workspace": scope.workspace, "name": manifest.name}
         await tx.one(self._sql["hold"], **values)
         row = await tx.one(self._sql["newest"], version=None, **values)

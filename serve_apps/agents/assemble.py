@@ -71,6 +71,8 @@ from skills.catalog import Catalog
 from skills.credentials_open import Vaulted
 from skills.credentials_store import Keyring
 from skills.fence import Fence
+from skills.sandbox import Sandbox
+from skills.scrub import guard_output
 from skills.store import Skills
 
 _log = logging.getLogger("aos.agents")
@@ -97,6 +99,7 @@ class Ground:
     runs: Runs
     approvals: Approvals
     skills: Skills
+    sandbox: Sandbox
     fence: Fence
     tools: Catalog
     http: httpx.AsyncClient
@@ -105,6 +108,7 @@ class Ground:
 
     async def close(self) -> None:
         """Give everything back but the database."""
+        await self.sandbox.aclose()
         await self.http.aclose()
         await self.models.aclose()
         await self.redis.aclose()
@@ -133,7 +137,8 @@ def ground(settings: Settings, embedder: Embedder, reranker: Reranker | None) ->
     compliance = Compliance(conversations, audit, settings.memory.compliance_every)
     vault = vault_of(settings.models.vault_key, settings.state_dir)
     connections = Connections(database, vault, declared(settings.models.connections_file, settings.llm))
-    around = fence(settings, database, audit, search, Vaulted(database, audit, vault, _now))
+    sandbox = Sandbox(settings.sandbox)
+    around = fence(settings, database, audit, search, Vaulted(database, audit, vault, _now), sandbox)
     return Ground(
         database=database,
         redis=redis,
@@ -149,6 +154,7 @@ def ground(settings: Settings, embedder: Embedder, reranker: Reranker | None) ->
         runs=Runs(database),
         approvals=Approvals(database, audit),
         skills=Skills(database),
+        sandbox=sandbox,
         fence=around,
         tools=base_tools(around),
         http=client,
@@ -221,7 +227,8 @@ class Workshop:
         self.replays = Replayer(RunDesk(base.database), handlers, base.tools.specs())
 
     async def open(self) -> None:
-        """Begin to sweep."""
+        """Begin to sweep; from now on no log line of a library shows a secret while it is open."""
+        guard_output()
         self._sweep = asyncio.create_task(self.runner.sweep(self._stop))
 
     def check(self) -> None:

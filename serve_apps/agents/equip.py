@@ -1,9 +1,5 @@
 """What skills stand on in this process, put together from settings: documents, secrets, a sandbox, the trail."""
 
-from collections.abc import Mapping
-from typing import Any
-
-from cluster.basics.errors import Unavailable
 from cluster.state.audit import Audit, Outcome
 from cluster.state.postgres import Database
 from configs.sections import Settings
@@ -12,9 +8,8 @@ from serve_apps.retrieval.search import Search
 from skills.catalog import Catalog
 from skills.contract import Call
 from skills.fence import Called, Fence, NotPermitted
-from skills.ground import CredentialMissing, Ground, ScriptOutcome, Secret
+from skills.ground import Credentials, Ground, Scripts
 from skills.http.tool import resolve
-from skills.manifest import Manifest
 from skills.shelf import BASE, named
 
 
@@ -38,27 +33,11 @@ class AuditTrail:
             await self._audit.record(tx, call.scope, "skill.call", skill.name, outcome, detail)
 
 
-class NoCredentials:
-    """`Credentials` where no vault is connected."""
-
-    async def open(self, call: Call, manifest: Manifest) -> Secret:
-        """See `Credentials`."""
-        raise CredentialMissing(f"{manifest.name} needs a credential of type {manifest.credential}")
-
-
-class NoScripts:
-    """`Scripts` where there is no sandbox: nothing runs outside of one."""
-
-    async def run(self, source: str, payload: Mapping[str, Any], *, seconds: float | None = None) -> ScriptOutcome:
-        """See `Scripts`."""
-        raise Unavailable("there is no sandbox here, and no script runs without one")
-
-
-def fence(settings: Settings, database: Database, audit: Audit, search: Search) -> Fence:
+def fence(
+    settings: Settings, database: Database, audit: Audit, search: Search, credentials: Credentials, scripts: Scripts
+) -> Fence:
     """The fence that all skills of this process are behind."""
-    ground = Ground(
-        settings.skills, NoCredentials(), Knowledge(search), NoScripts(), resolve, settings.agents.http_allow
-    )
+    ground = Ground(settings.skills, credentials, Knowledge(search), scripts, resolve, settings.agents.http_allow)
     return Fence(ground, AuditTrail(database, audit))
 
 

@@ -5,7 +5,7 @@
 | viewer | read documents, jobs and agents of the workspace, search, ask, chat; see, cancel and resume the own runs |
 | developer | also upload and process single documents, link them, and make API keys |
 | operator | also everything with agents, documents, jobs: scan, re-index, delete, retry, approve; cancel any run |
-| admin | also users; those of the tenant's own administrators also workspaces, tenants and the audit trail |
+| admin | also users and credentials; those of the tenant's own administrators also workspaces, tenants, audit trail |
 
 Operators see state and figures of everybody's runs; what is said in a run is for its owner and for administrators.
 """
@@ -79,6 +79,17 @@ MATRIX: Mapping[RouteKey, Access] = {
     ("PATCH", "/api/agents/{agent_id}"): _OPERATE,
     ("PATCH", "/api/universal-agents/{agent_id}"): _OPERATE,
     ("DELETE", "/api/agents/{agent_id}"): _OPERATE,
+    ("GET", "/api/skills"): _READ,
+    ("POST", "/api/skills"): _OPERATE,
+    ("GET", "/api/skills/{skill_name}"): _READ,
+    ("GET", "/api/agents/{agent_id}/skills"): _READ,
+    ("POST", "/api/agents/{agent_id}/skills"): _OPERATE,
+    ("DELETE", "/api/agents/{agent_id}/skills/{skill_name}"): _OPERATE,
+    ("POST", "/api/agents/{agent_id}/skills:create_and_attach"): _OPERATE,
+    ("GET", "/api/universal-agents/{agent_id}/skills"): _READ,
+    ("POST", "/api/universal-agents/{agent_id}/skills"): _OPERATE,
+    ("DELETE", "/api/universal-agents/{agent_id}/skills/{skill_name}"): _OPERATE,
+    ("POST", "/api/universal-agents/{agent_id}/skills:create_and_attach"): _OPERATE,
     ("GET", "/api/llm-connections"): _OPERATE,
     ("GET", "/api/llm-connections/providers"): _OPERATE,
     ("POST", "/api/llm-connections"): _OPERATE,
@@ -86,6 +97,14 @@ MATRIX: Mapping[RouteKey, Access] = {
     ("PUT", "/api/llm-connections/{connection_id}/key"): _OPERATE,
     ("DELETE", "/api/llm-connections/{connection_id}"): _OPERATE,
     ("POST", "/api/llm-connections/{connection_id}/test"): _OPERATE,
+    ("GET", "/api/credentials"): _OPERATE,
+    ("GET", "/api/credentials/types"): _OPERATE,
+    ("POST", "/api/credentials"): Access(ADMINS),
+    ("PATCH", "/api/credentials/{credential_id}"): Access(ADMINS),
+    ("DELETE", "/api/credentials/{credential_id}"): Access(ADMINS),
+    ("GET", "/api/credentials/{credential_id}/bindings"): _OPERATE,
+    ("POST", "/api/credentials/{credential_id}/bindings"): Access(ADMINS),
+    ("DELETE", "/api/credentials/{credential_id}/bindings/{binding_id}"): Access(ADMINS),
     ("POST", "/api/chat/{agent_id}"): _READ,
     ("POST", "/api/v1/agents/process"): _READ,
     ("GET", "/api/v1/agents/stream/{session_id}"): _READ,

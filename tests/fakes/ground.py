@@ -8,8 +8,9 @@ from cluster.basics.errors import AosError
 from cluster.basics.scope import Scope
 from configs.sections_skills import SkillSettings
 from skills.contract import Call
-from skills.ground import CredentialMissing, Ground, ScriptOutcome, Secret
+from skills.ground import CredentialMissing, Ground, Secret
 from skills.manifest import CredentialType, Manifest
+from skills.scrub import opened
 
 
 @dataclass
@@ -24,7 +25,9 @@ class KeptSecrets:
         if type_ is None or type_ not in self.kept:
             raise CredentialMissing(f"{manifest.name} needs a credential of type {type_}")
         self.opened.append((call, type_))
-        return Secret(f"kept-{type_}", type_, self.kept[type_])
+        secret = Secret(f"kept-{type_}", type_, self.kept[type_])
+        opened(secret)
+        return secret
 
 
 @dataclass
@@ -42,6 +45,16 @@ class GivenPassages:
 Script = Callable[[str, Mapping[str, Any]], Mapping[str, Any] | AosError]
 
 
+@dataclass(frozen=True)
+class Ran:
+    """An outcome."""
+
+    value: Mapping[str, Any]
+    stdout: str = ""
+    stderr: str = ""
+    ms: float = 1.0
+
+
 @dataclass
 class GivenScripts:
     """Gives what a function makes of source and payload: nothing is executed. `ran` records (source, payload)."""
@@ -49,12 +62,12 @@ class GivenScripts:
     script: Script = lambda source, payload: {"payload": dict(payload)}
     ran: list[tuple[str, Mapping[str, Any]]] = field(default_factory=list)
 
-    async def run(self, source: str, payload: Mapping[str, Any], *, seconds: float | None = None) -> ScriptOutcome:
+    async def run(self, source: str, payload: Mapping[str, Any], *, seconds: float | None = None) -> Ran:
         self.ran.append((source, payload))
         given = self.script(source, payload)
         if isinstance(given, AosError):
             raise given
-        return ScriptOutcome(given, "", "", 1)
+        return Ran(given)
 
 
 async def nowhere(host: str, port: int) -> Sequence[str]:

@@ -54,6 +54,9 @@ class Owned:
     run: str
     approval: str
     connection: str
+    credential: str
+    binding: str
+    skill: str
 
 
 @pytest.fixture
@@ -90,7 +93,15 @@ async def furnish(api: Api, admin_dsn: str, office: Office) -> Owned:
     connection_id = (await client.post("/api/llm-connections", json=wanted)).json()["id"]
     session = (await client.post("/v1/agent/sessions", json={"session_id": "diary"})).json()["id"]
     run, approval = furnish_run(admin_dsn, office, agent, session)
-    return Owned(document, row[0], agent, job, key, session, run, approval, connection_id)
+    wanted = {"name": "c", "type": "api_key", "values": {"key": SECRET}, "extra": {"region": SECRET}}
+    credential = (await client.post("/api/credentials", json=wanted)).json()["id"]
+    binding = (await client.post(f"/api/credentials/{credential}/bindings", json={"agent_id": agent})).json()["id"]
+    wanted = {"name": "a_skill_of_a", "description": SECRET, "text": SECRET}
+    skill = (await client.post("/api/skills", json=wanted)).json()["name"]
+    assert (await client.post(f"/api/agents/{agent}/skills", json={"name": skill})).status_code == 200
+    return Owned(
+        document, row[0], agent, job, key, session, run, approval, connection_id, credential, binding, skill
+    )  # fmt: skip
 
 
 def furnish_run(admin_dsn: str, office: Office, agent: str, session: str) -> tuple[str, str]:
@@ -125,6 +136,16 @@ def furnish_run(admin_dsn: str, office: Office, agent: str, session: str) -> tup
 BODIES: dict[str, Any] = {
     "POST /api/approvals/{approval_id}": {"decision": "approve"},
     "POST /api/chat/{agent_id}": {"message": "hello"},
+    "POST /api/credentials/{credential_id}/bindings": {"skill": "any"},
+    "PUT /api/llm-connections/{connection_id}/key": {"key": "sk-of-b"},
+    **{
+        f"POST /api/{kind}/{{agent_id}}/skills{what}": body
+        for kind in ("agents", "universal-agents")
+        for what, body in (
+            ("", {"name": "a_skill_of_a"}),
+            (":create_and_attach", {"name": "of_b", "description": "d", "code": "def run(payload):\n    return {}\n"}),
+        )
+    },
 }
 
 
@@ -133,6 +154,7 @@ def addressed(path: str, owned: Owned) -> str:
         "{document_id}": owned.document, "{number}": "1", "{job_id}": owned.job, "{key_id}": owned.key,
         "{agent_id}": owned.agent, "{model_id}": owned.agent, "{session_id}": owned.session, "{run_id}": owned.run,
         "{approval_id}": owned.approval, "{connection_id}": owned.connection,
+        "{credential_id}": owned.credential, "{binding_id}": owned.binding, "{skill_name}": owned.skill,
     }  # fmt: skip
     for name, value in values.items():
         path = path.replace(name, value)
@@ -145,7 +167,7 @@ async def walk(client: httpx.AsyncClient, api: Api, owned: Owned) -> list[tuple[
     seen = []
     for method, path in sorted(set(route_keys(api.app))):
         if "{" in path:
-            body = BODIES.get(f"{method} {path}", {}) if method in ("POST", "PATCH") else None
+            body = BODIES.get(f"{method} {path}", {}) if method in ("POST", "PATCH", "PUT") else None
             answer = await client.request(method, addressed(path, owned), json=body)
             seen.append((f"{method} {path}", answer.status_code))
     for path in ("reindex-all", "embed-pending"):
@@ -193,7 +215,7 @@ async def read_everything(client: httpx.AsyncClient, owned: Owned) -> list[httpx
         for path in (
             "/api/documents/", "/api/jobs", "/api/agents", "/api/api-keys", "/api/users", "/api/workspaces",
             "/api/sessions", "/api/sessions?everyone=true", "/api/runs", "/api/approvals", "/api/llm-connections",
-            "/v1/models",
+            "/api/credentials", "/api/skills", "/v1/models",
         )
     ]  # fmt: skip
     answers.append(await client.get("/api/tenants"))
@@ -245,7 +267,7 @@ async def test_row_level_security_alone_holds_when_the_where_clauses_are_gone(
     parts = api.parts
     for part in (
         parts.library, parts.links, parts.desk, parts.jobs, parts.identity, parts.accounts, parts.conversations,
-        parts.runs, parts.approvals, parts.connections,
+        parts.runs, parts.approvals, parts.connections, parts.credentials, parts.skills,
     ):  # fmt: skip
         before: Any = part._sql  # type: ignore[attr-defined]
         part._sql = without_wall(before)  # type: ignore[attr-defined]

@@ -44,6 +44,31 @@ def test_the_first_pattern_that_matches_decides(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("kind", "risk", "expected"),
+    [
+        ("python", "read", "auto"), ("python", "destructive", "ask"), ("ssh", "read", "ask"), ("sql", "write", "ask"),
+        ("shell", "read", "ask"), ("mcp", "read", "ask"), ("knowledge", "read", "auto"), ("", "read", "refuse"),
+        ("", "write", "refuse"), ("brandnew", "read", "refuse"), ("brandnew", "destructive", "ask"),
+    ],
+)  # fmt: skip
+def test_hi_07_the_list_that_is_shipped_goes_by_kind_and_risk(kind: str, risk: str, expected: str) -> None:
+    """HI-07: a skill that nobody named is judged by its kind and what it may do; an unknown kind is refused."""
+    shipped = load(SHIPPED)
+    assert shipped.decide("some_skill", {}, Effect.READ, 1, (kind, risk)).decision == expected
+
+
+def test_a_pattern_names_a_tool_a_kind_or_a_risk(tmp_path: Path) -> None:
+    """HI-07: all that are named have to fit; the question says which pattern asks."""
+    text = "{kind: 'ope*', risk: read, decision: auto}, {tool: 'nova_*', kind: openstack, decision: ask}"
+    found = policy(tmp_path, f"patterns: [{text}]")
+    kinds = [("openstack", "read"), ("openstack", "write"), ("sql", "read"), ("sql", "write")]
+    verdicts = [found.decide("nova_stop", {}, Effect.WRITE, 1, nature) for nature in kinds]
+    assert [verdict.decision for verdict in verdicts] == ["auto", "ask", "refuse", "refuse"]
+    assert verdicts[1].reason == "The approval list says ask for tool nova_*, kind openstack."
+    assert found.decide("glance_list", {}, Effect.WRITE, 1, ("openstack", "write")).decision == "refuse"
+
+
+@pytest.mark.parametrize(
     ("arguments", "expected"),
     [
         ({"url": "https://docs.example.org/a", "count": 3, "deep": {"kind": "b"}}, "auto"),
@@ -70,7 +95,8 @@ def test_conditions_hold_all_or_not(tmp_path: Path, arguments: dict[str, Any], e
         "", "[]", "patterns: {}", "patterns: [{tool: a}]", "patterns: [{tool: a, decision: yes}]",
         "patterns: [{tool: a, decision: allow}]", "patterns: [{tool: '', decision: auto}]", "pattern: []",
         "patterns: [{tool: a, decision: auto, if: {}}]", "patterns: [{tool: 1, decision: auto}]", "patterns: [", "\x00",
-        "patterns: [{tool: a, decision: auto, when: {b: {c: 1}}}]", "patterns: [{tool: a, decision: auto, when: [b]}]",
+        "patterns: [{decision: auto}]", "patterns: [{kind: '', decision: auto}]",
+        "patterns: [{risk: low, decision: ask}]",        "patterns: [{tool: a, decision: auto, when: {b: {c: 1}}}]", "patterns: [{tool: a, decision: auto, when: [b]}]",
     ],
 )  # fmt: skip
 def test_a_list_of_another_form_is_refused(tmp_path: Path, text: str) -> None:

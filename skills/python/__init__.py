@@ -1,0 +1,1 @@
+"""Python that people or models wrote, run in the sandbox."""

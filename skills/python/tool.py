@@ -1,0 +1,48 @@
+"""A skill written in Python: `def run(payload) -> dict`, carried out in the sandbox and nowhere else (SK-10)."""
+
+import logging
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from skills.contract import Call
+from skills.ground import Ground, Scripts
+from skills.manifest import BadManifest, Manifest, options_of
+
+_log = logging.getLogger("aos.skills")
+_LONGEST = 2_000  # characters of what it printed that a log line shows
+
+
+class Options(BaseModel):
+    """None: what a script may do is for the sandbox's settings to say."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class Script:
+    """Calls `run` with the arguments as its payload; what it prints goes to the log."""
+
+    def __init__(self, manifest: Manifest, scripts: Scripts) -> None:
+        """`manifest` has the code."""
+        self.spec, self.effect = manifest.spec, manifest.effect
+        self._manifest, self._scripts = manifest, scripts
+
+    async def run(self, call: Call) -> Any:
+        """The dict that `run` returned.
+
+        Raises:
+            AosError: as `Scripts.run`: it failed, took too long, wanted too much, or there is no wall here.
+        """
+        manifest = self._manifest
+        outcome = await self._scripts.run(manifest.code, call.arguments, seconds=manifest.seconds)
+        if printed := f"{outcome.stdout}{outcome.stderr}".strip():
+            _log.debug("skill %s version %d printed: %s", manifest.name, manifest.version, printed[:_LONGEST])
+        return dict(outcome.value)
+
+
+def build(manifest: Manifest, ground: Ground) -> Script:
+    """See `Build`."""
+    options_of(manifest, Options)
+    if not manifest.code.strip():
+        raise BadManifest(f"{manifest.name} is of type python and has no code")
+    return Script(manifest, ground.scripts)

@@ -1,0 +1,220 @@
+"""The fence: roles, time, JSON, sizes, secrets, and a line in the trail for each call."""
+
+import asyncio
+import json
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pytest
+
+from cluster.basics.errors import AosError, Invalid, Unavailable
+from cluster.basics.scope import Role
+from configs.sections_skills import SkillSettings
+from skills.contract import Call, Effect, Tool
+from skills.fence import Called, Fence, Fenced, nature, searches
+from skills.ground import Ground
+from skills.manifest import CredentialType, Kind, Manifest, Risk, read_manifest
+from skills.shelf import BASE, NotCallable, build, named, names, shipped
+from tests.fakes.agents import SCOPE
+from tests.fakes.crew import FakeTool
+from tests.fakes.ground import GivenPassages, GivenScripts, KeptSecrets, ground
+
+CANARY = "canary-7f3a91c2"
+
+
+@dataclass
+class Lines:
+    """A trail in memory, or one that cannot be written."""
+
+    kept: list[tuple[Call, Called]] = field(default_factory=list)
+    failing: AosError | None = None
+
+    async def called(self, call: Call, what: Called) -> None:
+        if self.failing is not None:
+            raise self.failing
+        self.kept.append((call, what))
+
+    @property
+    def codes(self) -> list[str]:
+        return [what.code for _, what in self.kept]
+
+
+def call(role: Role = Role.DEVELOPER, **arguments: Any) -> Call:
+    return Call(replace(SCOPE, role=role), "a1", "k", arguments)
+
+
+def script(made: Callable[..., Any], lines: Lines, on: Ground | None = None, **other: Any) -> Fenced:
+    """A python skill whose script is a function of this process."""
+    manifest = replace(Manifest("s", "A script.", Kind.PYTHON, code="def run(payload): ..."), **other)
+    return Fence(on or ground(scripts=GivenScripts(made)), lines).around(manifest)
+
+
+async def test_sk_10_a_script_is_given_a_payload_and_gives_a_dict() -> None:
+    """SK-10: `def run(payload)`; the trail has the call, and nothing of what was said."""
+    scripts, lines = GivenScripts(lambda source, payload: {"said": payload["text"]}), Lines()
+    tool = script(scripts.script, lines, ground(scripts=scripts))
+    assert await tool.run(call(text=CANARY)) == {"said": CANARY}
+    assert scripts.ran == [("def run(payload): ...", {"text": CANARY})]
+    assert lines.codes == ["ok"] and CANARY not in repr(lines.kept[0][1])
+
+
+@pytest.mark.parametrize(("role", "code"), [(Role.VIEWER, "skill_not_permitted"), (Role.OPERATOR, "ok")])
+async def test_only_the_roles_of_a_skill_may_use_it(role: Role, code: str) -> None:
+    """SK-17: the caller's own role, not the agent's; a refusal is in the trail."""
+    lines = Lines()
+    tool = script(lambda source, payload: {}, lines, permissions=(Role.OPERATOR, Role.ADMIN))
+    if code == "ok":
+        await tool.run(call(role))
+    else:
+        with pytest.raises(AosError, match="operator or admin; yours is viewer"):
+            await tool.run(call(role))
+    assert lines.codes == [code]
+
+
+@dataclass
+class Slow:
+    seconds: float
+
+    async def run(self, source: str, payload: Any, *, seconds: float | None = None) -> Any:
+        await asyncio.sleep(self.seconds)
+        return GivenScripts(lambda *_: {})
+
+
+async def test_a_reading_skill_is_stopped_at_its_time() -> None:
+    lines = Lines()
+    with pytest.raises(AosError, match="did not end within"):
+        await script(lambda *_: {}, lines, ground(scripts=Slow(5)), seconds=0.05).run(call())
+    assert lines.codes == ["skill_timeout"]
+
+
+async def test_a_call_that_is_cancelled_is_in_the_trail() -> None:
+    lines = Lines()
+    task = asyncio.create_task(script(lambda *_: {}, lines, ground(scripts=Slow(5))).run(call()))
+    await asyncio.sleep(0.05)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert lines.codes == ["cancelled"]
+
+
+@pytest.mark.parametrize(
+    ("given", "code"),
+    [({"a": {1, 2}}, "skill_bad_result"), ({"a": float("nan")}, "skill_bad_result"), (None, "skill_broken")],
+)
+async def test_what_is_no_json_or_no_code_is_an_error_by_name(
+    given: Any, code: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    lines = Lines()
+    with caplog.at_level(logging.CRITICAL), pytest.raises(AosError):
+        await script(lambda *_: given, lines).run(call())
+    assert lines.codes == [code]
+
+
+async def test_a_result_is_cut_where_it_is_too_large() -> None:
+    settings = SkillSettings(off=(), result_bytes=1_000)
+    on = ground(settings=settings, scripts=GivenScripts(lambda *_: {"text": "é" * 2_000}))
+    given = await script(lambda *_: {}, Lines(), on).run(call())
+    assert given["cut"] and given["bytes"] > 4_000 and len(json.dumps(given, ensure_ascii=False).encode()) < 1_200
+
+
+@dataclass
+class Leaky:
+    """A tool that opens its secret and says it."""
+
+    on: Ground
+    manifest: Manifest
+    fails: type[Exception] | None = None
+
+    async def run(self, call_: Call) -> Any:
+        secret = await self.on.credentials.open(call_, self.manifest)
+        if self.fails is not None:
+            raise self.fails(f"cannot sign in with {secret['token']}")
+        return {"echo": f"Bearer {secret['token']}", secret["token"]: 1}
+
+
+@pytest.mark.parametrize("fails", [None, Unavailable, ValueError])
+async def test_cv_05_what_was_opened_for_a_call_is_in_nothing_that_the_call_says(
+    fails: type[Exception] | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    """CV-05: results and errors; and the next call, which opens nothing, is left as it is."""
+    manifest = Manifest("leak", "Leaks.", Kind.PYTHON, credential=CredentialType.BEARER_TOKEN, code="x")
+    on = ground(credentials=KeptSecrets({CredentialType.BEARER_TOKEN: {"token": CANARY}}))
+    lines = Lines()
+    tool = Fence(on, lines).around(manifest)
+    tool._tool = Leaky(on, manifest, fails)  # type: ignore[assignment]
+    if fails is None:
+        assert CANARY not in json.dumps(await tool.run(call()))
+    else:
+        with caplog.at_level(logging.CRITICAL), pytest.raises(AosError) as caught:
+            await tool.run(call())
+        assert CANARY not in f"{caught.value} {caught.value.detail} {caught.value.hint} {caught.value.args}"
+    assert CANARY not in repr(lines.kept)
+    assert await script(lambda *_: {"text": CANARY}, lines).run(call()) == {"text": CANARY}
+
+
+async def test_a_trail_that_cannot_be_written_does_not_undo_what_was_done(caplog: pytest.LogCaptureFixture) -> None:
+    tool = script(lambda *_: {"done": True}, Lines(failing=Unavailable("Postgres went away")))
+    assert await tool.run(call()) == {"done": True}
+    assert "not in the trail" in caplog.text
+
+
+async def test_a_kind_that_is_off_says_so_when_it_is_called_and_not_before() -> None:
+    """A replay tells models the same whatever was switched off since."""
+    lines = Lines()
+    on = ground(settings=SkillSettings(off=("python_inline",)))
+    tool = script(lambda *_: {}, lines, on)
+    assert tool.spec.name == "s" and tool.effect is Effect.READ
+    with pytest.raises(AosError, match="skills of type python are off"):
+        await tool.run(call())
+    assert lines.codes == ["skill_disabled"]
+
+
+def test_sk_01_internal_skills_and_delegation_are_no_tools_of_their_own() -> None:
+    """SK-01: a skill without a type is internal, and never callable."""
+    internal = read_manifest("---\nname: tone\ndescription: How we speak.\n---\nBe brief.")
+    assert (internal.kind, internal.text) == (Kind.INTERNAL, "Be brief.")
+    for manifest in (internal, named("delegate")):
+        with pytest.raises(NotCallable):
+            build(manifest, ground())
+
+
+@pytest.mark.parametrize(
+    ("alias", "kind"),
+    [
+        ("python_inline", "python"), ("http_call", "http"), ("shell_exec", "shell"), ("ssh_command", "ssh"),
+        ("sql_query", "sql"), ("scrapling", "scrape"), ("agent_delegation", "delegate"), ("REST", None),
+        ("rest", "http"), ("docker", "docker"), ("huggingface", "huggingface"),
+    ],
+)  # fmt: skip
+def test_sk_02_sk_03_sk_04_each_name_of_the_lists_is_one_kind(alias: str, kind: str | None) -> None:
+    """SK-02, SK-03, SK-04: one canonical list (X-12), other names are aliases, anything else is refused."""
+    text = f"---\nname: s\ndescription: d\ntype: {alias}\n---\n"
+    if kind is None:
+        with pytest.raises(Invalid):
+            read_manifest(text)
+    else:
+        assert read_manifest(text).kind == kind
+
+
+def test_every_skill_that_ships_is_described_and_can_be_built() -> None:
+    """EX-15: what is on the shelf is found by itself; each name is there once and has a category."""
+    found = shipped()
+    assert {one.name for one in found} == names() and len(found) == len(names())
+    assert set(BASE) <= names()
+    for manifest in found:
+        domain, _, group = manifest.category.partition("/")
+        assert domain and group, f"{manifest.name} has no category of the form Domain/Group"
+        if manifest.kind not in (Kind.INTERNAL, Kind.DELEGATE):
+            tool = build(manifest, ground())
+            assert tool.spec == manifest.spec and tool.effect == manifest.effect, manifest.name
+
+
+def test_kind_and_risk_of_a_tool_are_those_of_its_manifest() -> None:
+    around = Fence(ground(passages=GivenPassages()), Lines())
+    fenced: Tool = around.around(Manifest("d", "Drops.", Kind.SQL, risk=Risk.DESTRUCTIVE))
+    assert nature(fenced) == ("sql", "destructive")
+    assert nature(FakeTool()) == ("", "read") and nature(FakeTool(effect=Effect.WRITE)) == ("", "write")
+    assert searches(around.around(named("semantic_search"))) and not searches(around.around(named("calculator")))
+    assert searches(build(named("search_knowledge"), ground()))
