@@ -24,7 +24,7 @@ from serve_apps.agents.ports import (
     Saying,
     Turn,
 )
-from serve_apps.agents.toolset import frozen
+from serve_apps.agents.toolset import AGENT, frozen
 from skills.store import Skills
 
 # What a turn is told of those below it; texts and citations are the other agent's answer, which comes as a result.
@@ -148,7 +148,7 @@ class TurnDelegations:
                 "description": found.description, "config": found.config,
             }  # fmt: skip
 
-        found = await self._journal.step("agent", "find", {"agent": agent}, find)
+        found = await self._journal.step(AGENT, "find", {"agent": agent}, find)
         other = Agent(
             AgentId(found["id"]), found["name"], found["system_prompt"], found["description"], found["config"]
         )

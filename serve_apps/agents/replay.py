@@ -18,6 +18,7 @@ from serve_apps.agents.events import Event, EventKind
 from serve_apps.agents.parse import read
 from serve_apps.agents.ports import Handler, Json, Outcome, Path, Perform, Redo, RunId, Said, Saying, Turn
 from serve_apps.agents.runner import done, failure, opening
+from serve_apps.agents.toolset import recorded
 from serve_apps.agents.turn import load
 from serve_apps.agents.walk import ASK, MODEL, Walk, model_request
 
@@ -173,7 +174,7 @@ class Replayer:
     def __init__(
         self, recordings: Recordings, handlers: Mapping[Path, Handler], tools: Sequence[ToolSpec] = ()
     ) -> None:
-        """The handlers are those that carried the runs out; `tools` are all that agents may have."""
+        """The handlers are those that carried the runs out; `tools` are those that every agent has."""
         self._recordings, self._handlers, self._tools = recordings, handlers, tools
 
     async def replay(
@@ -189,7 +190,7 @@ class Replayer:
         turn = load(recording.input)
         if model is None and prompt is None:
             return (await walk_again(recording, self._handlers[turn.path])).json()
-        journal = ComparingJournal(turn.run, recording.seed, recording.steps, self._tools)
+        journal = ComparingJournal(turn.run, recording.seed, recording.steps, (*self._tools, *recorded(recording)))
         error, _ = await _walk(_changed(turn, model, prompt), journal, self._handlers[turn.path])
         if journal.divergence is None and isinstance(error, AosError) and not isinstance(error, Waiting):
             raise error

@@ -3,12 +3,16 @@
 from collections.abc import Mapping
 from typing import Any
 
+from cluster.models.messages import ToolSpec
+from cluster.state.run import StepState
+from cluster.state.run_desk import Recording
 from skills.catalog import Catalog
 from skills.fence import Fence
 from skills.manifest import Kind, Manifest
 from skills.store import Attached, freeze, thaw
 
 DELEGATE = "delegate"
+AGENT = "agent"  # the kind of the steps that look up who is delegated to
 KEY = "attached"  # of an agent's config; nothing that comes in from outside may set it
 
 
@@ -31,6 +35,13 @@ def attached(config: Mapping[str, Any]) -> tuple[Manifest, ...]:
 def given(config: Mapping[str, Any]) -> set[str]:
     """Names of the skills that were frozen into a config."""
     return {str(one["front"]["name"]) for one in config.get(KEY) or ()}
+
+
+def recorded(recording: Recording) -> tuple[ToolSpec, ...]:
+    """What models were told of the skills that the agents of a run were given, those delegated to included."""
+    found = (step for step in recording.steps if step.kind == AGENT and step.state is StepState.DONE)
+    configs = [recording.input["agent"]["config"], *(step.reply["ok"]["config"] for step in found)]
+    return tuple(one.spec for config in configs for one in attached(config) if one.kind is not Kind.INTERNAL)
 
 
 def equipped(tools: Catalog, fence: Fence | None, config: Mapping[str, Any]) -> Catalog:

@@ -13,6 +13,7 @@ from cluster.state.approvals import Category, Found, Verdict
 from cluster.state.identity import Member
 from cluster.state.postgres import Row
 from serve_apps.agents.acting import flaw
+from serve_apps.agents.toolset import recorded
 from serve_apps.http.admit import Guarded, Its, Me, agree
 from serve_apps.http.fields import AnyJson, Body, JsonObject, Limit, Prose, Skip
 from serve_apps.http.parts import Parts
@@ -146,7 +147,7 @@ async def _decide(parts: Parts, me: Member, id_: str, body: Decision) -> Row:
             if body.arguments is not None:
                 row = await parts.approvals.show(me.scope, id_)
                 if row["category"] == Category.APPROVAL:
-                    check_arguments(parts, row["tool"], body.arguments)
+                    await check_arguments(parts, me, row, body.arguments)
             return await parts.approvals.decide(
                 me.scope, id_, Verdict.APPROVED, arguments=body.arguments, notes=body.notes
             )
@@ -159,14 +160,20 @@ async def _decide(parts: Parts, me: Member, id_: str, body: Decision) -> Row:
             assert_never(body.decision)
 
 
-def check_arguments(parts: Parts, tool: str, arguments: dict[str, Any]) -> None:
-    """Edited arguments have to be valid against the tool's schema, as the model's had to be.
+async def check_arguments(parts: Parts, me: Member, row: Row, arguments: dict[str, Any]) -> None:
+    """Edited arguments have to be valid against the tool's schema, as the model's had to be: that of the tools which
+    every agent has, or of the skills that the run's agents were given when it began.
 
     Raises:
         Invalid: naming the first field that is wrong, or that there is no such tool any more.
     """
-    spec = next((spec for spec in parts.toolbox.specs() if spec.name == tool), None)
-    if spec is None:
+    tool = row["tool"]
+    specs = [spec for spec in parts.toolbox.specs() if spec.name == tool]
+    if not specs:
+        given = recorded(await parts.runs.recording(me.scope, str(row["run_id"])))
+        specs = [spec for spec in given if spec.name == tool]
+    if not specs:
         raise Invalid(f"there is no tool {tool} here any more, so its arguments cannot be checked")
-    if (found := flaw(spec, arguments)) is not None:
-        raise Invalid(found)
+    found = [flaw(spec, arguments) for spec in specs]
+    if None not in found:
+        raise Invalid(str(found[0]))

@@ -96,7 +96,8 @@ def test_conditions_hold_all_or_not(tmp_path: Path, arguments: dict[str, Any], e
         "patterns: [{tool: a, decision: allow}]", "patterns: [{tool: '', decision: auto}]", "pattern: []",
         "patterns: [{tool: a, decision: auto, if: {}}]", "patterns: [{tool: 1, decision: auto}]", "patterns: [", "\x00",
         "patterns: [{decision: auto}]", "patterns: [{kind: '', decision: auto}]",
-        "patterns: [{risk: low, decision: ask}]",        "patterns: [{tool: a, decision: auto, when: {b: {c: 1}}}]", "patterns: [{tool: a, decision: auto, when: [b]}]",
+        "patterns: [{risk: low, decision: ask}]",
+        "patterns: [{tool: a, decision: auto, when: {b: {c: 1}}}]", "patterns: [{tool: a, decision: auto, when: [b]}]",
     ],
 )  # fmt: skip
 def test_a_list_of_another_form_is_refused(tmp_path: Path, text: str) -> None:
