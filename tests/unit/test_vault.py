@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cluster.basics.errors import InvalidSettings
-from cluster.state.vault import Sealed, Vault, VaultKey, vault_of
+from cluster.state.vault import Sealed, Vault, VaultKey, key_file, key_id, vault_of
 
 HERE = "tenant/llm_connections/1"
 
@@ -81,3 +81,31 @@ def test_configured_keys(tmp_path: Path) -> None:
 def test_no_key_is_shown() -> None:
     key = VaultKey(b"k" * 32)
     assert "kkk" not in repr(key) and "kkk" not in repr(Vault([key]))
+
+
+def test_x_05_a_kept_file_that_is_replaced_is_seen_by_whoever_runs(tmp_path: Path) -> None:
+    """X-05: what was sealed before opens, what is sealed from then on has the new key; one that is gone changes none."""
+    vault, file = vault_of(None, tmp_path), key_file(tmp_path)
+    before, old = vault.seal("sk-1", HERE), vault.current
+    file.put_in_front()
+    after = vault.seal("sk-1", HERE)
+    assert key_id(before) == old and key_id(after) == vault.current != old
+    assert vault.open(before, HERE) == vault_of(None, tmp_path).open(after, HERE) == "sk-1"
+    other = vault_of(None, tmp_path)
+    file.put_in_front()
+    assert other.open(vault.seal("sk-2", HERE), HERE) == "sk-2", "a key that came after it was started"
+    file.keep(1)
+    assert len(file.keys()) == 1 and len(vault_of(None, tmp_path).seal("x", HERE)) > 0
+    with pytest.raises(Sealed, match="not configured"):
+        vault_of(None, tmp_path).open(before, HERE)
+    (tmp_path / "vault-key").unlink()
+    assert vault.open(vault.seal("sk-3", HERE), HERE) == "sk-3"
+
+
+def test_cv_01_a_key_file_that_others_can_read_is_refused(tmp_path: Path) -> None:
+    """CV-01: a key that anybody may have had is none."""
+    vault_of(None, tmp_path)
+    for mode in (0o640, 0o604, 0o620):
+        (tmp_path / "vault-key").chmod(mode)
+        with pytest.raises(InvalidSettings, match="read by others"):
+            vault_of(None, tmp_path)
