@@ -84,7 +84,7 @@ def test_no_key_is_shown() -> None:
 
 
 def test_x_05_a_kept_file_that_is_replaced_is_seen_by_whoever_runs(tmp_path: Path) -> None:
-    """X-05: what was sealed before opens, what is sealed from then on has the new key; one that is gone changes none."""
+    """X-05: what was sealed before opens, what is sealed after has the new key; a file that is gone is no other."""
     vault, file = vault_of(None, tmp_path), key_file(tmp_path)
     before, old = vault.seal("sk-1", HERE), vault.current
     file.put_in_front()
