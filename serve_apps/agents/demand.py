@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,13 +51,17 @@ def demand_of(turn: Turn) -> Demand | None:
     return None if choice is None and form is None else Demand(choice, form)
 
 
-def form_of(response_format: Mapping[str, Any] | None) -> Form | None:
-    """The form that OpenAI's `response_format` asks for; None for text."""
-    if response_format is None or response_format["type"] == "text":
+def form_of(response_format: str | None) -> Form | None:
+    """The form that OpenAI's `response_format` asks for; None for text.
+
+    It is JSON as text: a frozen turn sorts its keys, and models write properties in the order of the schema.
+    """
+    found = json.loads(response_format or "{}")
+    if found.get("type", "text") == "text":
         return None
-    if response_format["type"] == "json_object":
+    if found["type"] == "json_object":
         return Form(tool=ANSWER)
-    of = response_format["json_schema"]
+    of = found["json_schema"]
     return Form(of["schema"], of["name"], of.get("strict"), ANSWER)
 
 

@@ -59,10 +59,16 @@ class Demanding(Conversation):
         form, manner = self._demand.form, self._manner
         if self._react and any(spec.name != ANSWER for spec in self._offer.specs):
             form = None  # a model that is held to the form cannot write a call
-        self._manner = Held(manner.temperature, manner.max_tokens, manner.tools, manner.stop, None, form)
+        tools = tuple(self._as_given(spec) for spec in manner.tools)
+        self._manner = Held(manner.temperature, manner.max_tokens, tools, manner.stop, None, form)
         if said := told(self._demand, self._callable, react=self._react):
             rules = self._messages[0]
             self._messages[0] = replace(rules, content=f"{rules.content}\n\n{said}")
+
+    def _as_given(self, spec: ToolSpec) -> ToolSpec:
+        """The tool with its properties in the order in which the client gave them, which a frozen turn has lost."""
+        schema = None if self._demand.form is None else self._demand.form.schema
+        return spec if schema is None or spec.name != ANSWER else replace(spec, parameters=schema)
 
     @property
     def _callable(self) -> list[ToolSpec]:

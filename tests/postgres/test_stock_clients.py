@@ -214,8 +214,14 @@ def test_gw_04_every_error_is_in_openais_shape(server: Server, client: openai.Op
     with pytest.raises(openai.UnprocessableEntityError) as wrong:
         client.chat.completions.create(**ask, temperature=9)
     assert (wrong.value.param, wrong.value.type) == ("temperature", "invalid_request_error")
-    with pytest.raises(openai.UnprocessableEntityError, match="response_format"):
-        client.chat.completions.create(**ask, response_format={"type": "json_object"})
+    broken: Any = {"type": "json_schema", "json_schema": {"name": "x", "schema": {"type": "list"}}}
+    for form, place in (
+        ({"type": "xml"}, "response_format.type"), ({"type": "json_schema"}, "response_format"),
+        (broken, "response_format.json_schema.schema"),
+    ):  # fmt: skip
+        with pytest.raises(openai.UnprocessableEntityError) as refused_form:
+            client.chat.completions.create(**ask, response_format=form)
+        assert refused_form.value.param == place
     server.agents.script = lambda incoming: [Overloaded("too many")]
     with pytest.raises(openai.RateLimitError) as busy:
         client.chat.completions.create(**ask)

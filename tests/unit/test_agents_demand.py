@@ -32,9 +32,10 @@ WRITTEN = "ACTION: send_mail\nACTION_INPUT: {}"
 def demanding(choice: Any = None, response_format: Mapping[str, Any] | None = None, **other: Any) -> Turn:
     """A turn as the HTTP layer makes it of a request with these fields."""
     tools = [] if choice is None else [SEND]
-    form = form_of(response_format)
+    text = None if response_format is None else json.dumps(response_format)
+    form = form_of(text)
     tools += [] if form is None else [answer_tool(form)]
-    options = {"tools": tools, "tool_choice": choice, "response_format": response_format}
+    options = {"tools": tools, "tool_choice": choice, "response_format": text}
     return turn("Tell them", options={name: value for name, value in options.items() if value}, **other)
 
 
@@ -106,7 +107,7 @@ async def test_the_agents_own_tools_are_on_the_way_not_the_end() -> None:
     assert [request.tool_choice for _, request in models.asked] == ["required"] * 3
     own = turn("Note it", options={"tool_choice": "note"})
     models = ScriptedModels("Well.", calls(("note", {})), "It is noted.")
-    outcome, journal = await ran(models, own, FakeTool())
+    outcome, _ = await ran(models, own, FakeTool())
     assert (outcome.answer, outcome.finish_reason) == ("It is noted.", "stop")
     assert [request.tool_choice for _, request in models.asked] == ["note", "note", None]
 
