@@ -9,7 +9,7 @@ from skills.catalog import Catalog
 from skills.contract import Call
 from skills.fence import Called, Fence, NotPermitted
 from skills.ground import Credentials, Ground, Scripts
-from skills.http.tool import resolve
+from skills.http.fetch import resolve
 from skills.shelf import BASE, named
 
 

@@ -1,1 +1,1 @@
-"""Reading from the web, from addresses that are allowed."""
+"""The web: one guarded way out, and skills that call REST services over it."""

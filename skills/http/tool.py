@@ -1,131 +1,100 @@
-"""`http_get`: reads a text from an allowed address, resolved once and connected to as it was checked."""
+"""REST skills: a method, an address and templates from the manifest; arguments fill in what it leaves open."""
 
-import asyncio
-import re
-import socket
-from collections.abc import Sequence
-from typing import Any
-from urllib.parse import urljoin
+from typing import Any, Literal
 
-import httpx
+from pydantic import Field, model_validator
 
-from cluster.basics.errors import Invalid, TooLarge, Unavailable
-from cluster.models.messages import ToolSpec
-from skills.contract import Call, Effect
-from skills.ground import Ground, Resolve
-from skills.http.guard import Target, check, target
-from skills.manifest import Manifest
-
-SECONDS = 20.0  # for all of it, redirects too
-MOST_BYTES = 1_000_000
-MOST_CHARACTERS = 100_000  # that are given
-MOST_REDIRECTS = 5
-
-_TEXT = re.compile(r"text/[\w.+-]+|application/(?:[\w.+-]*\+)?(?:json|xml|yaml|javascript|x-ndjson)", re.IGNORECASE)
-_REDIRECTS = {301, 302, 303, 307, 308}
+from skills.contract import Call
+from skills.ground import Ground
+from skills.http import template
+from skills.http.answers import Choice, ServiceRefused, parsed
+from skills.http.fetch import READING, Reply
+from skills.http.service import Place, Request, Service, arguments, declared, filled
+from skills.manifest import BadManifest, Manifest, Risk, options_of
 
 
-async def resolve(host: str, port: int) -> Sequence[str]:
-    """Every address that the system knows for a name.
+class RestOptions(Place):
+    """How one operation of a REST service is called.
 
-    Raises:
-        Unavailable: it knows none.
+    Attributes:
+        query: parameter to template; a parameter whose argument is not given is left out.
+        body: a template of JSON.
+        form: a template of form fields, in the place of a body.
+        gives: `json`, or `text` as logs are.
+        select: JMESPath, the part of a JSON answer that is given.
+        failure: JMESPath, what a service says that answers 200 and has failed.
     """
-    try:
-        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError) as error:
-        raise Unavailable(f"{host} cannot be resolved") from error
-    return [str(entry[4][0]) for entry in found]
+
+    method: Literal["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"] = "GET"
+    query: dict[str, Any] = Field(default_factory=dict)
+    body: Any = None
+    form: dict[str, Any] = Field(default_factory=dict)
+    gives: Literal["json", "text"] = "json"
+    select: str | None = None
+    failure: str | None = None
+
+    @model_validator(mode="after")
+    def _one_body(self) -> "RestOptions":
+        if self.body is not None and self.form:
+            raise ValueError("body and form: one of them")
+        if self.method in READING and (self.body is not None or self.form):
+            raise ValueError(f"{self.method} has no body")
+        return self
 
 
-class HttpGet:
-    """GET of a text; nothing is sent but the address."""
+class Rest:
+    """One operation of a REST service."""
 
-    effect = Effect.READ
-
-    def __init__(
-        self, spec: ToolSpec, allowed: Sequence[str], find: Resolve = resolve, seconds: float = SECONDS
-    ) -> None:
-        """`allowed` as in `guard.target`; an empty list allows nothing."""
-        self.spec = spec
-        self._allowed, self._find, self._seconds = tuple(allowed), find, seconds
+    def __init__(self, manifest: Manifest, ground: Ground) -> None:
+        """Raises BadManifest where options, risk and parameters do not fit together."""
+        how = options_of(manifest, RestOptions)
+        if (manifest.risk is Risk.READ) != (how.method in READING):
+            raise BadManifest(f"{manifest.name}: {how.method} and risk {manifest.risk} do not fit")
+        self.spec, self.effect = manifest.spec, manifest.effect
+        self._manifest, self._how, self._most = manifest, how, ground.settings.result_bytes
+        self._service = Service(manifest, ground, Place(url=how.url, headers=how.headers, login=how.login))
+        needed = arguments(manifest, how.url)
+        declared(manifest, needed | arguments(manifest, [how.query, how.body, how.form]), needed)
+        self._select, self._failure = Choice(how.select, manifest.name), Choice(how.failure, manifest.name)
 
     async def run(self, call: Call) -> Any:
-        """Give {url, status, content_type, text}; a status of 400 or more is a result too.
+        """Give {status, data} of JSON or {status, text}; an empty answer is {status}.
 
         Raises:
-            Disallowed: the address, or one it redirects to, may not be read.
-            Invalid: no URL, not a text, or too many redirects.
-            TooLarge: more than a million bytes.
-            Unavailable: no connection, or too slow.
+            AosError: those of `Service.ask`.
+            ServiceGarbled: the answer is not what the service documents.
+            ServiceRefused: it says in an answer that looks well that it has failed.
         """
-        url = str(call.arguments["url"])
-        try:
-            async with asyncio.timeout(self._seconds):
-                for _ in range(MOST_REDIRECTS + 1):
-                    given, onwards = await self._read(url)
-                    if given is not None:
-                        return given
-                    url = onwards
-        except TimeoutError as error:
-            raise Unavailable(f"{url} did not answer within {self._seconds:g} s") from error
-        raise Invalid(f"more than {MOST_REDIRECTS} redirects")
+        how, values = self._how, filled(self._manifest, call.arguments)
+        content, kind = self._content(values)
+        request = Request(how.method, values, how.method in READING, how.query, content, kind)
+        reply = await self._service.ask(call, request)
+        given: dict[str, Any] = {"status": reply.status}
+        if reply.status in (201, 202) and "location" in reply.headers:
+            given["location"] = reply.headers["location"][:2_000]
+        if how.gives == "text":
+            return given | _text(reply, self._most)
+        value = parsed(reply)
+        if value is None:
+            return given
+        if self._failure.wanted and (said := self._failure.of(value)):
+            raise ServiceRefused(str(said)[:400])
+        return given | {"data": self._select.of(value)}
 
-    async def _read(self, url: str) -> tuple[dict[str, Any] | None, str]:
-        """What the address gives, or where it sends to."""
-        aim = target(url, self._allowed)
-        address = check(await self._find(aim.host, aim.port), aim)
-        request = httpx.Request(
-            "GET", _connect_to(aim, address), headers=_headers(aim),
-            extensions={"sni_hostname": aim.host, "timeout": httpx.Timeout(self._seconds).as_dict()},
-        )  # fmt: skip
-        # No proxy and no netrc of this machine: the connection goes to the address that was checked, or nowhere. The
-        # certificate has to be the name's (sni_hostname), though the connection is the address's.
-        async with httpx.AsyncClient(trust_env=False) as client:
-            try:
-                response = await client.send(request, stream=True, follow_redirects=False)
-                if response.status_code in _REDIRECTS and "location" in response.headers:
-                    return None, urljoin(url, response.headers["location"])
-                return {"url": url, "status": response.status_code, **await _text(response)}, ""
-            except httpx.HTTPError as error:
-                raise Unavailable(f"{aim.host} cannot be read: {type(error).__name__}") from error
+    def _content(self, values: dict[str, Any]) -> tuple[bytes | None, str]:
+        how = self._how
+        if how.form:
+            return template.query(how.form, values).encode(), "application/x-www-form-urlencoded"
+        return (None if how.body is None else template.body(how.body, values)), "application/json"
 
 
-def build(manifest: Manifest, ground: Ground) -> HttpGet:
+def build(manifest: Manifest, ground: Ground) -> Rest:
     """See `Build`."""
-    return HttpGet(manifest.spec, ground.hosts, ground.resolve)
+    return Rest(manifest, ground)
 
 
-def _connect_to(aim: Target, address: str) -> str:
-    host = f"[{address}]" if ":" in address else address
-    return f"{aim.scheme}://{host}:{aim.port}{aim.path}"
-
-
-def _headers(aim: Target) -> dict[str, str]:
-    # `identity`: a small answer that unpacks into a large one is not asked for, and refused if it comes.
-    return {"Host": aim.authority, "Accept": "text/*, application/json", "Accept-Encoding": "identity"}
-
-
-async def _text(response: httpx.Response) -> dict[str, Any]:
-    kind = response.headers.get("content-type", "").partition(";")[0].strip()
-    if kind and not _TEXT.fullmatch(kind):
-        raise Invalid(f"the address gives {kind}, not a text")
-    if response.headers.get("content-encoding", "identity").lower() != "identity":
-        raise Invalid("the address gives a packed text though none was asked for")
-    raw = bytearray()
-    async for piece in response.aiter_raw():
-        raw += piece
-        if len(raw) > MOST_BYTES:
-            raise TooLarge(f"the address gives more than {MOST_BYTES:,} bytes")
-    text = bytes(raw).decode(_charset(response), errors="replace").replace("\x00", "")
-    return {"content_type": kind, "text": text[:MOST_CHARACTERS]}
-
-
-def _charset(response: httpx.Response) -> str:
-    """What the header says, where Python knows it as an encoding of text."""
-    name = response.charset_encoding or "utf-8"
-    try:
-        b" ".decode(name)
-    except (LookupError, UnicodeError):
-        return "utf-8"
-    return name
+def _text(reply: Reply, most: int) -> dict[str, Any]:
+    data = reply.text.encode("utf-8", "surrogatepass")
+    if len(data) <= most:
+        return {"text": reply.text}
+    return {"text": data[:most].decode("utf-8", "ignore"), "cut": True}

@@ -10,8 +10,9 @@ import pytest
 
 from cluster.basics.errors import AosError, Invalid, TooLarge, Unavailable
 from skills.contract import Call
+from skills.http.fetch import resolve
 from skills.http.guard import Disallowed, check, is_public, target
-from skills.http.tool import HttpGet, resolve
+from skills.http.http_get.tool import HttpGet
 from skills.shelf import named
 from tests.fakes.agents import SCOPE
 

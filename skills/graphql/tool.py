@@ -1,0 +1,107 @@
+"""GraphQL skills: one operation that the manifest spells out; arguments are its variables, never parts of its text."""
+
+import json
+from typing import Any
+
+from skills.contract import Call, Effect
+from skills.ground import Ground
+from skills.http.answers import Choice, ServiceGarbled, ServiceRefused, parsed, said
+from skills.http.service import Place, Request, Service, arguments, declared, filled, sure
+from skills.http.template import HOLE
+from skills.manifest import BadManifest, Manifest, Risk, options_of
+
+ACCEPT = "application/graphql-response+json, application/json;q=0.9"  # GraphQL over HTTP
+
+
+class GraphOptions(Place):
+    """How one operation is asked for.
+
+    Attributes:
+        query: the document, with one operation in it.
+        variables: variable to `{argument}`; without it each argument is the variable of its name.
+        select: JMESPath, the part of `data` that is given.
+        failure: JMESPath on `data`, what a service says there of an operation that failed.
+    """
+
+    query: str
+    variables: dict[str, str] | None = None
+    select: str | None = None
+    failure: str | None = None
+
+
+class Graph:
+    """One operation of a GraphQL service."""
+
+    def __init__(self, manifest: Manifest, ground: Ground) -> None:
+        """Raises BadManifest where the document, the risk and the parameters do not fit together."""
+        how = options_of(manifest, GraphOptions)
+        self.spec, self.effect = manifest.spec, manifest.effect
+        self._manifest, self._query = manifest, how.query
+        headers = {"Accept": ACCEPT, **how.headers}
+        self._service = Service(manifest, ground, Place(url=how.url, headers=headers, login=how.login))
+        self._variables = _variables(manifest, how)
+        needed = arguments(manifest, how.url)
+        declared(manifest, needed | set(self._variables.values()), needed)
+        self._select, self._failure = Choice(how.select, manifest.name), Choice(how.failure, manifest.name)
+
+    async def run(self, call: Call) -> Any:
+        """Give {data}, with {errors} where the service could answer a part only.
+
+        Raises:
+            AosError: those of `Service.ask`.
+            ServiceGarbled: the answer is not GraphQL's.
+            ServiceRefused: it answers with errors and no data.
+        """
+        values = filled(self._manifest, call.arguments)
+        given = {name: values[argument] for name, argument in self._variables.items() if argument in values}
+        content = json.dumps({"query": self._query, "variables": given}).encode()
+        reply = await self._service.ask(call, Request("POST", values, self.effect is Effect.READ, content=content))
+        answer = parsed(reply)
+        if not isinstance(answer, dict) or not ("data" in answer or "errors" in answer):
+            raise ServiceGarbled("the answer has neither data nor errors")
+        data, errors = answer.get("data"), answer.get("errors")
+        # A field that fails takes those above it with it: all fields null is no data.
+        if errors and (not isinstance(data, dict) or all(value is None for value in data.values())):
+            raise ServiceRefused(said(reply) or "errors without a text")
+        if problem := self._failure.of(data) if self._failure.wanted else None:
+            raise ServiceRefused(str(problem)[:400])
+        return {"data": self._select.of(data), **({"errors": said(reply)} if errors else {})}
+
+
+def build(manifest: Manifest, ground: Ground) -> Graph:
+    """See `Build`."""
+    return Graph(manifest, ground)
+
+
+def _variables(manifest: Manifest, how: GraphOptions) -> dict[str, str]:
+    """Variable to argument, checked against the document."""
+    from graphql import GraphQLError, NonNullTypeNode, OperationDefinitionNode, parse  # a library of half a second
+
+    try:
+        document = parse(how.query, max_tokens=5_000)
+    except (GraphQLError, RecursionError) as error:
+        raise BadManifest(f"{manifest.name}: options.query is not GraphQL: {str(error)[:300]}") from error
+    operations = [one for one in document.definitions if isinstance(one, OperationDefinitionNode)]
+    if len(operations) != 1:
+        raise BadManifest(f"{manifest.name}: options.query has {len(operations)} operations; it is to have one")
+    kind = operations[0].operation.value
+    if kind == "subscription":
+        raise BadManifest(f"{manifest.name}: a subscription does not end")
+    if (kind == "mutation") != (manifest.risk is not Risk.READ):
+        raise BadManifest(f"{manifest.name}: a {kind} and risk {manifest.risk} do not fit")
+    wanted = {one.variable.name.value: one for one in operations[0].variable_definitions or ()}
+    given = how.variables
+    if given is None:
+        arguments = manifest.parameters.get("properties", {})
+        given = {name: f"{{{name}}}" for name in wanted if name in arguments}
+    found = {}
+    for name, text in given.items():
+        hole = HOLE.fullmatch(text)
+        if hole is None or hole[1] or "." in hole[2] or name not in wanted:
+            raise BadManifest(f"{manifest.name}: options.variables.{name}: no variable there, or no {{argument}}")
+        found[name] = hole[2]
+    for name, one in wanted.items():
+        needed = isinstance(one.type, NonNullTypeNode) and one.default_value is None
+        if needed and found.get(name) not in sure(manifest):
+            raise BadManifest(f"{manifest.name}: the query needs ${name}, and no argument is sure to give it")
+    return found

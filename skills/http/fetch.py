@@ -1,0 +1,234 @@
+"""The one way out to the web: each address is checked, the connection goes to what was checked, sizes and time end."""
+
+import asyncio
+import re
+import socket
+import ssl
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+from urllib.parse import urljoin
+
+import httpx
+
+from cluster.basics.errors import Invalid, Permanent, TooLarge, Unavailable
+from skills.ground import Resolve
+from skills.http.guard import Target, check, target
+
+MOST_REDIRECTS = 5
+READING = frozenset({"GET", "HEAD"})
+
+_TEXT = re.compile(r"text/[\w.+-]+|application/(?:[\w.+-]*\+)?(?:json|xml|yaml|javascript|x-ndjson)", re.IGNORECASE)
+_REDIRECTS = {301, 302, 303, 307, 308}
+_FIELD = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
+_VALUE = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?")
+
+
+class Redirected(Permanent):
+    """The service sends a request elsewhere that is sent to one place only."""
+
+    code, status = "redirected", 502
+    fix = "Write the address that the service answers at; only GET and HEAD follow redirects."
+
+
+class OutcomeUnknown(Permanent):
+    """The request was sent, and nobody knows whether it was carried out."""
+
+    code, status = "outcome_unknown", 504
+    fix = "Look first whether it has happened; the same request may do it twice."
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A request.
+
+    Attributes:
+        url: absolute; may hold a secret, so no error quotes more of it than the host.
+        headers: what is sent to this origin.
+        login: headers with secrets.
+        content: the body; None for none.
+        reads: nothing there is changed by it: whether it was carried out is no question.
+    """
+
+    url: str = field(repr=False)
+    method: str = "GET"
+    headers: Mapping[str, str] = field(default_factory=dict)
+    login: Mapping[str, str] = field(default_factory=dict, repr=False)
+    content: bytes | None = field(default=None, repr=False)
+    reads: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """An answer.
+
+    Attributes:
+        url: that gave it, after redirects.
+        kind: the media type, lower case, without parameters.
+        text: the body; empty where a failure's body is no text.
+    """
+
+    url: str
+    status: int
+    headers: Mapping[str, str]
+    kind: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """Sends requests to addresses that are allowed, and nowhere else.
+
+    Attributes:
+        allowed: as in `guard.target`; an empty list allows nothing.
+        find: names of hosts to addresses.
+        seconds: for all of it, redirects too.
+        most_bytes: of a body.
+        wire: what carries requests out; None for the network.
+    """
+
+    allowed: Sequence[str]
+    find: Resolve
+    seconds: float
+    most_bytes: int
+    wire: httpx.AsyncBaseTransport | None = None
+
+    async def send(self, ask: Ask) -> Reply:
+        """The answer, whatever its status.
+
+        GET and HEAD follow redirects; to another origin neither the login nor any other header but `Accept` goes.
+
+        Raises:
+            Disallowed: the address, or one it redirects to, is not allowed.
+            Invalid: no URL, not a text, too many redirects, or a header that cannot be sent.
+            TooLarge: a larger body.
+            Redirected: another method is redirected.
+            Unavailable: no connection, or too slow.
+            OutcomeUnknown: the same after a request that changes something has gone out.
+        """
+        sent = _Sent(ask.reads)
+        here = target(ask.url, self.allowed)
+        try:
+            async with asyncio.timeout(self.seconds):
+                for _ in range(MOST_REDIRECTS + 1):
+                    reply = await self._once(ask, sent)
+                    if isinstance(reply, Reply):
+                        return reply
+                    if ask.method not in READING:
+                        raise Redirected(f"{here.host} answers {ask.method} with a redirect")
+                    ask = _onwards(ask, here, urljoin(ask.url, reply.to), self.allowed)
+                    here = target(ask.url, self.allowed)
+        except TimeoutError:
+            raise sent.failure(f"{here.host} did not answer within {self.seconds:g} s") from None
+        raise Invalid(f"more than {MOST_REDIRECTS} redirects")
+
+    async def _once(self, ask: Ask, sent: "_Sent") -> "Reply | _Elsewhere":
+        aim = target(ask.url, self.allowed)
+        headers = _headers(aim, ask)
+        address = check(await self.find(aim.host, aim.port), aim)
+        # No proxy and no netrc of this machine: the connection goes to the address that was checked, or nowhere. The
+        # certificate has to be the name's (sni_hostname), though the connection is the address's.
+        async with httpx.AsyncClient(trust_env=False, verify=_trust(), transport=self.wire) as client:
+            try:
+                request = httpx.Request(
+                    ask.method, _connect_to(aim, address), headers=headers, content=ask.content,
+                    extensions={
+                        "sni_hostname": aim.host, "timeout": httpx.Timeout(self.seconds).as_dict(), "trace": sent,
+                    },
+                )  # fmt: skip
+                response = await client.send(request, stream=True, follow_redirects=False)
+                if response.status_code in _REDIRECTS and "location" in response.headers:
+                    return _Elsewhere(response.headers["location"])
+                return Reply(ask.url, response.status_code, response.headers, *await self._read(response))
+            except (httpx.HTTPError, httpx.InvalidURL) as error:
+                # Not the error's own text: libraries quote what was sent.
+                raise sent.failure(f"{aim.host} cannot be reached: {type(error).__name__}") from None
+
+    async def _read(self, response: httpx.Response) -> tuple[str, str]:
+        """The media type and the text."""
+        kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if kind and not _TEXT.fullmatch(kind):
+            if response.status_code >= 400:
+                return kind, ""
+            raise Invalid(f"the address gives {kind[:100]}, not a text")
+        if response.headers.get("content-encoding", "identity").lower() != "identity":
+            raise Invalid("the address gives a packed text though none was asked for")
+        raw = bytearray()
+        async for piece in response.aiter_raw():
+            raw += piece
+            if len(raw) > self.most_bytes:
+                raise TooLarge(f"the address gives more than {self.most_bytes:,} bytes")
+        return kind, bytes(raw).decode(_charset(response), errors="replace").replace("\x00", "")
+
+
+async def resolve(host: str, port: int) -> Sequence[str]:
+    """Every address that the system knows for a name.
+
+    Raises:
+        Unavailable: it knows none.
+    """
+    try:
+        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as error:
+        raise Unavailable(f"{host} cannot be resolved") from error
+    return [str(entry[4][0]) for entry in found]
+
+
+@dataclass(frozen=True, slots=True)
+class _Elsewhere:
+    to: str
+
+
+class _Sent:
+    """Remembers whether anything of a request has left this machine; httpcore calls it at each of its steps."""
+
+    def __init__(self, reads: bool) -> None:
+        self._reads, self._gone = reads, False
+
+    async def __call__(self, step: str, _: Mapping[str, Any]) -> None:
+        self._gone = self._gone or step.endswith("send_request_headers.started")
+
+    def failure(self, detail: str) -> Unavailable | OutcomeUnknown:
+        return OutcomeUnknown(detail) if self._gone and not self._reads else Unavailable(detail)
+
+
+def _onwards(ask: Ask, here: Target, url: str, allowed: Sequence[str]) -> Ask:
+    """The request to where a redirect sends it."""
+    aim = target(url, allowed)
+    if (aim.scheme, aim.host, aim.port) == (here.scheme, here.host, here.port):
+        return Ask(url, ask.method, ask.headers, ask.login)
+    kept = {name: value for name, value in ask.headers.items() if name.lower() == "accept"}
+    return Ask(url, ask.method, kept)
+
+
+def _headers(aim: Target, ask: Ask) -> dict[str, str]:
+    for name, value in (*ask.headers.items(), *ask.login.items()):
+        if not _FIELD.fullmatch(name) or not _VALUE.fullmatch(value):  # never quoted: it may be a secret
+            raise Invalid("a header has a character that cannot be sent, or is empty")
+    # `identity`: a small answer that unpacks into a large one is not asked for, and refused if it comes.
+    fixed = {"Host": aim.authority, "Accept-Encoding": "identity", "User-Agent": "aos"}
+    return {"Accept": "text/*, application/json", **ask.headers, **ask.login, **fixed}
+
+
+def _connect_to(aim: Target, address: str) -> str:
+    host = f"[{address}]" if ":" in address else address
+    return f"{aim.scheme}://{host}:{aim.port}{aim.path}"
+
+
+@cache
+def _trust() -> ssl.SSLContext:
+    """Whose certificates are believed: the web's authorities, and those that this system has, such as a company's."""
+    context = httpx.create_ssl_context(trust_env=False)
+    context.load_default_certs()
+    return context
+
+
+def _charset(response: httpx.Response) -> str:
+    """What the header says, where Python knows it as an encoding of text."""
+    name = response.charset_encoding or "utf-8"
+    try:
+        b" ".decode(name)
+    except (LookupError, UnicodeError):
+        return "utf-8"
+    return name

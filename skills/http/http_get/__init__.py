@@ -1,0 +1,1 @@
+"""Reads a text from an address that the model names."""

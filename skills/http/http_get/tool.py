@@ -1,0 +1,49 @@
+"""`http_get`: reads a text from an allowed address, and sends nothing but the address."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from cluster.models.messages import ToolSpec
+from skills.contract import Call, Effect
+from skills.ground import Ground, Resolve
+from skills.http.fetch import Ask, Way, resolve
+from skills.manifest import Manifest
+
+SECONDS = 20.0  # for all of it, redirects too
+MOST_BYTES = 1_000_000
+MOST_CHARACTERS = 100_000  # that are given
+
+
+class HttpGet:
+    """GET of a text; nothing is sent but the address."""
+
+    effect = Effect.READ
+
+    def __init__(
+        self, spec: ToolSpec, allowed: Sequence[str], find: Resolve = resolve, seconds: float = SECONDS
+    ) -> None:
+        """`allowed` as in `guard.target`; an empty list allows nothing."""
+        self.spec = spec
+        self._way = Way(tuple(allowed), find, seconds, MOST_BYTES)
+
+    async def run(self, call: Call) -> Any:
+        """Give {url, status, content_type, text}; a status of 400 or more is a result too.
+
+        Raises:
+            Disallowed: the address, or one it redirects to, may not be read.
+            Invalid: no URL, not a text, or too many redirects.
+            TooLarge: more than a million bytes.
+            Unavailable: no connection, or too slow.
+        """
+        given = await self._way.send(Ask(str(call.arguments["url"])))
+        return {
+            "url": given.url,
+            "status": given.status,
+            "content_type": given.kind,
+            "text": given.text[:MOST_CHARACTERS],
+        }
+
+
+def build(manifest: Manifest, ground: Ground) -> HttpGet:
+    """See `Build`."""
+    return HttpGet(manifest.spec, ground.hosts, ground.resolve)

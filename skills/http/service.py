@@ -1,0 +1,217 @@
+"""A service that a skill talks to: its address, how a credential lets in there, and one request with its answer."""
+
+import re
+from base64 import b64encode
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, ConfigDict
+
+from cluster.basics.errors import AosError, Forbidden, Invalid
+from skills.contract import Call
+from skills.ground import Ground, Secret
+from skills.http import template
+from skills.http.answers import refuse
+from skills.http.fetch import Ask, Reply, Way
+from skills.http.template import holes, plain
+from skills.manifest import BadManifest, CredentialType, Manifest
+from skills.scrub import scrub
+
+MOST_BYTES = 5_000_000  # of an answer, before a part of it is chosen
+
+_BASE = re.compile(r"\{credential\.([A-Za-z_][A-Za-z0-9_.-]*)\}")
+_FIXED = re.compile(r"https?://[A-Za-z0-9.\[\]:-]+(?=/|$)")
+_CREDENTIAL = "credential."
+
+
+class CredentialElsewhere(Forbidden):
+    """The credential belongs to another address than the one that the skill calls."""
+
+    code = "credential_elsewhere"
+    fix = "Bind a credential whose base_url is this service's."
+
+
+class Place(BaseModel):
+    """Where a service is, and how it lets in; the part of the options that all kinds share.
+
+    Attributes:
+        url: `https://host/path` or `{credential.base_url}/path`; no argument has a say in the host.
+        headers: constants.
+        login: headers whose values hold fields of the credential, as `{"X-API-Key": "{key}"}`; without it `token` goes
+            as Bearer, `username` and `password` as Basic, and `key` as X-API-Key.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    url: str
+    headers: dict[str, str] = {}
+    login: dict[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is asked of a service.
+
+    Attributes:
+        reads: nothing there is changed by it, whatever the method.
+        query: a template.
+        content: the body.
+    """
+
+    method: str
+    values: Mapping[str, Any]
+    reads: bool
+    query: Mapping[str, Any] = field(default_factory=dict)
+    content: bytes | None = None
+    kind: str = "application/json"
+
+
+class Service:
+    """One service, asked by one skill."""
+
+    def __init__(self, manifest: Manifest, ground: Ground, place: Place) -> None:
+        """Raises BadManifest where the place is not one."""
+        self._manifest, self._ground, self._place = manifest, ground, place
+        self._way = Way(ground.hosts, ground.resolve, manifest.seconds, MOST_BYTES)
+        _check(manifest, place)
+
+    async def ask(self, call: Call, request: Request) -> Reply:
+        """The answer to a request that succeeded.
+
+        Raises:
+            AosError: those of `Credentials.open`, `Way.send` and `answers.refuse`; none quotes a secret.
+            CredentialElsewhere: the credential has a base_url of another origin.
+            Invalid: an argument cannot stand where it should.
+        """
+        if self._manifest.credential is None:
+            return await self._send(call, request, None)
+        secret = await self._ground.credentials.open(call, self._manifest)
+        try:
+            return await self._send(call, request, secret)
+        except AosError as error:
+            error.detail = scrub(error.detail, [secret])
+            error.args = (error.detail or error.title,)
+            raise error from None
+
+    async def _send(self, call: Call, request: Request, secret: Secret | None) -> Reply:
+        # A name with a dot is the credential's; an argument that is called so would say where its secret goes.
+        values = {name: value for name, value in request.values.items() if "." not in name}
+        if secret is not None:
+            values |= {f"{_CREDENTIAL}{name}": value for name, value in secret.items()}
+        url = _address(self._place.url, values)
+        if secret is not None and "base_url" in secret and _origin(secret["base_url"]) != _origin(url):
+            raise CredentialElsewhere(f"{secret.name} is not for {urlsplit(url).hostname}")
+        if query := template.query(request.query, values):
+            url += ("&" if "?" in url else "?") + query
+        headers = {"Accept": "application/json, text/*", "Content-Type": request.kind, **self._place.headers}
+        if request.content is None:
+            del headers["Content-Type"]
+        if self._manifest.keyed:
+            headers["Idempotency-Key"] = call.key
+        login = {} if secret is None else _login(self._place.login, secret)
+        reply = await self._way.send(Ask(url, request.method, headers, login, request.content, request.reads))
+        refuse(reply, request.reads)
+        return reply
+
+
+def filled(manifest: Manifest, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments with the defaults that the schema names."""
+    return {**_defaults(manifest), **arguments}
+
+
+def arguments(manifest: Manifest, templates: Any) -> set[str]:
+    """The arguments that templates want; what they want besides are fields of the credential.
+
+    Raises:
+        BadManifest: they want a credential, and the skill has none.
+    """
+    names = holes(templates)
+    dotted = {name for name in names if "." in name}
+    if wrong := sorted(name for name in dotted if manifest.credential is None or not name.startswith(_CREDENTIAL)):
+        raise BadManifest(f"{manifest.name}: options want {', '.join(wrong)}, which this skill has not")
+    return names - dotted
+
+
+def sure(manifest: Manifest) -> set[str]:
+    """The parameters that every call has: required, or with a default."""
+    return set(manifest.parameters.get("required", ())) | set(_defaults(manifest))
+
+
+def declared(manifest: Manifest, used: set[str], needed: set[str]) -> None:
+    """Nothing, where a skill's parameters are those that its templates use.
+
+    Raises:
+        BadManifest: one is used and not declared, declared and not used, or may be missing where it is needed.
+    """
+    known = set(manifest.parameters.get("properties", {}))
+    for why, names in (
+        ("used, but no parameters", used - known),
+        ("parameters that nothing uses", known - used),
+        ("parts of the address, and neither required nor with a default", needed - sure(manifest)),
+    ):
+        if names:
+            raise BadManifest(f"{manifest.name}: {why}: {', '.join(sorted(names))}")
+
+
+def _check(manifest: Manifest, place: Place) -> None:
+    base = _BASE.match(place.url)
+    rest = place.url[base.end() :] if base else _FIXED.sub("", place.url, count=1)
+    if base is None and _FIXED.match(place.url) is None:
+        raise BadManifest(f"{manifest.name}: options.url begins with https://host/ or {{credential.base_url}}")
+    if (rest and not rest.startswith("/")) or set(rest) & set("?#\\ "):
+        raise BadManifest(f"{manifest.name}: options.url goes on with a path, and has no query or fragment")
+    if place.login and manifest.credential is None:
+        raise BadManifest(f"{manifest.name}: options want a credential, and the skill names no type")
+    if any(holes(value) for value in place.headers.values()):
+        raise BadManifest(f"{manifest.name}: options.headers are constants; secrets go into options.login")
+
+
+def _address(url: str, values: Mapping[str, Any]) -> str:
+    base = _BASE.match(url)
+    if base is None:
+        host = _FIXED.match(url)
+        end = 0 if host is None else host.end()
+        return url[:end] + template.path(url[end:], values)
+    start = plain(values.get(f"{_CREDENTIAL}{base[1]}"), f"the credential's {base[1]}")
+    rest = template.path(url[base.end() :], values)
+    if rest and set(start) & set("?#"):
+        raise Invalid(f"the credential's {base[1]} has a query, and is to be the beginning of an address")
+    return (start.rstrip("/") if rest else start) + rest
+
+
+def _origin(url: str) -> tuple[str, str, int | None]:
+    """Scheme, host and port.
+
+    Raises:
+        Invalid: it is no URL.
+    """
+    try:
+        parts = urlsplit(url)
+        port = parts.port or {"http": 80, "https": 443}.get(parts.scheme)
+    except ValueError:
+        raise Invalid("the address is no URL") from None
+    return parts.scheme, (parts.hostname or "").rstrip("."), port
+
+
+def _login(wanted: Mapping[str, str] | None, secret: Secret) -> dict[str, str]:
+    """The headers that let in; a field that the credential does not have lets its header out."""
+    if wanted is not None:
+        return {name: template.text(text, secret) for name, text in wanted.items() if holes(text) <= set(secret)}
+    if secret.get("token"):
+        return {"Authorization": f"Bearer {secret['token']}"}
+    if secret.get("username") and secret.get("password"):
+        return {"Authorization": _basic(secret["username"], secret["password"])}
+    if secret.type is CredentialType.API_KEY and secret.get("key"):
+        return {"X-API-Key": secret["key"]}
+    return {}
+
+
+def _basic(username: str, password: str) -> str:
+    pair = f"{username}:{password}".encode("utf-8", "surrogatepass")
+    return f"Basic {b64encode(pair).decode('ascii')}"
+
+
+def _defaults(manifest: Manifest) -> dict[str, Any]:
+    properties = manifest.parameters.get("properties", {})
+    return {name: one["default"] for name, one in properties.items() if isinstance(one, Mapping) and "default" in one}
