@@ -134,9 +134,7 @@ class Fenced:
 
     async def _result(self, call: Call, watch: Watch) -> Any:
         manifest = self.manifest
-        if call.scope.role not in manifest.permissions:
-            needed = " or ".join(manifest.permissions) or "nobody's"
-            raise NotPermitted(f"{manifest.name} is for the role {needed}; yours is {call.scope.role}")
+        permit(call, manifest)
         limit = asyncio.timeout(manifest.seconds if self.effect is Effect.READ else None)
         try:
             async with limit:
@@ -161,6 +159,17 @@ class Fenced:
         except AosError as error:
             # What was done is done, and in the run's journal: to fail now would have it done again.
             _log.error("a call of %s (%s) is not in the trail: %s", self.manifest.name, code, error)
+
+
+def permit(call: Call, manifest: Manifest) -> None:
+    """Let the caller in, or not.
+
+    Raises:
+        NotPermitted: the role is not among the skill's.
+    """
+    if call.scope.role not in manifest.permissions:
+        needed = " or ".join(manifest.permissions) or "nobody's"
+        raise NotPermitted(f"{manifest.name} is for the role {needed}; yours is {call.scope.role}")
 
 
 def searches(tool: Tool) -> bool:

@@ -13,6 +13,7 @@ from cluster.basics.ids import uuid_of
 from cluster.basics.scope import Scope
 from cluster.state.canonical import digest, normal
 from cluster.state.postgres import Database, Row, Transaction, load_queries
+from skills.delegate.scoped import scope_of
 from skills.manifest import Kind, Manifest, as_json, manifest_of
 from skills.shelf import BASE, named, names
 
@@ -78,7 +79,9 @@ class Skills:
         """Whether it could be registered at all.
 
         Raises:
-            Conflict, Invalid, TooLarge: as `register`.
+            Conflict: the name belongs to a skill that ships.
+            BadManifest: options or text that its kind does not take.
+            Invalid, TooLarge: code where its kind has none, none where it has, too much of it.
         """
         _check(manifest)
 
@@ -87,7 +90,7 @@ class Skills:
 
         Raises:
             Conflict: the name belongs to a skill that ships, or there are too many.
-            Invalid, TooLarge: code where its kind has none, none where it has, too much of it.
+            BadManifest, Invalid, TooLarge: as `check`.
         """
         self.check(manifest)
         values = {"workspace": scope.workspace, "name": manifest.name}
@@ -224,7 +227,7 @@ def _check(manifest: Manifest) -> None:
     if manifest.name in names():
         raise Conflict(f"{manifest.name} is a skill that ships", fix="Choose another name.")
     if manifest.kind is Kind.DELEGATE:
-        raise Invalid("delegation is bound to turns, and ships")
+        scope_of(manifest)
     if (manifest.kind is Kind.PYTHON) != bool(manifest.code.strip()):
         raise Invalid("a python skill needs code" if manifest.kind is Kind.PYTHON else "only python skills have code")
     for what, text, most in (("code", manifest.code, MOST_CODE), ("text", manifest.text, MOST_TEXT)):

@@ -25,11 +25,9 @@ from serve_apps.agents.ports import Journal, Models, Outcome, Turn
 from serve_apps.agents.quotes import Places, Quotes, tell
 from serve_apps.agents.recover import REPROMPT, needs_reprompt
 from serve_apps.agents.release import Guard, Release
-from serve_apps.agents.toolset import DELEGATE, equipped
+from serve_apps.agents.toolset import DELEGATE, delegating, equipped
 from skills.catalog import Catalog
-from skills.delegate.tool import Delegate
 from skills.fence import Fence, searches
-from skills.shelf import named
 
 LAST = "This is the last round of this turn: answer now with what you have, and call no tools."
 NOTHING = "The model gave no answer."
@@ -95,7 +93,7 @@ class Conversation:
         bound = TurnDelegations(
             self._turn, self._journal, crew.agents, carry_out, self._allowance, crew.settings.max_depth
         )
-        return tools.plus(Delegate(named(DELEGATE).spec, bound))
+        return delegating(tools, self._turn.agent.config, bound)
 
     async def run(self) -> Outcome:
         """To the end, or until a person has to decide."""

@@ -9,6 +9,7 @@ from cluster.basics.scope import Scope
 from cluster.models.messages import ChatRequest
 from cluster.state.postgres import Database
 from pipelines.documents.links import Links
+from serve_apps.agents.acting import as_text
 from serve_apps.agents.events import Event, EventKind
 from serve_apps.agents.limits import Allowance
 from serve_apps.agents.ports import (
@@ -24,7 +25,9 @@ from serve_apps.agents.ports import (
     Saying,
     Turn,
 )
-from serve_apps.agents.toolset import AGENT, frozen
+from serve_apps.agents.toolset import AGENT, frozen, narrowed
+from skills.delegate.scoped import Scope as Scoped
+from skills.manifest import Manifest
 from skills.store import Skills
 
 # What a turn is told of those below it; texts and citations are the other agent's answer, which comes as a result.
@@ -138,8 +141,7 @@ class TurnDelegations:
             Waiting: a person has to decide about one of its calls.
         """
         turn = self._turn
-        if turn.depth >= self._deepest:
-            raise TooDeep(f"{turn.agent.name} was delegated to {turn.depth} deep, and {self._deepest} is the most")
+        self._may_go_deeper()
 
         async def find(_: str) -> Json:
             found = await self._agents.find(turn.scope, agent)
@@ -155,8 +157,30 @@ class TurnDelegations:
         above = (*turn.ancestors, turn.agent.id)
         if other.id in above:
             raise Cycle(f"{other.name} waits for this answer itself")
+        return await self._inside(other, other.id, task, above)
+
+    async def carry_out_skill(self, skill: Manifest, scope: Scoped, arguments: Mapping[str, Any]) -> Any:
+        """As `carry_out`, by the agent itself, with the skill's text and tools; arguments are data, never prompt.
+
+        Raises:
+            TooDeep: it goes no further.
+            Waiting: a person has to decide about one of its calls.
+        """
+        self._may_go_deeper()
+        given = "\n".join(f"{name}: {as_text(value)}" for name, value in arguments.items())
+        other = narrowed(self._turn.agent, skill, scope)
+        return await self._inside(other, skill.name, given or skill.description, self._turn.ancestors)
+
+    def _may_go_deeper(self) -> None:
+        turn = self._turn
+        if turn.depth >= self._deepest:
+            raise TooDeep(f"{turn.agent.name} was delegated to {turn.depth} deep, and {self._deepest} is the most")
+
+    async def _inside(self, other: Agent, key: str, task: str, above: tuple[AgentId, ...]) -> Any:
+        """Another's turn inside this one; `key` tells its id from those of the others."""
+        turn = self._turn
         self._made += 1
-        run = RunId(str(uuid5(UUID(turn.run), f"{self._made} {other.id}")))
+        run = RunId(str(uuid5(UUID(turn.run), f"{self._made} {key}")))
         inner = Turn(
             run, turn.scope, turn.session, other, task, depth=turn.depth + 1, ancestors=above,
             options={name: turn.options[name] for name in ("use_rag",) if name in turn.options},

@@ -1,6 +1,7 @@
 """The calls of a reply, carried out in order; what they give becomes observations, never instructions."""
 
 import re
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,6 +15,7 @@ from serve_apps.agents.knowledge import Sources
 from serve_apps.agents.limits import Allowance
 from serve_apps.agents.offer import Offer
 from serve_apps.agents.ports import Journal, Turn
+from serve_apps.agents.toolset import CALLS
 from skills.catalog import ToolNotFound
 
 _NO_NAME = re.compile(r"[^A-Za-z0-9_-]")
@@ -30,6 +32,7 @@ class Doing:
         self._turn, self._journal, self._policy, self._offer = turn, journal, policy, offered
         self._sources, self._allowance = sources, allowance
         self._failed: dict[str, tuple[str, bool]] = {}
+        self._made: dict[str, list[str]] = defaultdict(list)  # calls that were carried out, by tool
         self.ran = 0
         self.trace: list[dict[str, Any]] = []
 
@@ -47,6 +50,7 @@ class Doing:
         known, for_good = self._failed.get(key, ("", False))
         if problem is None and for_good:
             problem = f"this exact call failed already ({known[:300]}); change the arguments, or do without it."
+        problem = problem or self._beyond(wanted.name, key)
         if problem is None:
             try:
                 tool = self._offer.own.get(wanted.name)
@@ -56,6 +60,7 @@ class Doing:
             done = not_run(self._journal, wanted, problem)
         else:
             self.ran += 1
+            self._made[wanted.name].append(key)
             done = await run_tool(
                 self._turn, self._journal, self._policy, tool, wanted, self._allowance.seconds(self._journal)
             )
@@ -63,6 +68,17 @@ class Doing:
                 self._failed[key] = (done.error, done.final or key in self._failed)
         self._note(done)
         return done
+
+    def _beyond(self, name: str, key: str) -> str | None:
+        """Why a skill that a model carries out may not make this call any more; None for other turns."""
+        most = self._turn.agent.config.get(CALLS)
+        if most is None:
+            return None
+        if key in self._made[name]:
+            return "this exact call was made already; its result stands above."
+        if len(self._made[name]) >= most:
+            return f"{name} was called {most} times already, and that is the most here; go on with what you have."
+        return None
 
     def _note(self, done: Done) -> None:
         line: dict[str, Any] = {"step": "tool", "name": done.call.name, "tier": done.call.tier}

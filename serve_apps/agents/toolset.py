@@ -6,14 +6,22 @@ from typing import Any
 from cluster.models.messages import ToolSpec
 from cluster.state.run import StepState
 from cluster.state.run_desk import Recording
+from serve_apps.agents.ports import Agent
 from skills.catalog import Catalog
+from skills.delegate.scoped import Executions, Scope, Scoped
+from skills.delegate.tool import Delegate
 from skills.fence import Fence
 from skills.manifest import Kind, Manifest
+from skills.shelf import named
 from skills.store import Attached, freeze, thaw
 
 DELEGATE = "delegate"
 AGENT = "agent"  # the kind of the steps that look up who is delegated to
+CALLS = "calls_per_tool"  # of a config: more calls of one tool are not made, nor one twice
 KEY = "attached"  # of an agent's config; nothing that comes in from outside may set it
+
+_ELSEWHERE = frozenset({Kind.INTERNAL, Kind.DELEGATE})  # in the prompt, or bound to the turn
+_INHERITED = ("llm_routing", "temperature", "max_tokens", "budget_usd", "timeout_seconds", "credentials")
 
 
 def frozen(config: Mapping[str, Any], skills: list[Attached]) -> dict[str, Any]:
@@ -48,5 +56,25 @@ def equipped(tools: Catalog, fence: Fence | None, config: Mapping[str, Any]) -> 
     """What every agent has, and what this one was given; internal skills are part of the prompt, never callable."""
     if fence is None:
         return tools
-    given = (one for one in attached(config) if one.kind is not Kind.INTERNAL and one.name not in tools)
+    given = (one for one in attached(config) if one.kind not in _ELSEWHERE and one.name not in tools)
     return tools.plus(*(fence.around(one) for one in given))
+
+
+def delegating(tools: Catalog, config: Mapping[str, Any], bound: Executions) -> Catalog:
+    """Delegation as well, and the skills that a model carries out; both belong to the turn that `bound` is bound to."""
+    given = (one for one in attached(config) if one.kind is Kind.DELEGATE and one.name not in tools)
+    return tools.plus(Delegate(named(DELEGATE).spec, bound), *(Scoped(one, bound) for one in given))
+
+
+def narrowed(own: Agent, skill: Manifest, scope: Scope) -> Agent:
+    """Who carries a skill out: the agent itself, with the skill's text for a prompt and the skill's tools only.
+
+    Its spending, documents and credentials are the agent's.
+    """
+    kept = {name: own.config[name] for name in _INHERITED if name in own.config}
+    if scope.model is not None:
+        kept["llm_routing"] = {"primary_connection_id": scope.model}
+    given = [one for one in own.config.get(KEY) or () if one["front"]["name"] in scope.tools]
+    limits = {"max_iterations": scope.max_turns, CALLS: scope.calls_per_tool}
+    config = {**kept, **limits, "tools": list(scope.tools), KEY: given}
+    return Agent(own.id, skill.name, skill.text, skill.description, config)

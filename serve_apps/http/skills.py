@@ -131,7 +131,7 @@ async def _checked(
         SampleFailed, SandboxMissing: its code does not work, or nothing can be tried here.
     """
     parts.skills.check(manifest)
-    if manifest.kind is not Kind.INTERNAL:
+    if manifest.kind not in (Kind.INTERNAL, Kind.DELEGATE):
         build(manifest, parts.ground)
     if manifest.kind is not Kind.PYTHON:
         return None, None

@@ -100,7 +100,7 @@ async def test_a_skill_that_is_registered_again_with_other_content_is_another_ve
     [
         ({"name": "no blank"}, 422, "invalid"), ({"name": "calculator"}, 409, "conflict"),
         ({"more": 1}, 422, "invalid"),
-        ({"type": "telepathy"}, 422, "bad_manifest"), ({"type": "delegate"}, 422, "invalid"),
+        ({"type": "telepathy"}, 422, "bad_manifest"), ({"type": "delegate"}, 422, "bad_manifest"),
         ({"type": "python"}, 422, "invalid"), ({"code": "x = 1"}, 422, "invalid"), ({"risk": "low"}, 422, "invalid"),
         ({"type": "shell_exec"}, 403, "skill_disabled"), ({"text": "x" * 60_000}, 422, "invalid"),
         ({"type": "python", "code": "def run(payload): return 1/0"}, 201, None),

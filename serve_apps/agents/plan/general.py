@@ -20,10 +20,8 @@ from serve_apps.agents.plan.work import Limits, Work
 from serve_apps.agents.ports import Journal, Json, Outcome, Turn
 from serve_apps.agents.quotes import tell
 from serve_apps.agents.route import command_of
-from serve_apps.agents.toolset import DELEGATE, equipped
+from serve_apps.agents.toolset import DELEGATE, delegating, equipped
 from skills.catalog import Catalog
-from skills.delegate.tool import Delegate
-from skills.shelf import named
 
 COMMANDS = frozenset({"chat", "agent", "plan"})
 PARTED = "\n\n"  # texts of one answer
@@ -78,7 +76,7 @@ class General:
             return await converse(inner, inside, crew, left)
 
         bound = TurnDelegations(turn, journal, crew.agents, carry_out, allowance, crew.settings.max_depth)
-        return tools.plus(Delegate(named(DELEGATE).spec, bound))
+        return delegating(tools, turn.agent.config, bound)
 
     async def _carry_out(self, work: Work, at_once: Chosen | None) -> Outcome:
         turn, journal, crew = work.turn, work.journal, self._crew

@@ -1,0 +1,63 @@
+"""A skill that a model carries out: its text is the prompt, and only the tools that it lists are at hand (SK-17)."""
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from skills.contract import Call
+from skills.delegate.tool import Delegate, Delegations
+from skills.fence import permit
+from skills.manifest import BadManifest, Manifest, options_of
+
+
+class Scope(BaseModel):
+    """What the model may use: tools by name (of those that the agent itself has), replies, calls of each tool, and the
+    connection that is asked, the agent's own where none is named."""
+
+    model_config = ConfigDict(extra="forbid")
+    tools: tuple[str, ...] = Field((), max_length=64)
+    max_turns: int = Field(10, ge=1, le=50)
+    calls_per_tool: int = Field(3, ge=1, le=50)
+    model: str | None = Field(None, min_length=1, max_length=200)
+
+
+class Executions(Delegations, Protocol):
+    """Who carries such skills out: bound to the turn."""
+
+    async def carry_out_skill(self, skill: Manifest, scope: Scope, arguments: Mapping[str, Any]) -> Any:
+        """The answer as JSON.
+
+        Raises:
+            Refused: it goes no deeper.
+        """
+        ...
+
+
+class Scoped(Delegate):
+    """Such a skill as a tool. Like a delegation it is no step of its own: each call inside is recorded and fenced."""
+
+    def __init__(self, manifest: Manifest, executions: Executions) -> None:
+        """`executions` belongs to one turn.
+
+        Raises:
+            BadManifest: as `scope_of`.
+        """
+        super().__init__(manifest.spec, executions)
+        self._manifest, self._scope, self._executions = manifest, scope_of(manifest), executions
+
+    async def run(self, call: Call) -> Any:
+        """What `Executions.carry_out_skill` gives, and raises; NotPermitted for a role that is not the skill's."""
+        permit(call, self._manifest)
+        return await self._executions.carry_out_skill(self._manifest, self._scope, call.arguments)
+
+
+def scope_of(manifest: Manifest) -> Scope:
+    """Its options.
+
+    Raises:
+        BadManifest: they have another form, or there is no text to go by.
+    """
+    if not manifest.text.strip():
+        raise BadManifest(f"{manifest.name} is of type delegate and has no text, which is its prompt")
+    return options_of(manifest, Scope)
