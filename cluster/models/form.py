@@ -1,11 +1,12 @@
 """The form that an answer has to have: a JSON object, or one that fits a schema; and what is wrong where it has not."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 from jsonschema import Draft202012Validator
-from jsonschema.exceptions import SchemaError
+from jsonschema.exceptions import SchemaError, ValidationError
 from jsonschema.validators import extend
 from referencing import Registry
 from referencing.exceptions import Unresolvable
@@ -13,10 +14,13 @@ from referencing.exceptions import Unresolvable
 from cluster.basics.errors import Invalid
 
 LONGEST_FLAW = 300  # characters; a message repeats the value that it is about
+MOST_PARTS = 5_000  # objects, lists and values of a schema
+MOST_FOLLOWED = 20_000  # references in one check: thirty that each name the next one twice would take for ever
 
-# A schema may come from anybody. Its regular expressions are not run: one that is built for it takes for ever.
-_Validator = extend(Draft202012Validator, {"pattern": None})
-_RUN = frozenset({"patternProperties"})  # also read by other keywords, so it cannot be left out
+# A schema may come from anybody. Its regular expressions are not run, as one that is built for it takes for ever; these
+# two cannot be left out, as other keywords read them too or they go where no limit is.
+_REFUSED = frozenset({"patternProperties", "$dynamicRef"})
+_REF = Draft202012Validator.VALIDATORS["$ref"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +51,15 @@ class Form:
             return None
         try:
             # A registry of its own: without one the library fetches what a `$ref` points to, wherever that is.
-            for error in _Validator(dict(self.schema), registry=Registry()).iter_errors(value):
+            for error in _validator()(dict(self.schema), registry=Registry()).iter_errors(value):
                 place = ".".join(map(str, error.absolute_path))
                 return f"{f'{place}: ' if place else ''}{error.message[:LONGEST_FLAW]}"
         except Unresolvable as error:
             raise Invalid(f"the schema refers to {str(error.ref)[:LONGEST_FLAW]!r}, which is not in it") from None
         except RecursionError:
             raise Invalid("the schema refers to itself without end") from None
+        except ValueError as error:  # a reference that is no address
+            raise Invalid(f"the schema cannot be followed: {str(error)[:LONGEST_FLAW]}") from None
         return None
 
 
@@ -61,8 +67,10 @@ def checked(schema: Mapping[str, Any]) -> Mapping[str, Any]:
     """The schema itself, if answers can be held to it.
 
     Raises:
-        Invalid: it is no JSON schema (draft 2020-12) of type object, or one whose expressions would have to be run.
+        Invalid: it is no JSON schema (draft 2020-12) of type object, too large, or uses what is not supported.
     """
+    if found := _keywords(schema) & _REFUSED:
+        raise Invalid(f"the schema uses {', '.join(sorted(found))}, which is not supported")
     try:
         Draft202012Validator.check_schema(dict(schema))
     except SchemaError as error:
@@ -72,17 +80,36 @@ def checked(schema: Mapping[str, Any]) -> Mapping[str, Any]:
         raise Invalid("the schema is nested too deeply") from None
     if schema.get("type") != "object":
         raise Invalid("the schema has to be of type object")
-    if found := _keywords(schema) & _RUN:
-        raise Invalid(f"the schema uses {', '.join(sorted(found))}, which is not supported")
     Form(schema).flaw({})  # the way to the first reference
     return schema
 
 
+def _validator() -> type[Draft202012Validator]:
+    """For one check, in which it counts."""
+    followed = count(1)
+
+    def follow(validator: Any, ref: Any, instance: Any, schema: Any) -> Iterator[ValidationError]:
+        if next(followed) > MOST_FOLLOWED:
+            raise Invalid("the schema refers to itself too often")
+        return _REF(validator, ref, instance, schema)
+
+    made: type[Draft202012Validator] = extend(Draft202012Validator, {"pattern": None, "$ref": follow})
+    return made
+
+
 def _keywords(schema: Any) -> set[str]:
-    """Every key at any depth."""
+    """Every key at any depth.
+
+    Raises:
+        Invalid: there are too many parts.
+    """
     found: set[str] = set()
     left = [schema]
-    while left:
+    for parts in count(1):
+        if not left:
+            break
+        if parts > MOST_PARTS:
+            raise Invalid(f"the schema has more than {MOST_PARTS} parts")
         part = left.pop()
         if isinstance(part, Mapping):
             found |= set(map(str, part))

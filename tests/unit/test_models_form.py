@@ -47,6 +47,9 @@ def test_without_a_schema_any_object_will_do() -> None:
         ({"type": "array", "items": {}}, "of type object"),
         ({"properties": {}}, "of type object"),
         ({"type": "object", "patternProperties": {"^a": {}}}, "patternProperties"),
+        ({"type": "object", "properties": {"a": {"$dynamicRef": "#b"}}}, "dynamicRef"),
+        ({"type": "object", "enum": [[0] * 6000]}, "more than 5000 parts"),
+        ({"type": "object", "$id": "http://[", "$ref": "x"}, "cannot be followed"),
         ({"type": "object", "$ref": "#"}, "without end"),
         ({"type": "object", "$ref": "#/$defs/none"}, "not in it"),
     ],
@@ -63,6 +66,11 @@ def test_a_schema_from_outside_fetches_nothing_and_runs_nothing() -> None:
         with pytest.raises(Invalid, match="not in it"):
             Form(elsewhere).flaw({"a": 1})
         assert server.requests == []
+    bomb = {f"d{n}": {"allOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 2} for n in range(40)} | {"d40": {}}
+    began = time.monotonic()
+    with pytest.raises(Invalid, match="too often"):
+        checked({"type": "object", "$ref": "#/$defs/d0", "$defs": bomb})
+    assert time.monotonic() - began < 10
     slow = {"type": "object", "properties": {"a": {"type": "string", "pattern": "^(a+)+$"}}}
     began = time.monotonic()
     assert Form(checked(slow)).flaw({"a": "a" * 60 + "!"}) is None
