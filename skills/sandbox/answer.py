@@ -72,7 +72,7 @@ def _depth(value: Any) -> int:
 def _died(code: int, out: str, err: str) -> NoReturn:
     # The fence ends with 128 + the signal that ended the script; a bare interpreter with minus the signal.
     number = -code if code < 0 else code - 128
-    if number in (signal.SIGXCPU, signal.SIGKILL):
+    if number == signal.SIGXCPU:
         raise ScriptTimeout("the script used up its time on the processor")
     name = ""
     with suppress(ValueError):

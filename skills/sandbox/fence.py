@@ -32,10 +32,10 @@ class Sandbox:
     It belongs to the event loop, and to the thread, of its first call.
     """
 
-    def __init__(self, settings: SandboxSettings) -> None:
-        """Start nothing yet."""
+    def __init__(self, settings: SandboxSettings, pool: Pool | None = None) -> None:
+        """Start nothing yet. The pool is one of these settings unless given."""
         self._settings = settings
-        self._pool = Pool(settings)
+        self._pool = pool or Pool(settings)
         self._room = asyncio.Semaphore(settings.at_once)
 
     async def run(self, source: str, payload: Mapping[str, Any], *, seconds: float | None = None) -> Outcome:
@@ -64,15 +64,25 @@ class Sandbox:
                 raise ScriptTimeout(f"the script was killed after {allowed:g} s") from error
             except Overflow as error:
                 raise ScriptTooBig(f"{error} is longer than allowed") from error
-            took = (time.perf_counter() - began) * 1000
-        return Outcome(answer.read(ended), answer.text(ended.stdout), answer.text(ended.stderr), took)
+            took = time.perf_counter() - began
+        if ended.answer is None and took >= allowed:  # the kernel's count of processor time was first
+            raise ScriptTimeout(f"the script was killed after {took:.1f} s")
+        return Outcome(answer.read(ended), answer.text(ended.stdout), answer.text(ended.stderr), took * 1000)
+
+    async def fill(self) -> None:
+        """Have the interpreters wait before the first call; without this the first call starts its own.
+
+        Raises:
+            SandboxMissing: this machine cannot isolate them as the settings ask.
+        """
+        await self._pool.fill()
 
     async def layers(self) -> Layers:
         """Which layers of isolation hold on this machine; tried on a real process."""
         return await self._pool.layers()
 
     async def aclose(self) -> None:
-        """End what waits; nothing can be run afterwards."""
+        """End what waits and what runs; nothing can be run afterwards."""
         await self._pool.aclose()
 
     async def __aenter__(self) -> Self:

@@ -14,6 +14,7 @@ import resource
 import signal
 import struct
 import sys
+import time
 import traceback
 from types import TracebackType
 from typing import Any
@@ -23,6 +24,7 @@ NAME = "skill.py"
 UNSHARE_USER = 0x10000000
 PR_SET_PDEATHSIG, PR_SET_SECCOMP, PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS = 1, 22, 24, 38
 CAPABILITY_VERSION_3 = 0x20080522
+ASKED_BY_C = ("time", "_strptime", "unicodedata")
 NOT_OFFERED = ("open", "input", "breakpoint")
 
 
@@ -34,7 +36,7 @@ def lock(settings: dict[str, Any]) -> None:
         os.setresgid(*[settings["become"]] * 3)
         os.setresuid(*[settings["become"]] * 3)
         libc.unshare(UNSHARE_USER)
-        libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)  # a change of user has forgotten it
+    libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)  # where no fence is between it and who started it
     for capability in range(64):
         libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0)
     header, nothing = struct.pack("=Ii", CAPABILITY_VERSION_3, 0), bytes(24)
@@ -72,6 +74,9 @@ class Guard:
         Raises:
             ForbiddenImport: it is not.
         """
+        # Functions in C ask in the name of who calls them, and with a list where a statement has a tuple or None.
+        if name in ASKED_BY_C and isinstance(fromlist, list):
+            return __import__(name)
         if level or name.partition(".")[0] not in self.allowed:
             raise ForbiddenImport(f"{name or '.'} may not be imported here; these may: {', '.join(self.allowed)}")
         return __import__(name, globals, locals, fromlist, level)
@@ -169,7 +174,8 @@ def main() -> None:
             stream.flush()
     while left:
         left = left[os.write(TALK, left) :]
-    os._exit(0)
+    while True:  # ended from outside, so that the fence sees it end and nothing is left for the machine's init to reap
+        time.sleep(60)
 
 
 if __name__ == "__main__":

@@ -35,15 +35,21 @@ class Way:
 
     asked: frozenset[Layer]
     as_root: bool = False
-    bubblewrap: str | None = None
+    fence: str | None = None
 
 
-def ways(settings: SandboxSettings, *, root: bool | None = None) -> list[Way]:
+def bubblewrap() -> str | None:
+    """The path of the program, where it is installed."""
+    return shutil.which("bwrap", path=f"{os.defpath}:/usr/local/bin:/usr/sbin")
+
+
+def ways(settings: SandboxSettings, *, root: bool, fence: str | None) -> list[Way]:
     """The ways to try here, the strictest first; more than the strict ones only where the settings allow it.
 
     Args:
         settings: `untrusted_without` names the layers that may be missing.
-        root: whether this process is root; asked of the system unless given.
+        root: whether this process is root.
+        fence: the path of bubblewrap, where it is installed.
 
     Raises:
         SandboxMissing: no bubblewrap, and code may not run without namespaces.
@@ -51,13 +57,12 @@ def ways(settings: SandboxSettings, *, root: bool | None = None) -> list[Way]:
     spare = {Layer(name) for name in settings.untrusted_without}
     every = frozenset(NAMESPACES)
     found = []
-    if bubblewrap := shutil.which("bwrap", path=f"{os.defpath}:/usr/local/bin:/usr/sbin"):
-        full = Way(every, bubblewrap=bubblewrap)
+    if fence:
+        full = Way(every, fence=fence)
         # With root's rights the script can be given to a user that owns nothing; without, it stays who we are.
-        found = [replace(full, as_root=True)] if (os.geteuid() == 0 if root is None else root) else []
-        found.append(full)
+        found = [replace(full, as_root=True), full] if root else [full]
         if spare & every:  # bubblewrap itself always makes a view of its own
-            found.append(Way((every - spare) | {Layer.MOUNT}, bubblewrap=bubblewrap))
+            found.append(Way((every - spare) | {Layer.MOUNT}, fence=fence))
     if every <= spare:
         found.append(Way(frozenset()))
     if not found:
@@ -97,16 +102,18 @@ def command(way: Way, settings: SandboxSettings) -> list[str]:
         "ready": [*(name for name in settings.imports if name != "*"), *READY],
     }
     guest = ["-I", "-S", "-B", "-X", "utf8", "-c", _guest(), json.dumps(told)]
-    if way.bubblewrap is None:
+    if way.fence is None:
         return [next(host for host, inside in seen.binds if inside == seen.python), *guest]
-    return [way.bubblewrap, *_fence(way, seen), "--", seen.python, *guest]
+    return [way.fence, *_fence(way, seen), "--", seen.python, *guest]
 
 
 def _fence(way: Way, seen: View) -> list[str]:
     asked = [flag for layer, flag in FLAGS.items() if layer in way.asked and not (way.as_root and layer is Layer.USER)]
     line = [*asked, "--die-with-parent", "--clearenv", "--setenv", "LD_LIBRARY_PATH", LIBRARIES]
-    if Layer.PID in way.asked:
-        line += ["--as-pid-1"]  # nobody between fence and script: one process less, and none left for init to reap
+    if Layer.PID in way.asked and not way.as_root:
+        # One process less. Not where the script becomes another user: the kernel then does not let the fence's death
+        # kill it, while the death of a first process of the same user ends the whole namespace.
+        line += ["--as-pid-1"]
     if Layer.UTS in way.asked:
         line += ["--hostname", "sandbox"]
     if way.as_root:
@@ -114,6 +121,11 @@ def _fence(way: Way, seen: View) -> list[str]:
     elif Layer.USER in way.asked:
         # The one right it gets, within its own namespace, is to give up the others for good.
         line += ["--uid", str(NOBODY), "--gid", str(NOBODY), "--cap-add", "CAP_SETPCAP"]
+    # Made by name: a folder that is only on the way to a mount would be closed to all but its maker, who is not the
+    # script.
+    above = {str(parent) for _, inside in seen.binds for parent in Path(inside).parents} - {"/"}
+    for folder in sorted(above):
+        line += ["--dir", folder]
     for host, inside in seen.binds:
         line += ["--ro-bind", host, inside]
     for folder in seen.hidden:

@@ -62,7 +62,7 @@ class Layers:
         return tuple(layer for layer in Layer if layer not in self.held)
 
 
-def held(pid: int, limits: Mapping[str, int]) -> frozenset[Layer]:
+def held(pid: int, limits: Mapping[str, int], proc: Path = PROC) -> frozenset[Layer]:
     """The layers a process is behind, as the kernel tells it from outside: the process is not asked.
 
     What cannot be read counts as missing.
@@ -70,19 +70,20 @@ def held(pid: int, limits: Mapping[str, int]) -> frozenset[Layer]:
     Args:
         pid: the process, as this process's namespace numbers it.
         limits: by name of `resource` (`RLIMIT_AS`), the highest soft and hard limit that is right.
+        proc: where the kernel tells.
     """
     try:
-        said = _status((PROC / str(pid) / "status").read_text(encoding="ascii", errors="replace"))
+        said = _status((proc / str(pid) / "status").read_text(encoding="ascii", errors="replace"))
     except OSError:
         return frozenset()
-    found = {layer for layer, kind in NAMESPACES.items() if _other(pid, kind)}
+    found = {layer for layer, kind in NAMESPACES.items() if _other(proc, pid, kind)}
     if said.get("Seccomp") == "2":
         found.add(Layer.SECCOMP)
     if said.get("NoNewPrivs") == "1":
         found.add(Layer.NO_NEW_PRIVS)
     if all(int(said.get(name, "1"), 16) == 0 for name in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")):
         found.add(Layer.CAPABILITIES)
-    if _limited(pid, limits):
+    if _limited(proc / str(pid) / "limits", limits):
         found.add(Layer.RLIMITS)
     return frozenset(found)
 
@@ -108,16 +109,16 @@ def _status(text: str) -> dict[str, str]:
     return {name: value.strip() for name, _, value in pairs}
 
 
-def _other(pid: int, kind: str) -> bool:
+def _other(proc: Path, pid: int, kind: str) -> bool:
     try:
-        return (PROC / str(pid) / "ns" / kind).stat().st_ino != (PROC / "self" / "ns" / kind).stat().st_ino
+        return (proc / str(pid) / "ns" / kind).stat().st_ino != (proc / "self" / "ns" / kind).stat().st_ino
     except OSError:
         return False
 
 
-def _limited(pid: int, limits: Mapping[str, int]) -> bool:
+def _limited(table: Path, limits: Mapping[str, int]) -> bool:
     try:
-        text = (PROC / str(pid) / "limits").read_text(encoding="ascii", errors="replace")
+        text = table.read_text(encoding="ascii", errors="replace")
     except OSError:
         return False
     # Columns of fixed width: the name, then the soft and the hard limit. "unlimited" is not a number and does not hold.

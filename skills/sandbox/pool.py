@@ -1,24 +1,37 @@
 """Isolated interpreters that wait for one script each, and the choice of how they are started on this machine."""
 
 import asyncio
+import os
+from collections.abc import Callable
 from contextlib import suppress
+from weakref import WeakSet
 
 from configs.sections_skills import SandboxSettings
 from skills.sandbox.errors import SandboxMissing
-from skills.sandbox.launch import Way, command, limits, ways
+from skills.sandbox.launch import Way, bubblewrap, command, limits, ways
 from skills.sandbox.layers import Layer, Layers
 from skills.sandbox.worker import NotStarted, Worker
+
+
+def here(settings: SandboxSettings) -> list[Way]:
+    """The ways to try on this machine, by this user.
+
+    Raises:
+        SandboxMissing: there is none.
+    """
+    return ways(settings, root=os.geteuid() == 0, fence=bubblewrap())
 
 
 class Pool:
     """Nothing runs before the first `take`; after `aclose` nothing does."""
 
-    def __init__(self, settings: SandboxSettings) -> None:
-        """Keep what limits them and how many are to wait."""
-        self.settings = settings
+    def __init__(self, settings: SandboxSettings, ways: Callable[[SandboxSettings], list[Way]] = here) -> None:
+        """Keep what limits them, how many are to wait, and who tells the ways to start one."""
+        self.settings, self._ways = settings, ways
         self._spare = frozenset(Layer(name) for name in settings.untrusted_without)
         self._way: Way | None = None
         self._idle: list[Worker] = []
+        self._all: WeakSet[Worker] = WeakSet()
         self._filling: asyncio.Task[None] | None = None
         self._closed = False
 
@@ -40,6 +53,17 @@ class Pool:
         self._fill()
         return worker
 
+    async def fill(self) -> None:
+        """Come back when as many wait as are to.
+
+        Raises:
+            SandboxMissing: none can be isolated as the settings ask.
+        """
+        if self._filling is not None:
+            await self._filling
+        while len(self._idle) < self.settings.warm and not self._closed:
+            self._idle.append(await self._start())
+
     async def layers(self) -> Layers:
         """What holds on this machine, tried on a real one, whatever the settings allow to be missing."""
         try:
@@ -49,13 +73,13 @@ class Pool:
         return Layers(found, reasons)
 
     async def aclose(self) -> None:
-        """End those that wait, and come back when they are gone."""
+        """End those that wait and those that run, and come back when they are gone."""
         self._closed = True
         if self._filling is not None:
             self._filling.cancel()
             with suppress(asyncio.CancelledError):
                 await self._filling
-        await asyncio.gather(*(worker.end() for worker in self._idle))
+        await asyncio.gather(*(worker.end() for worker in list(self._all)))
         self._idle.clear()
 
     def _fill(self) -> None:
@@ -70,7 +94,7 @@ class Pool:
     async def _start(self) -> Worker:
         """Start one in the way that is known to work, or find that way."""
         reasons = []
-        for way in [self._way] if self._way else ways(self.settings):
+        for way in [self._way] if self._way else self._ways(self.settings):
             try:
                 worker = await self._by(way)
             except NotStarted as error:
@@ -89,7 +113,7 @@ class Pool:
         reasons = []
         # With every wall declared dispensable all ways are tried, down to the bare interpreter.
         lenient = self.settings.model_copy(update={"untrusted_without": tuple(Layer)})
-        for way in ways(lenient):
+        for way in self._ways(lenient):
             try:
                 worker = await self._by(way, lenient)
             except NotStarted as error:
@@ -104,4 +128,9 @@ class Pool:
     async def _by(self, way: Way, settings: SandboxSettings | None = None) -> Worker:
         chosen = settings or self.settings
         most = {"answer": chosen.result_bytes, "output": chosen.output_bytes}
-        return await Worker.start(command(way, chosen), limits(chosen, chosen.seconds), most)
+        worker = await Worker.start(command(way, chosen), limits(chosen, chosen.seconds), most)
+        self._all.add(worker)
+        if self._closed:
+            await worker.end()
+            raise SandboxMissing("it has been closed", fix="")
+        return worker

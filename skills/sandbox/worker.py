@@ -73,10 +73,9 @@ class Worker:
         self._out, self._err = (Channel(most["output"], self._moved.set) for _ in range(2))
         self._exited = asyncio.Event()
         self._first: int | None = None
-        loop = asyncio.get_running_loop()
         # Reaped here alone, so its number cannot come to mean another process while somebody signals it.
         self._descriptor = os.pidfd_open(process.pid)
-        loop.add_reader(self._descriptor, self._reap)
+        asyncio.get_running_loop().add_reader(self._descriptor, self._reap)
 
     @classmethod
     async def start(cls, command: list[str], limits: Mapping[str, int], most: Mapping[str, int]) -> "Worker":
@@ -97,7 +96,13 @@ class Worker:
         except OSError as error:
             ours.close()
             raise NotStarted(str(error)) from error
-        worker = cls(process, most)
+        try:
+            worker = cls(process, most)
+        except OSError as error:  # a kernel without handles on processes
+            process.kill()
+            process.wait()
+            ours.close()
+            raise NotStarted(str(error)) from error
         try:
             await worker._connect(ours)
             await worker._until(lambda: worker._ready or worker._talk.closed, START_SECONDS)

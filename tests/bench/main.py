@@ -4,7 +4,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from tests.bench import bench_agents, bench_embedding, bench_product, bench_search
+from tests.bench import bench_agents, bench_embedding, bench_product, bench_sandbox, bench_search
 from tests.evals.report import Report
 
 
@@ -15,6 +15,7 @@ def main() -> int:
         "embedding": lambda: bench_embedding.measure(report, options.evals),
         "search": lambda: bench_search.measure(report, options.evals),
         "agents": lambda: bench_agents.measure(report),
+        "sandbox": lambda: bench_sandbox.measure(report),
     }
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--evals", type=Path, default=bench_product.default_evals())
