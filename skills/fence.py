@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from time import monotonic
+from traceback import format_exception
 from typing import Any, Protocol
 
 from cluster.basics.errors import AosError, Forbidden, Permanent, Transient
@@ -19,9 +20,6 @@ from skills.scrub import Watch, watching
 from skills.shelf import build
 
 _log = logging.getLogger("aos.skills")
-
-# What badly written code throws; foreign libraries' own errors are named by the kinds that call them.
-_BUGS = (ArithmeticError, AssertionError, AttributeError, LookupError, OSError, RuntimeError, TypeError, ValueError)
 
 
 class NotPermitted(Forbidden):
@@ -71,6 +69,28 @@ class Trail(Protocol):
             AosError: it cannot be recorded now.
         """
         ...
+
+
+class _Named:
+    """Gives a name to whatever a skill throws, also where it is of no class that its kind knew of.
+
+    It may quote what was opened: nothing of it goes further than a line in the log, and that without secrets.
+    """
+
+    def __init__(self, manifest: Manifest, limit: asyncio.Timeout, watch: Watch) -> None:
+        self._manifest, self._limit, self._watch = manifest, limit, watch
+
+    def __enter__(self) -> None:
+        """Nothing is done before."""
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if not isinstance(error, Exception) or isinstance(error, AosError):
+            return
+        name = self._manifest.name
+        if self._limit.expired():
+            raise TookTooLong(f"{name} did not end within {self._manifest.seconds:g} s") from None
+        _log.error("skill %s failed\n%s", name, self._watch.text("".join(format_exception(error))))
+        raise SkillBroken(f"{name}: {type(error).__name__}") from None
 
 
 class Fence:
@@ -136,16 +156,9 @@ class Fenced:
         manifest = self.manifest
         permit(call, manifest)
         limit = asyncio.timeout(manifest.seconds if self.effect is Effect.READ else None)
-        try:
+        with _Named(manifest, limit, watch):
             async with limit:
                 value = await (await self._built()).run(call)
-        except AosError:
-            raise
-        except _BUGS as error:
-            if limit.expired():
-                raise TookTooLong(f"{manifest.name} did not end within {manifest.seconds:g} s") from None
-            _log.exception("skill %s failed", manifest.name)
-            raise SkillBroken(f"{manifest.name}: {type(error).__name__}") from error
         return _capped(watch.json(_typed(value, manifest.name)), self._ground.settings.result_bytes)
 
     async def _built(self) -> Tool:
