@@ -10,6 +10,7 @@ from cluster.basics.errors import Conflict, Invalid, NotFound
 from cluster.models.messages import ToolSpec
 from skills.contract import Tool
 
+MOST_SOUND = 2_000  # specs that are remembered as looked at
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")  # what every provider takes as the name of a function
 
 
@@ -61,7 +62,9 @@ class Catalog:
         if spec.name in self._tools:
             raise DuplicateTool(spec.name)
         if self._sound.get(spec.name) != spec:
-            _check(spec)
+            check_spec(spec)
+            if len(self._sound) >= MOST_SOUND:  # skills of all workspaces pass by here
+                self._sound.clear()
             self._sound[spec.name] = spec
         self._tools[spec.name] = tool
 
@@ -100,7 +103,12 @@ class Catalog:
         return made
 
 
-def _check(spec: ToolSpec) -> None:
+def check_spec(spec: ToolSpec) -> None:
+    """Whether models can be told of it.
+
+    Raises:
+        Invalid: its name or its schema is not what every provider takes.
+    """
     if not _NAME.fullmatch(spec.name):
         raise Invalid(f"a tool's name has up to 64 letters, digits, _ and -, not {spec.name!r}")
     try:

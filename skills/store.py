@@ -11,8 +11,9 @@ from psycopg.types.json import Jsonb
 from cluster.basics.errors import Conflict, Invalid, NotFound, TooLarge
 from cluster.basics.ids import uuid_of
 from cluster.basics.scope import Scope
-from cluster.state.canonical import digest, normal
+from cluster.state.canonical import canonical, digest, normal
 from cluster.state.postgres import Database, Row, Transaction, load_queries
+from skills.catalog import check_spec
 from skills.delegate.scoped import scope_of
 from skills.manifest import Kind, Manifest, as_json, manifest_of
 from skills.shelf import BASE, named, names
@@ -21,7 +22,10 @@ MOST_SKILLS = 1_000  # of a workspace, by name
 MOST_ATTACHED = 64  # of an agent: a model is told of all of them in every request
 MOST_CODE = 100_000  # characters
 MOST_TEXT = 50_000  # characters; that of an internal skill is in every prompt
+MOST_SCHEMA = 20_000  # characters of JSON
 MOST_VERSIONS = 200  # that are shown
+
+_REFERENCES = frozenset({"$ref", "$dynamicRef", "$recursiveRef", "$id"})
 
 
 class SkillNotFound(NotFound):
@@ -230,9 +234,29 @@ def _check(manifest: Manifest) -> None:
         scope_of(manifest)
     if (manifest.kind is Kind.PYTHON) != bool(manifest.code.strip()):
         raise Invalid("a python skill needs code" if manifest.kind is Kind.PYTHON else "only python skills have code")
+    check_spec(manifest.spec)
+    if len(canonical(manifest.parameters)) > MOST_SCHEMA:
+        raise TooLarge(f"the parameters of {manifest.name} are longer than {MOST_SCHEMA:,} characters")
+    if referring := _references(manifest.parameters):
+        raise Invalid(f"parameters: {referring} is not taken; write the schema out")
     for what, text, most in (("code", manifest.code, MOST_CODE), ("text", manifest.text, MOST_TEXT)):
         if len(text) > most:
             raise TooLarge(f"the {what} of {manifest.name} has {len(text):,} characters; {most:,} are taken")
+
+
+def _references(schema: Any) -> str | None:
+    """The first key by which a schema would fetch something, or turn in a circle."""
+    left = [schema]
+    while left:
+        part = left.pop()
+        if isinstance(part, Mapping):
+            for key, value in part.items():
+                if key in _REFERENCES and isinstance(value, str):
+                    return str(key)
+                left.append(value)
+        elif isinstance(part, list | tuple):
+            left += part
+    return None
 
 
 def _stored(row: Row) -> Stored:

@@ -44,7 +44,7 @@ async def skills(me: Me, parts: Its) -> SkillList:
     return SkillList(items=[SkillShape.of(one) for one in found], total=len(found), counts=counts)
 
 
-@router.post("/api/skills", status_code=201)
+@router.post("/api/skills", status_code=201, responses={200: {"model": SkillDetail, "description": "As it was."}})
 async def add_skill(body: SkillRequest, me: Me, parts: Its, response: Response) -> SkillDetail:
     """Register a skill. The same content again changes nothing (200); new content is a version, the old one is kept."""
     agree(me, body.tenant_id, body.workspace_id)

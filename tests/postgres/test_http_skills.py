@@ -108,6 +108,12 @@ async def test_a_skill_that_is_registered_again_with_other_content_is_another_ve
         ({"type": "python", "code": "x = 1"}, 422, "sample_failed"),
         ({"type": "python", "code": CODE, "options": {"network": True}}, 422, "bad_manifest"),
         ({"parameters": {"type": "object", "properties": {"a": "\0"}}}, 422, "invalid"),
+        ({"parameters": {"type": "array"}}, 422, "invalid"), ({"parameters": {}}, 422, "invalid"),
+        ({"parameters": {"type": "object", "properties": {"a": {"type": "odd"}}}}, 422, "invalid"),
+        ({"parameters": {"type": "object", "properties": {"a": {"$ref": "http://169.254.169.254/"}}}}, 422, "invalid"),
+        ({"parameters": {"type": "object", "allOf": [{"$ref": "#"}]}}, 422, "invalid"),
+        ({"parameters": {"type": "object", "properties": {"$ref": {"type": "string"}}}}, 201, None),
+        ({"parameters": {"type": "object", "description": "x" * 20_000}}, 413, "too_large"),
     ],
 )  # fmt: skip
 async def test_what_cannot_be_a_skill_is_refused_by_name(

@@ -12,6 +12,7 @@ import pytest
 from cluster.basics.errors import AosError, Invalid, Unavailable
 from cluster.basics.scope import Role
 from configs.sections_skills import SkillSettings
+from skills.catalog import check_spec
 from skills.contract import Call, Effect, Tool
 from skills.fence import Called, Fence, Fenced, nature, searches
 from skills.ground import Ground
@@ -209,6 +210,7 @@ def test_every_skill_that_ships_is_described_and_can_be_built() -> None:
         if manifest.kind not in (Kind.INTERNAL, Kind.DELEGATE):
             tool = build(manifest, ground())
             assert tool.spec == manifest.spec and tool.effect == manifest.effect, manifest.name
+        check_spec(manifest.spec)
 
 
 def test_kind_and_risk_of_a_tool_are_those_of_its_manifest() -> None:
