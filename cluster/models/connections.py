@@ -20,7 +20,7 @@ from cluster.models.connection import (
 from cluster.models.declared import Declared
 from cluster.models.errors import Unusable
 from cluster.state.postgres import Database, Row, Transaction, load_queries
-from cluster.state.vault import Sealed, Vault
+from cluster.state.vault import Sealed, Vault, place
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,8 +196,7 @@ def _check(connection: Connection, key: str | None) -> None:
 
 
 def _place(scope: Scope, id_: str) -> str:
-    """Where a key is stored: what its envelope is bound to."""
-    return f"{scope.tenant}/{scope.workspace}/llm_connections/{id_}"
+    return place(scope.tenant, scope.workspace, "llm_connections", id_)
 
 
 def _of(scope: Scope) -> dict[str, str]:
