@@ -37,8 +37,8 @@ class Graph:
         how = options_of(manifest, GraphOptions)
         self.spec, self.effect = manifest.spec, manifest.effect
         self._manifest, self._query = manifest, how.query
-        headers = {"Accept": ACCEPT, **how.headers}
-        self._service = Service(manifest, ground, Place(url=how.url, headers=headers, login=how.login))
+        place = how.place.model_copy(update={"headers": {"Accept": ACCEPT, **how.headers}})
+        self._service = Service(manifest, ground, place)
         self._variables = _variables(manifest, how)
         needed = arguments(manifest, how.url)
         declared(manifest, needed | set(self._variables.values()), needed)

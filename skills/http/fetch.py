@@ -5,8 +5,8 @@ import re
 import socket
 import ssl
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cache
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any
 from urllib.parse import urljoin
 
@@ -49,6 +49,7 @@ class Ask:
         login: headers with secrets.
         content: the body; None for none.
         reads: nothing there is changed by it: whether it was carried out is no question.
+        authority: a certificate (PEM) that is believed beside the usual ones, such as that of a cluster.
     """
 
     url: str = field(repr=False)
@@ -57,6 +58,7 @@ class Ask:
     login: Mapping[str, str] = field(default_factory=dict, repr=False)
     content: bytes | None = field(default=None, repr=False)
     reads: bool = True
+    authority: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +131,7 @@ class Way:
         address = check(await self.find(aim.host, aim.port), aim)
         # No proxy and no netrc of this machine: the connection goes to the address that was checked, or nowhere. The
         # certificate has to be the name's (sni_hostname), though the connection is the address's.
-        async with httpx.AsyncClient(trust_env=False, verify=_trust(), transport=self.wire) as client:
+        async with httpx.AsyncClient(trust_env=False, verify=_trust(ask.authority), transport=self.wire) as client:
             try:
                 request = httpx.Request(
                     ask.method, _connect_to(aim, address), headers=headers, content=ask.content,
@@ -197,9 +199,9 @@ def _onwards(ask: Ask, here: Target, url: str, allowed: Sequence[str]) -> Ask:
     """The request to where a redirect sends it."""
     aim = target(url, allowed)
     if (aim.scheme, aim.host, aim.port) == (here.scheme, here.host, here.port):
-        return Ask(url, ask.method, ask.headers, ask.login)
+        return replace(ask, url=url)
     kept = {name: value for name, value in ask.headers.items() if name.lower() == "accept"}
-    return Ask(url, ask.method, kept)
+    return replace(ask, url=url, headers=kept, login={})
 
 
 def _headers(aim: Target, ask: Ask) -> dict[str, str]:
@@ -216,11 +218,16 @@ def _connect_to(aim: Target, address: str) -> str:
     return f"{aim.scheme}://{host}:{aim.port}{aim.path}"
 
 
-@cache
-def _trust() -> ssl.SSLContext:
-    """Whose certificates are believed: the web's authorities, and those that this system has, such as a company's."""
+@lru_cache(maxsize=64)
+def _trust(authority: str | None) -> ssl.SSLContext:
+    """Whose certificates are believed: the web's authorities, those of this system, and the one that is given."""
     context = httpx.create_ssl_context(trust_env=False)
     context.load_default_certs()
+    if authority is not None:
+        try:
+            context.load_verify_locations(cadata=authority)
+        except (ssl.SSLError, ValueError):
+            raise Invalid("ca_cert of the credential is no certificate in PEM") from None
     return context
 
 

@@ -5,7 +5,7 @@ from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
 
 from pydantic import BaseModel, ConfigDict
 
@@ -13,11 +13,11 @@ from cluster.basics.errors import AosError, Forbidden, Invalid
 from skills.contract import Call
 from skills.ground import Ground, Secret
 from skills.http import template
-from skills.http.answers import refuse
+from skills.http.answers import ServiceDenied, ServiceGarbled, parsed, refuse, said
 from skills.http.fetch import Ask, Reply, Way
 from skills.http.template import holes, plain
 from skills.manifest import BadManifest, CredentialType, Manifest
-from skills.scrub import scrub
+from skills.scrub import opened, scrub
 
 MOST_BYTES = 5_000_000  # of an answer, before a part of it is chosen
 
@@ -33,20 +33,42 @@ class CredentialElsewhere(Forbidden):
     fix = "Bind a credential whose base_url is this service's."
 
 
+class TokenEndpoint(BaseModel):
+    """Where a client gets a token with its own credentials (RFC 6749, 4.4).
+
+    Attributes:
+        url: may have fields of the credential, as `https://login.example.org/{credential.tenant_id}/token`.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    url: str
+    scope: str
+
+
 class Place(BaseModel):
     """Where a service is, and how it lets in; the part of the options that all kinds share.
 
     Attributes:
         url: `https://host/path` or `{credential.base_url}/path`; no argument has a say in the host.
         headers: constants.
-        login: headers whose values hold fields of the credential, as `{"X-API-Key": "{key}"}`; without it `token` goes
-            as Bearer, `username` and `password` as Basic, and `key` as X-API-Key.
+        base_url: in the place of `{credential.base_url}` where the credential has none.
+        login: headers whose values hold fields of the credential, as `{"X-API-Key": "{key}"}`; without it, or where the
+            credential has not those fields, `token` goes as Bearer, `username` and `password` as Basic, and the key of
+            an api_key as X-API-Key.
+        oauth: where a credential with `client_id` and `client_secret` gets its token.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     url: str
     headers: dict[str, str] = {}
+    base_url: str | None = None
     login: dict[str, str] | None = None
+    oauth: TokenEndpoint | None = None
+
+    @property
+    def place(self) -> "Place":
+        """This part of larger options."""
+        return Place(**{name: getattr(self, name) for name in Place.model_fields})
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +121,8 @@ class Service:
         values = {name: value for name, value in request.values.items() if "." not in name}
         if secret is not None:
             values |= {f"{_CREDENTIAL}{name}": value for name, value in secret.items()}
+        if self._place.base_url is not None:
+            values.setdefault(f"{_CREDENTIAL}base_url", self._place.base_url)
         url = _address(self._place.url, values)
         if secret is not None and "base_url" in secret and _origin(secret["base_url"]) != _origin(url):
             raise CredentialElsewhere(f"{secret.name} is not for {urlsplit(url).hostname}")
@@ -109,10 +133,33 @@ class Service:
             del headers["Content-Type"]
         if self._manifest.keyed:
             headers["Idempotency-Key"] = call.key
-        login = {} if secret is None else _login(self._place.login, secret)
-        reply = await self._way.send(Ask(url, request.method, headers, login, request.content, request.reads))
+        login = {} if secret is None else await self._login(secret, values)
+        authority = None if secret is None else secret.get("ca_cert")
+        ask = Ask(url, request.method, headers, login, request.content, request.reads, authority)
+        reply = await self._way.send(ask)
         refuse(reply, request.reads)
         return reply
+
+    async def _login(self, secret: Secret, values: Mapping[str, Any]) -> dict[str, str]:
+        oauth = self._place.oauth
+        if oauth is None or not (secret.get("client_id") and secret.get("client_secret")):
+            return _login(self._place.login, secret)
+        form = {
+            "grant_type": "client_credentials", "client_id": secret["client_id"],
+            "client_secret": secret["client_secret"], "scope": oauth.scope,
+        }  # fmt: skip
+        headers = {"Accept": "application/json", "Content-Type": "application/x-www-form-urlencoded"}
+        url = _address(oauth.url, values)
+        reply = await self._way.send(Ask(url, "POST", headers, content=urlencode(form).encode()))
+        if reply.status in (400, 401):
+            raise ServiceDenied(f"no token is given to this client: {said(reply)}")
+        refuse(reply, reads=True)
+        answer = parsed(reply)
+        token = answer.get("access_token") if isinstance(answer, dict) else None
+        if not isinstance(token, str) or not token:
+            raise ServiceGarbled("the answer has no access_token")
+        opened(Secret(secret.name, CredentialType.BEARER_TOKEN, {"token": token}))
+        return {"Authorization": f"Bearer {token}"}
 
 
 def filled(manifest: Manifest, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -161,8 +208,10 @@ def _check(manifest: Manifest, place: Place) -> None:
         raise BadManifest(f"{manifest.name}: options.url begins with https://host/ or {{credential.base_url}}")
     if (rest and not rest.startswith("/")) or set(rest) & set("?#\\ "):
         raise BadManifest(f"{manifest.name}: options.url goes on with a path, and has no query or fragment")
-    if place.login and manifest.credential is None:
+    if (place.login or place.oauth) and manifest.credential is None:
         raise BadManifest(f"{manifest.name}: options want a credential, and the skill names no type")
+    if place.oauth is not None and (_FIXED.match(place.oauth.url) is None or arguments(manifest, place.oauth.url)):
+        raise BadManifest(f"{manifest.name}: options.oauth.url begins with https://host/ and has no arguments")
     if any(holes(value) for value in place.headers.values()):
         raise BadManifest(f"{manifest.name}: options.headers are constants; secrets go into options.login")
 
@@ -195,9 +244,9 @@ def _origin(url: str) -> tuple[str, str, int | None]:
 
 
 def _login(wanted: Mapping[str, str] | None, secret: Secret) -> dict[str, str]:
-    """The headers that let in; a field that the credential does not have lets its header out."""
-    if wanted is not None:
-        return {name: template.text(text, secret) for name, text in wanted.items() if holes(text) <= set(secret)}
+    """The headers that let in."""
+    if wanted is not None and holes(wanted) <= set(secret):
+        return {name: template.text(text, secret) for name, text in wanted.items()}
     if secret.get("token"):
         return {"Authorization": f"Bearer {secret['token']}"}
     if secret.get("username") and secret.get("password"):

@@ -38,7 +38,7 @@ def path(template: str, values: Values) -> str:
 
     def fill(found: re.Match[str]) -> str:
         text = plain(values.get(found[2]), found[2])
-        pieces = re.split(r"[/\\]", text)
+        pieces = re.split(r"[/\\]", text) if text or not found[1] else []  # several segments may be none
         if any(piece in ("", ".", "..") for piece in pieces) or any(ord(one) < 32 for one in text):
             raise Invalid(f"{found[2]} cannot be a part of an address: it is empty, or has empty or dotted parts")
         return quote(text, safe="/" if found[1] else "", errors="surrogatepass")

@@ -52,7 +52,7 @@ class Rest:
             raise BadManifest(f"{manifest.name}: {how.method} and risk {manifest.risk} do not fit")
         self.spec, self.effect = manifest.spec, manifest.effect
         self._manifest, self._how, self._most = manifest, how, ground.settings.result_bytes
-        self._service = Service(manifest, ground, Place(url=how.url, headers=how.headers, login=how.login))
+        self._service = Service(manifest, ground, how.place)
         needed = arguments(manifest, how.url)
         declared(manifest, needed | arguments(manifest, [how.query, how.body, how.form]), needed)
         self._select, self._failure = Choice(how.select, manifest.name), Choice(how.failure, manifest.name)

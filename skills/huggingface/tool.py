@@ -68,7 +68,7 @@ class Model:
             raise BadManifest(f"{manifest.name}: a model computes and changes nothing; its risk is read")
         self.spec, self.effect = manifest.spec, manifest.effect
         self._manifest, self._task = manifest, how.task
-        self._service = Service(manifest, ground, Place(url=how.url, headers=how.headers, login=how.login))
+        self._service = Service(manifest, ground, how.place)
         needed, more = _ARGUMENTS[how.task]
         known = set(manifest.parameters.get("properties", {})) - arguments(manifest, how.url)
         if not needed <= set(manifest.parameters.get("required", ())) or known - needed - more:
