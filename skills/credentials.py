@@ -125,6 +125,8 @@ class Need:
         role: of who calls.
         agent, session: in which it is called; None outside of a turn.
         at: the moment.
+        shipped: whether what is called came with this program. Who writes a skill of the workspace also writes where
+            its requests go: it gets no credential that nobody gave it.
     """
 
     type: CredentialType
@@ -134,6 +136,7 @@ class Need:
     agent: str | None
     session: str | None
     at: datetime
+    shipped: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +219,8 @@ def discover(
         return Found(_of_name(named, need, known, usable, allowed), "agent")
     if given := [one for one in allowed if one.id in fitting]:
         return Found(_only(given, need), "binding")
-    free = [] if need.kind in POWERFUL or need.type is CredentialType.SSH else allowed
+    closed = need.kind in POWERFUL or need.type is CredentialType.SSH or not need.shipped
+    free = [] if closed else allowed
     if free:
         called = [one for one in free if one.name == need.skill] or [one for one in free if one.name == need.kind]
         return Found(_only(called or free, need), "type")

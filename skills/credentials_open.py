@@ -10,6 +10,7 @@ from cluster.basics.scope import Role, Scope
 from cluster.state.audit import Audit
 from cluster.state.postgres import Database, Row, Transaction, load_queries
 from cluster.state.vault import Sealed, Vault, place
+from skills import shelf
 from skills.contract import Call
 from skills.credentials import Binding, Credential, CredentialForbidden, Found, Need, discover
 from skills.credentials_store import QUERIES, TABLE
@@ -23,9 +24,16 @@ OPEN = "credential.open"  # the action in the trail
 class Vaulted:
     """`Credentials` of the database: discovers, checks who calls, opens, and remembers nothing itself."""
 
-    def __init__(self, database: Database, audit: Audit, vault: Vault, clock: Callable[[], datetime]) -> None:
-        """`clock` gives the moment, with a time zone."""
-        self._db, self._audit, self._vault, self._clock = database, audit, vault, clock
+    def __init__(
+        self,
+        database: Database,
+        audit: Audit,
+        vault: Vault,
+        clock: Callable[[], datetime],
+        ships: Callable[[Manifest], bool] = shelf.ships,
+    ) -> None:
+        """`clock` gives the moment, with a time zone; `ships` tells what came with this program."""
+        self._db, self._audit, self._vault, self._clock, self._ships = database, audit, vault, clock, ships
         self._sql = load_queries(QUERIES)
 
     async def open(self, call: Call, manifest: Manifest) -> Secret:
@@ -41,7 +49,7 @@ class Vaulted:
         scope = call.scope
         need = Need(
             manifest.credential, manifest.name, manifest.kind, scope.role, _id(call.agent), _id(call.session),
-            self._clock(),
+            self._clock(), self._ships(manifest),
         )  # fmt: skip
         detail: dict[str, Any] = {"skill": need.skill, "type": need.type, "agent": need.agent, "role": need.role}
         try:

@@ -55,6 +55,12 @@ def named(name: str) -> Manifest:
     return _found()[name][0]
 
 
+def ships(manifest: Manifest) -> bool:
+    """Whether what it does came with this program, and nobody of a workspace wrote where it goes."""
+    ours, _ = _found().get(manifest.name, (None, None))
+    return ours is not None and _deed(ours) == _deed(manifest)
+
+
 def build(manifest: Manifest, ground: Ground) -> Tool:
     """The tool that carries a skill out: by the `tool.py` beside its SKILL.md, else by that of its kind.
 
@@ -68,6 +74,10 @@ def build(manifest: Manifest, ground: Ground) -> Tool:
     if manifest.kind in {ALIASES.get(name, name) for name in ground.settings.off}:
         raise Disabled(f"{manifest.name}: skills of type {manifest.kind} are off")
     return _builder(manifest)(manifest, ground)
+
+
+def _deed(manifest: Manifest) -> tuple[object, ...]:
+    return manifest.kind, manifest.credential, dict(manifest.options), manifest.code
 
 
 def _builder(manifest: Manifest) -> Build:

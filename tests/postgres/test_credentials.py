@@ -38,6 +38,13 @@ SECRET = "kanarien-vogel-77"
 PING = Manifest("ping", "Pings.", Kind.HTTP, credential=CredentialType.BEARER_TOKEN)
 REBOOT = Manifest("reboot", "Reboots.", Kind.SSH, credential=CredentialType.SSH)
 TOKEN = Wanted("site", CredentialType.BEARER_TOKEN, {"token": SECRET}, {"region": "eu", "port": 443, "tls": True})
+
+
+def ours(manifest: Manifest) -> bool:
+    """As if all came with the program."""
+    return True
+
+
 ROOT = Wanted("root", CredentialType.SSH, {"username": "root", "password": SECRET})
 
 
@@ -75,7 +82,11 @@ async def desk(app_dsn: str, admin_dsn: str) -> AsyncIterator[Desk]:
     await database.open()
     try:
         yield Desk(
-            database, Keyring(database, vault), Vaulted(database, Audit(database), vault, lambda: NOW), scope, agent
+            database,
+            Keyring(database, vault),
+            Vaulted(database, Audit(database), vault, lambda: NOW, ours),
+            scope,
+            agent,
         )
     finally:
         await database.close()
@@ -246,7 +257,7 @@ async def test_x_05_keys_are_rotated_in_all_workspaces(desk: Desk, admin_dsn: st
     again = await rotate(admin_dsn, both, None, silent)
     assert [(one.total, one.old, one.resealed) for one in again.values()] == [(4, 0, 0), (1, 0, 0)]
     after = vault_of(new, tmp_path)
-    vaulted = Vaulted(desk.database, Audit(desk.database), after, lambda: NOW)
+    vaulted = Vaulted(desk.database, Audit(desk.database), after, lambda: NOW, ours)
     desk.scope = replace(first, role=Role.DEVELOPER)
     config = json.dumps({"credentials": {"ping": "t1"}})
     async with await psycopg.AsyncConnection.connect(admin_dsn) as owner:
@@ -280,7 +291,7 @@ async def test_x_05_a_kept_key_is_replaced_while_replicas_run(desk: Desk, admin_
     """X-05: the file gets a new key in front, and whoever runs seals and opens with it without a restart."""
     replica, file = vault_of(None, tmp_path), key_file(tmp_path)
     desk.keyring = Keyring(desk.database, replica)
-    desk.vaulted = Vaulted(desk.database, Audit(desk.database), replica, lambda: NOW)
+    desk.vaulted = Vaulted(desk.database, Audit(desk.database), replica, lambda: NOW, ours)
     await desk.add(TOKEN)
     seen = {replica.current}
     for count in (2, 2, 2):
@@ -311,10 +322,17 @@ async def test_a_rotation_beside_writers_loses_nothing(desk: Desk, admin_dsn: st
                 await keyring.change(tx, desk.scope, id_, {}, Replacement({"token": f"fresh-{id_}"}, {}))
 
     await asyncio.gather(replacing(), rotate(admin_dsn, both, None, silent))
-    vaulted = Vaulted(desk.database, Audit(desk.database), Vault([new]), lambda: NOW)
+    vaulted = Vaulted(desk.database, Audit(desk.database), Vault([new]), lambda: NOW, ours)
     async with await psycopg.AsyncConnection.connect(admin_dsn) as owner:
         for number, id_ in enumerate(ids):
             config = json.dumps({"credentials": {"ping": f"t{number}"}})
             await owner.execute("update agents set config = %s where id = %s", [config, desk.agent])
             await owner.commit()
             assert (await vaulted.open(desk.call(), PING))["token"] == f"fresh-{id_}"
+
+
+async def test_a_skill_that_the_workspace_wrote_needs_a_credential_of_its_own(desk: Desk) -> None:
+    vaulted = Vaulted(desk.database, Audit(desk.database), Vault([VaultKey(secrets.token_bytes(32))]), lambda: NOW)
+    await desk.add(TOKEN)
+    with pytest.raises(CredentialForbidden):
+        await vaulted.open(Call(desk.scope, desk.agent, "k", {}), PING)

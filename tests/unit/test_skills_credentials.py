@@ -169,3 +169,12 @@ def test_cv_05_a_conversations_own_goes_first_and_nowhere_else() -> None:
         with pytest.raises(CredentialMissing):
             discover(replace(NEED, session=session), {}, (), (mine,))
     assert discover(replace(NEED, at=NOW + timedelta(hours=2)), {}, (), (CLOUD, mine)).credential.id == "1"
+
+
+def test_au_05_a_skill_that_a_workspace_wrote_gets_only_what_it_was_given() -> None:
+    """AU-05: whoever writes a skill writes where its requests go, and would have any credential sent there."""
+    with pytest.raises(CredentialForbidden):
+        named(CLOUD, shipped=False)
+    assert named(CLOUD, shipped=False, bindings=[Binding("1", skill="list_servers")]) == ("cloud", "binding")
+    assert named(CLOUD, shipped=False, config={"credentials": {"list_servers": "cloud"}}) == ("cloud", "agent")
+    assert named(CLOUD) == ("cloud", "type")
