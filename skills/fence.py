@@ -19,6 +19,8 @@ from skills.manifest import Kind, Manifest, Risk
 from skills.scrub import Watch, watching
 from skills.shelf import build
 
+GRACE = 0.5  # seconds: a skill that stops itself in time says better what became of it
+
 _log = logging.getLogger("aos.skills")
 
 
@@ -155,7 +157,7 @@ class Fenced:
     async def _result(self, call: Call, watch: Watch) -> Any:
         manifest = self.manifest
         permit(call, manifest)
-        limit = asyncio.timeout(manifest.seconds if self.effect is Effect.READ else None)
+        limit = asyncio.timeout(manifest.seconds + GRACE if self.effect is Effect.READ else None)
         with _Named(manifest, limit, watch):
             async with limit:
                 value = await (await self._built()).run(call)
