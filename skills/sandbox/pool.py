@@ -12,6 +12,8 @@ from skills.sandbox.launch import Way, bubblewrap, command, limits, ways
 from skills.sandbox.layers import Layer, Layers
 from skills.sandbox.worker import NotStarted, Worker
 
+LET_RUN = 0.05  # seconds: most scripts are done by then, and need not share the processor with the next one's start
+
 
 def here(settings: SandboxSettings) -> list[Way]:
     """The ways to try on this machine, by this user.
@@ -87,6 +89,7 @@ class Pool:
             self._filling = asyncio.get_running_loop().create_task(self._until_full())
 
     async def _until_full(self) -> None:
+        await asyncio.sleep(LET_RUN)
         with suppress(SandboxMissing):  # the next call meets it itself, and tells its caller
             while len(self._idle) < self.settings.warm and not self._closed:
                 self._idle.append(await self._start())
