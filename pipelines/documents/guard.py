@@ -46,10 +46,25 @@ class Guard:
     Not safe for use by two threads at once.
     """
 
-    def __init__(self, make: Callable[[], object], *, memory_bytes: int = MEMORY_BYTES) -> None:
-        """Remember how the object is made; `make` is pickled and runs in the child."""
+    def __init__(
+        self,
+        make: Callable[[], object],
+        *,
+        memory_bytes: int = MEMORY_BYTES,
+        name: str = "reader",
+        before: tuple[str, ...] = (),
+    ) -> None:
+        """Start nothing yet.
+
+        Args:
+            make: makes the object; it is pickled and runs in the child.
+            memory_bytes: data that the child may hold.
+            name: the last word of its command line, for whoever looks at the processes.
+            before: words before the command, such as `env NAME=VALUE`.
+        """
         self._make = pickle.dumps(make)
         self._memory = memory_bytes
+        self._before, self._name = before, name
         self._child: _Child | None = None
 
     @property
@@ -78,7 +93,7 @@ class Guard:
 
     def _start(self) -> "_Child":
         """A child whose object is made; its start does not count against a call's deadline."""
-        self._child = _Child(self._make, self._memory)
+        self._child = _Child(self._make, self._memory, self._before, self._name)
         self._receive(self._child, _START_SECONDS)
         return self._child
 
@@ -114,14 +129,14 @@ class Guard:
 class _Child:
     """One process, the connection that calls travel on, and a lifeline that is only ever closed."""
 
-    def __init__(self, make: bytes, memory_bytes: int) -> None:
+    def __init__(self, make: bytes, memory_bytes: int, before: tuple[str, ...], name: str) -> None:
         self.calls, theirs = Pipe()
         lifeline, kept = os.pipe()
         self._lifeline = os.fdopen(kept, "wb", buffering=0)  # a file: a forgotten guard's end closes with it
         boot = _BOOT.format(path=sys.path, calls=theirs.fileno(), lifeline=lifeline)
         # Not multiprocessing's own start: it would import the parent's __main__ (with Ray: all of Ray) again.
         self.process = subprocess.Popen(
-            [sys.executable, "-c", boot],
+            [*before, sys.executable, "-c", boot, name],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

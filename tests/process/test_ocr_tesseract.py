@@ -1,33 +1,65 @@
-"""The Tesseract adapter where it starts a program: its failures by name, and a real page."""
+"""The Tesseract adapter where it starts a process: its failures by name, what it is asked with, and a real page."""
 
 import os
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from time import monotonic
 
 import numpy as np
+import psutil
 import pytest
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
 from configs.sections import OcrSettings
 from pipelines.documents.document import Reason, Unreadable
+from pipelines.documents.guard import Guard
 from pipelines.documents.ocr.cascade import build
 from pipelines.documents.ocr.reading import EngineMissing
 from pipelines.documents.ocr.tesseract import Tesseract
+from tests.fakes.ocr import Doomed, ToldBack
 
 
-def program(folder: Path, body: str) -> str:
-    path = folder / "engine"
-    path.write_text(f"#!/bin/sh\n{body}\n")
-    path.chmod(0o755)
-    return str(path)
+def blank(width: int) -> NDArray[np.uint8]:
+    """How `Doomed` behaves is told by the width."""
+    return np.full((20, width), 128, np.uint8)
 
 
-def fails(folder: Path, body: str, seconds: float = 20) -> Unreadable:
-    engine = Tesseract(binary=program(folder, body))
+def read(engine: Tesseract, width: int = 100, dpi: int | None = None, seconds: float = 20) -> list[str]:
+    """What `ToldBack` says of its process and of the call."""
+    (line,) = engine.read(blank(width), dpi=dpi, layout=None, seconds=seconds)
+    return line.text.split(";")
+
+
+class Holder:
+    """Lives in a reader's process."""
+
+    def __init__(self) -> None:
+        self._engine = Tesseract(load=ToldBack)
+
+    def engine(self) -> str:
+        return read(self._engine)[0]
+
+
+def fails(engine: Tesseract, width: int, seconds: float = 20) -> Unreadable:
     with pytest.raises(Unreadable) as caught:
-        engine.read(np.full((2000, 2000), 128, np.uint8), dpi=None, layout=None, seconds=seconds)
+        read(engine, width, seconds=seconds)
     return caught.value
+
+
+@pytest.fixture
+def doomed() -> Iterator[Tesseract]:
+    engine = Tesseract(load=Doomed)
+    yield engine
+    engine.close()
+
+
+@pytest.fixture
+def told() -> Iterator[Tesseract]:
+    engine = Tesseract(load=ToldBack)
+    yield engine
+    engine.close()
 
 
 def written(text: str) -> NDArray[np.uint8]:
@@ -36,23 +68,46 @@ def written(text: str) -> NDArray[np.uint8]:
     return np.array(picture)
 
 
-def test_a_killed_engine_is_a_crash_worth_a_retry(tmp_path: Path) -> None:
-    error = fails(tmp_path, "kill -9 $$")
+def test_a_killed_engine_is_a_crash_worth_a_retry_and_the_next_page_is_read(doomed: Tesseract) -> None:
+    before = read(doomed)[0]
+    error = fails(doomed, 9)
     assert (error.reason, error.retryable) == (Reason.CRASHED, True)
     assert "signal 9" in error.detail
+    assert read(doomed)[0] != before
 
 
-def test_an_engine_that_ends_with_an_error_says_why(tmp_path: Path) -> None:
-    error = fails(tmp_path, "cat > /dev/null; echo 'Error during processing.' >&2; exit 1")
+def test_an_engine_that_ends_with_an_error_says_why(doomed: Tesseract) -> None:
+    error = fails(doomed, 13)
     assert error.reason is Reason.CRASHED
     assert "Error during processing." in error.detail
 
 
-def test_a_stalled_engine_is_ended_at_its_limit(tmp_path: Path) -> None:
+def test_a_stalled_engine_is_ended_at_its_limit(doomed: Tesseract) -> None:
+    pid = int(read(doomed)[0])
     began = monotonic()
-    error = fails(tmp_path, "exec sleep 60", seconds=0.3)
+    error = fails(doomed, 60, seconds=0.3)
     assert error.reason is Reason.TIMEOUT
     assert monotonic() - began < 5
+    assert not psutil.pid_exists(pid)
+
+
+def test_pages_are_read_by_one_process_and_threads_by_one_each(doomed: Tesseract) -> None:
+    """To start it anew costs a tenth of a page's time."""
+    assert read(doomed)[0] == read(doomed)[0]
+    with ThreadPoolExecutor(2) as threads:
+        pids = {facts[0] for facts in threads.map(lambda width: read(doomed, width), (30, 30))}
+    assert len(pids) == 2
+    doomed.close()
+    assert not any(psutil.pid_exists(int(pid)) for pid in pids)
+
+
+def test_the_engine_goes_with_whoever_holds_it() -> None:
+    """A reader that is killed leaves no engine behind, although that leads a process group of its own."""
+    with Guard(Holder) as reader:
+        pid = int(reader.call("engine", seconds=20))
+        assert psutil.pid_exists(pid)
+    psutil.wait_procs([psutil.Process(pid)] if psutil.pid_exists(pid) else [], timeout=10)
+    assert not psutil.pid_exists(pid)
 
 
 def test_an_absent_language_names_the_package_to_install() -> None:
@@ -61,25 +116,34 @@ def test_an_absent_language_names_the_package_to_install() -> None:
     assert caught.value.hint == "sudo apt-get install -y tesseract-ocr-xyz"
 
 
-def test_the_engine_runs_with_one_thread_and_keeps_its_environment(tmp_path: Path) -> None:
+def test_absent_data_for_orientation_names_the_package(tmp_path: Path) -> None:
+    (tmp_path / "eng.traineddata").touch()
+    program = tmp_path / "engine"
+    program.write_text(f"#!/bin/sh\necho 'Error opening data file {tmp_path}/absent.traineddata' >&2; exit 1\n")
+    program.chmod(0o755)
+    engine = Tesseract(binary=str(program), load=ToldBack)
+    assert read(engine)[2] == str(tmp_path)
+    with pytest.raises(EngineMissing) as caught:
+        engine.turn(blank(500), seconds=20)
+    assert caught.value.hint == "sudo apt-get install -y tesseract-ocr-osd"
+    engine.close()
+
+
+@pytest.mark.parametrize(("width", "degrees"), [(500, 90), (100, 0)])
+def test_an_orientation_that_is_not_sure_turns_nothing(told: Tesseract, width: int, degrees: int) -> None:
+    assert told.turn(blank(width), seconds=20) == degrees
+
+
+def test_the_engine_runs_with_one_thread_and_keeps_its_environment(told: Tesseract) -> None:
     """Without it a page costs ten to thirty times the CPU."""
-    seen = tmp_path / "seen"
-    Tesseract(binary=program(tmp_path, f"cat > /dev/null; env > {seen}")).read(
-        written("x"), dpi=None, layout=None, seconds=20
-    )
-    lines = seen.read_text().splitlines()
-    assert "OMP_THREAD_LIMIT=1" in lines
-    assert f"PATH={os.environ['PATH']}" in lines
+    facts = read(told)
+    assert facts[3:5] == ["1", os.environ["PATH"].replace(" ", "")]
 
 
-@pytest.mark.parametrize(("dpi", "told"), [(300, True), (72, False), (None, False), (96, False), (1000000, False)])
-def test_only_a_credible_resolution_is_passed_on(tmp_path: Path, dpi: int | None, told: bool) -> None:
+@pytest.mark.parametrize(("dpi", "told_as"), [(300, 300), (72, 0), (None, 0), (96, 0), (1000000, 0)])
+def test_only_a_credible_resolution_is_passed_on(told: Tesseract, dpi: int | None, told_as: int) -> None:
     """IN-08: scans say 150 and more; 72 and 96 are a screen's defaults."""
-    seen = tmp_path / "seen"
-    Tesseract(binary=program(tmp_path, f'cat > /dev/null; echo "$@" > {seen}')).read(
-        written("x"), dpi=dpi, layout=None, seconds=20
-    )
-    assert ("--dpi" in seen.read_text()) is told
+    assert read(told, dpi=dpi)[5:7] == ["3", str(told_as)]
 
 
 def test_a_real_page_with_boxes_on_the_words() -> None:

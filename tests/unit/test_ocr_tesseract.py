@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from pipelines.documents.ocr.reading import EngineMissing
-from pipelines.documents.ocr.tesseract import Tesseract, parse, portable
+from pipelines.documents.ocr.resident import Raster
+from pipelines.documents.ocr.tesseract import Tesseract, parse, raster
 
 HEADER = "level\tpage_num\tblock_num\tpar_num\tline_num\tword_num\tleft\ttop\twidth\theight\tconf\ttext"
 
@@ -41,6 +42,6 @@ def test_words_lines_and_paragraphs_of_the_table() -> None:
 
 def test_pictures_travel_uncompressed_and_black_and_white_as_bits() -> None:
     grey = np.arange(12, dtype=np.uint8).reshape(3, 4)
-    assert portable(grey) == b"P5 4 3 255\n" + grey.tobytes()
-    assert portable(np.zeros((3, 4, 3), np.uint8)).startswith(b"P6 4 3 255\n")
-    assert portable(np.array([[0, 255, 0]], np.uint8)) == b"P4 3 1\n" + bytes([0b10100000])
+    assert raster(grey) == Raster(grey.tobytes(), width=4, height=3, depth=1, stride=4)
+    ink = np.array([[0, 255, 0, 0, 0, 0, 0, 0, 255]], np.uint8)
+    assert raster(ink) == Raster(bytes([0b01000000, 0b10000000]), width=9, height=1, depth=0, stride=2)

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError
+from importlib.metadata import version as package_version
 from time import monotonic
 
 import cv2
@@ -26,7 +27,7 @@ from pipelines.documents.ocr.reading import (
     confidence,
     worth,
 )
-from pipelines.documents.ocr.tesseract import Tesseract
+from pipelines.documents.ocr.tesseract import Tesseract, version
 
 REVISION = 1  # of this package's own decisions; raise it when the same page may read differently
 # Under this page mean a second look pays: cheaper than a wrong page, and clean scans are well above.
@@ -225,7 +226,7 @@ def fingerprint(settings: OcrSettings) -> str:
     """Changes when the same page may read differently: engine versions and the settings that matter."""
     parts: list[object] = [REVISION, settings.strategy, settings.dpi, settings.languages, cv2.__version__]
     if settings.strategy != "easyocr":
-        parts += [_tesseract_version(), settings.psm, settings.confidence_threshold]
+        parts += [version(), settings.psm, settings.confidence_threshold]
     if settings.strategy != "tesseract":
         parts += [_easyocr_version(), settings.easyocr_models, settings.easyocr_max_lines]
     return document.fingerprint(*parts)
@@ -246,15 +247,8 @@ def _widened(area: Area) -> Area:
     return Area(area.x0 - 2 * margin, area.y0 - margin, area.x1 + 2 * margin, area.y1 + margin)
 
 
-def _tesseract_version() -> str:
-    try:
-        return Tesseract().version()
-    except EngineMissing:
-        return "absent"
-
-
 def _easyocr_version() -> str:
     try:
-        return version("easyocr")
+        return package_version("easyocr")
     except PackageNotFoundError:
         return "absent"

@@ -1,102 +1,131 @@
-"""Tesseract as a child process: one call a page, the picture on its standard input, words with boxes back."""
+"""Tesseract in a process of its own that stays: pictures go in, words with boxes come back, a crash costs one page."""
 
+import re
 import shutil
 import subprocess
+from collections.abc import Callable
+from functools import partial
 from itertools import groupby
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from pipelines.documents.document import Reason, Unreadable
+from pipelines.documents.guard import Died, Guard, TookTooLong
 from pipelines.documents.ocr.reading import Area, EngineMissing, Line, Picture, Token
+from pipelines.documents.ocr.resident import Loaded, Raster, Resident
 from pipelines.documents.ocr.survey import bilevel
 
 # A claim below this is a screen's default (72, 96), says nothing about the paper and misleads the layout analysis.
 CREDIBLE_DPI = range(150, 2401)
 SURE_ORIENTATION = 2.0
 INSTALL = "sudo apt-get install -y tesseract-ocr"
-# One thread a process: with OpenMP's default a page costs ten to thirty times the CPU. `env` keeps the rest of the
-# environment (TESSDATA_PREFIX among it) without this module having to read it.
+# One thread a process: where Tesseract is built with OpenMP, its default costs a page ten to thirty times the CPU.
+# `env` keeps the rest of the environment without this module having to read it.
 SINGLE_THREADED = ("env", "OMP_THREAD_LIMIT=1")
+
+Load = Callable[[tuple[str, ...], str], Resident]
 
 
 class Tesseract:
-    """The page engine (Smith 2007, LSTM since 4.0)."""
+    """The page engine (Smith 2007, LSTM since 4.0).
+
+    Starting the program anew for each page would cost a tenth of the page's time (process, model). Threads may share
+    it: each call takes an idle process or starts one.
+    """
 
     name = "tesseract"
 
-    def __init__(self, languages: tuple[str, ...] = ("eng",), layout: int = 3, binary: str = "tesseract") -> None:
-        """Name the traineddata to load, the page segmentation mode and the program."""
-        self._languages, self._layout, self._binary = languages, layout, binary
+    def __init__(
+        self,
+        languages: tuple[str, ...] = ("eng",),
+        layout: int = 3,
+        binary: str = "tesseract",
+        load: Load = Loaded,
+    ) -> None:
+        """Start nothing yet.
+
+        Args:
+            languages: names of traineddata.
+            layout: the page segmentation mode.
+            binary: the installed program, which knows where its data lie; it reads no page.
+            load: a top-level function that loads the languages from a folder, in the child.
+        """
+        self._languages, self._layout, self._binary, self._load = languages, layout, binary, load
+        self._idle: list[Guard] = []
 
     def read(self, image: Picture, *, dpi: int | None, layout: int | None, seconds: float) -> tuple[Line, ...]:
         """See `Engine.read`."""
-        options = ["--psm", str(self._layout if layout is None else layout), "-l", "+".join(self._languages)]
-        if dpi is not None and dpi in CREDIBLE_DPI:
-            options += ["--dpi", str(dpi)]
-        return parse(self._run(image, [*options, "-c", "tessedit_create_tsv=1"], seconds))
+        believed = dpi if dpi is not None and dpi in CREDIBLE_DPI else 0
+        mode = self._layout if layout is None else layout
+        return parse(self._ask("table", raster(image), mode, believed, seconds=seconds))
 
     def turn(self, image: Picture, *, seconds: float) -> int:
         """See `Engine.turn`; its orientation detection gives up on pages with few characters, which is no failure."""
+        self._check(self._data(), "osd")
+        degrees, confidence = self._ask("orientation", raster(image), seconds=seconds)
+        return int(degrees) if confidence >= SURE_ORIENTATION else 0
+
+    def close(self) -> None:
+        """End the processes that wait for work."""
+        while self._idle:
+            self._idle.pop().close()
+
+    def _ask(self, method: str, *arguments: object, seconds: float) -> Any:
+        guard = self._idle.pop() if self._idle else self._start()
         try:
-            report = self._run(image, ["--psm", "0", "-l", "osd", "-c", "min_characters_to_try=10"], seconds)
-        except Unreadable as error:
-            if error.reason is Reason.TIMEOUT:
-                raise
-            return 0
-        facts = dict(line.split(": ", 1) for line in report.splitlines() if ": " in line)
-        sure = float(facts.get("Orientation confidence", 0)) >= SURE_ORIENTATION
-        return int(facts.get("Rotate", 0)) % 360 if sure else 0
-
-    def version(self) -> str:
-        """As the program prints it, e.g. `tesseract 5.3.0`.
-
-        Raises:
-            EngineMissing: it is not installed.
-        """
-        done = subprocess.run([self._program(), "--version"], capture_output=True, text=True, timeout=30, check=False)
-        return (done.stdout or done.stderr).partition("\n")[0].strip()
-
-    def _program(self) -> str:
-        found = shutil.which(self._binary)
-        if found is None:
-            raise EngineMissing(f"{self._binary} is not installed", fix=INSTALL)
-        return found
-
-    def _run(self, image: Picture, options: list[str], seconds: float) -> str:
-        command = [*SINGLE_THREADED, self._program(), "stdin", "stdout", *options]
-        try:
-            done = subprocess.run(
-                command, input=portable(image), capture_output=True, timeout=max(seconds, 0.001), check=False
-            )
-        except subprocess.TimeoutExpired:
+            return guard.call(method, *arguments, seconds=max(seconds, 0.001))
+        except TookTooLong:
             raise Unreadable(Reason.TIMEOUT, f"tesseract took longer than {seconds:.0f} s") from None
-        complaint = done.stderr.decode("utf-8", "replace")
-        self._check_languages(complaint)
-        if done.returncode == 0:
-            return done.stdout.decode("utf-8", "replace")
-        last = complaint.strip().rpartition("\n")[2][:200]
-        how = f"was killed by signal {-done.returncode}" if done.returncode < 0 else f"ended with {done.returncode}"
-        raise Unreadable(Reason.CRASHED, f"tesseract {how}: {last}".rstrip(": "), retryable=True)
+        except Died as death:
+            how = death.cause or (f"was killed by signal {-death.code}" if death.code < 0 else f"ended: {death.code}")
+            raise Unreadable(Reason.CRASHED, f"tesseract {how}"[:250], retryable=True) from None
+        finally:
+            self._idle.append(guard)
 
-    def _check_languages(self, complaint: str) -> None:
+    def _start(self) -> Guard:
+        data = self._data()
+        for language in self._languages:
+            self._check(data, language)
+        return Guard(partial(self._load, self._languages, str(data)), name=self.name, before=SINGLE_THREADED)
+
+    def _data(self) -> Path:
+        """Where the installed program looks for traineddata: it says so when asked for what cannot be there."""
+        if shutil.which(self._binary) is None:
+            raise EngineMissing(f"{self._binary} is not installed", fix=INSTALL)
+        done = subprocess.run(
+            [self._binary, "stdin", "stdout", "-l", "absent"],
+            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30, check=False,
+        )  # fmt: skip
+        told = re.search(r"data file (.+?)/?absent\.traineddata", done.stderr)
+        if told is None:
+            raise EngineMissing(f"{self._binary} does not tell where its data are: {done.stderr[:200]}", fix=INSTALL)
+        return Path(told[1])
+
+    def _check(self, data: Path, language: str) -> None:
         """With one language of several missing Tesseract goes on and reports success; we don't."""
-        for language in (*self._languages, "osd"):
-            if f"Failed loading language '{language}'" in complaint:
-                package = f"tesseract-ocr-{language.replace('_', '-').lower()}"
-                raise EngineMissing(f"tesseract has no data for '{language}'", fix=f"sudo apt-get install -y {package}")
+        if not (data / f"{language}.traineddata").exists():
+            package = f"tesseract-ocr-{language.replace('_', '-').lower()}"
+            raise EngineMissing(f"tesseract has no data for '{language}'", fix=f"sudo apt-get install -y {package}")
 
 
-def portable(image: Picture) -> bytes:
-    """The picture as PBM, PGM or PPM: no compression to pay for on either side (netpbm's own man pages, P4 to P6).
+def version() -> str:
+    """Of the Tesseract that the library brings, e.g. `tesseract 5.5.4`."""
+    import tesserocr
+
+    return str(tesserocr.tesseract_version()).partition("\n")[0].strip()
+
+
+def raster(image: Picture) -> Raster:
+    """A grey picture for the library.
 
     A picture of pure black and white goes as bits: an eighth of the bytes, and Tesseract skips its own threshold.
     """
-    height, width = image.shape[:2]
-    if image.ndim == 3:
-        return b"P6 %d %d 255\n" % (width, height) + image.tobytes()
+    height, width = image.shape
     if bilevel(image):
-        return b"P4 %d %d\n" % (width, height) + np.packbits(image == 0, axis=1).tobytes()
-    return b"P5 %d %d 255\n" % (width, height) + image.tobytes()
+        return Raster(np.packbits(image != 0, axis=1).tobytes(), width, height, 0, (width + 7) // 8)
+    return Raster(image.tobytes(), width, height, 1, width)
 
 
 def parse(table: str) -> tuple[Line, ...]:

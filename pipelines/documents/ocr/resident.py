@@ -1,0 +1,76 @@
+"""The engine's own process: Tesseract with its data loaded once, page after page; a page that ends it ends it alone."""
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+ORIENTATION_CHARACTERS = "10"
+"""From so few it tells the orientation; its default of 50 gives up on receipts and title pages."""
+
+
+@dataclass(frozen=True, slots=True)
+class Raster:
+    """A picture as the library takes it.
+
+    Attributes:
+        data: rows from the top, each padded to whole bytes.
+        width, height: in pixels.
+        depth: bytes a pixel: 1 is grey; 0 is one bit, 1 for white, the leftmost the highest of its byte.
+        stride: bytes a row.
+    """
+
+    data: bytes
+    width: int
+    height: int
+    depth: int
+    stride: int
+
+
+class Resident(Protocol):
+    """What the process answers."""
+
+    def table(self, raster: Raster, layout: int, dpi: int) -> str:
+        """Words as Tesseract's TSV, without a head; `dpi` 0 lets it estimate."""
+        ...
+
+    def orientation(self, raster: Raster) -> tuple[int, float]:
+        """Degrees clockwise that bring the page upright, and how sure that is; (0, 0.0) where it gives up."""
+        ...
+
+
+class Loaded:
+    """The library (tesserocr, which brings its own Tesseract), in a process that nothing else lives in."""
+
+    def __init__(self, languages: tuple[str, ...], data: str) -> None:
+        """Load `languages` from the folder `data`. Raises RuntimeError where one is missing or damaged."""
+        import tesserocr
+
+        self._open = tesserocr.PyTessBaseAPI
+        self._data = data
+        self._reader: Any = self._open(path=data, lang="+".join(languages))
+        self._compass: Any = None
+
+    def table(self, raster: Raster, layout: int, dpi: int) -> str:
+        """See `Resident.table`."""
+        self._reader.SetPageSegMode(layout)
+        self._reader.SetVariable("user_defined_dpi", str(dpi))
+        self._show(self._reader, raster)
+        if not self._reader.Recognize():
+            raise RuntimeError("Tesseract could not read the picture")
+        found = str(self._reader.GetTSVText(0))
+        self._reader.Clear()
+        # What it has learnt of one page's letters must not change how the next is read.
+        self._reader.ClearAdaptiveClassifier()
+        return found
+
+    def orientation(self, raster: Raster) -> tuple[int, float]:
+        """See `Resident.orientation`; its data is loaded at the first page that needs it."""
+        if self._compass is None:
+            self._compass = self._open(path=self._data, lang="osd", psm=0)
+            self._compass.SetVariable("min_characters_to_try", ORIENTATION_CHARACTERS)
+        self._show(self._compass, raster)
+        found = self._compass.DetectOrientationScript()
+        self._compass.Clear()
+        return (-int(found["orient_deg"]) % 360, float(found["orient_conf"])) if found else (0, 0.0)
+
+    def _show(self, engine: Any, raster: Raster) -> None:
+        engine.SetImageBytes(raster.data, raster.width, raster.height, raster.depth, raster.stride)
