@@ -21,6 +21,7 @@ HEALTHY_SECONDS = 420  # models are loaded on two busy cores
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 VLLM_INGRESS_CPUS = 0.5
 MODEL_APPLICATIONS = {"embedding": "embedding", "reranker": "rerank"}  # with the section of settings of each
+READING = "worker"  # small inputs are read in its replica, large ones by actors: EasyOCR runs in both
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,21 +44,38 @@ def plan(settings: sections.Settings) -> dict[str, Any]:
     wanted: dict[str, Any] = yaml.safe_load(SERVE_YAML.read_text(encoding="utf-8"))
     wanted["http_options"] |= {"host": settings.http.host, "port": settings.http.port}
     wanted["logging_config"] = {"log_level": settings.log_level}  # Serve's own; ours: cluster/logs.py
-    without = {"reranker"} if settings.rerank.model is None else set()
-    without |= {"llm"} if settings.vllm.model is None else set()
-    without |= {"orchestrator", "executor"} if settings.agents.placement == "inproc" else set()
-    wanted["applications"] = [app for app in wanted["applications"] if app["name"] not in without]
-    gpus, uses = settings.ray.num_gpus - _vllm_gpus(settings), _gpu_uses(settings)
-    models = [app for app in wanted["applications"] if uses.get(app["name"], False)]
+    wanted["applications"] = _applications(wanted["applications"], settings)
+    shares = _gpu_shares(wanted["applications"], settings)
     for app in wanted["applications"]:
         for deployment in app["deployments"]:
-            if app["name"] == "worker":
-                deployment["num_replicas"] = settings.worker.replicas
-            if app in models and gpus:
-                deployment["ray_actor_options"]["num_gpus"] = gpu_share(gpus, _replicas_at_most(models))
+            if app["name"] in shares:
+                deployment["ray_actor_options"]["num_gpus"] = shares[app["name"]]
         if settings.ray.address is not None:
             app["runtime_env"] = {"env_vars": layers_above_profile(settings)}
     _check_cpus(wanted, settings)
+    return wanted
+
+
+def reader_gpus(settings: sections.Settings) -> float:
+    """What each reading actor takes of the declared GPUs, for EasyOCR; 0 where none is left or `ocr.gpu` is false.
+
+    Raises:
+        InvalidSettings: as `plan`.
+    """
+    served = yaml.safe_load(SERVE_YAML.read_text(encoding="utf-8"))["applications"]
+    return _gpu_shares(_applications(served, settings), settings).get(READING, 0.0)
+
+
+def _applications(served: list[dict[str, Any]], settings: sections.Settings) -> list[dict[str, Any]]:
+    """Those of serve.yaml that this configuration needs."""
+    without = {"reranker"} if settings.rerank.model is None else set()
+    without |= {"llm"} if settings.vllm.model is None else set()
+    without |= {"orchestrator", "executor"} if settings.agents.placement == "inproc" else set()
+    wanted = [app for app in served if app["name"] not in without]
+    for app in wanted:
+        for deployment in app["deployments"]:
+            if app["name"] == READING:
+                deployment["num_replicas"] = settings.worker.replicas
     return wanted
 
 
@@ -150,9 +168,22 @@ def gpu_share(gpus: int, replicas: int) -> float:
     return math.floor(1000 / math.ceil(replicas / gpus)) / 1000
 
 
+def _gpu_shares(apps: list[dict[str, Any]], settings: sections.Settings) -> dict[str, float]:
+    """What each replica takes of a GPU, by application; the actors that read take as much as the worker."""
+    uses = _gpu_uses(settings)
+    users = [app for app in apps if uses.get(app["name"], False)]
+    gpus = settings.ray.num_gpus - _vllm_gpus(settings)
+    if not gpus or not users:
+        return {}
+    actors = settings.read.readers if uses[READING] else 0
+    share = gpu_share(gpus, _replicas_at_most(users) + actors)
+    return {app["name"]: share for app in users}
+
+
 def _gpu_uses(settings: sections.Settings) -> dict[str, bool]:
-    """Which applications of models take a part of the declared GPUs."""
+    """Which applications take a part of the declared GPUs; Tesseract alone has no use for one."""
     wishes = {name: getattr(settings, section).gpu for name, section in MODEL_APPLICATIONS.items()}
+    wishes[READING] = settings.ocr.gpu if settings.ocr.strategy != "tesseract" else False
     insisting = sorted(name for name, gpu in wishes.items() if gpu is True)
     taken = _vllm_gpus(settings)
     if insisting and settings.ray.num_gpus <= taken:

@@ -66,7 +66,10 @@ class HttpSettings(Section):
 
 
 class OcrSettings(Section):
-    """How pictures of pages become text."""
+    """How pictures of pages become text.
+
+    `gpu`: `auto` runs EasyOCR on the part of a GPU that Ray gives to who reads (ray.num_gpus); true insists.
+    """
 
     strategy: Literal["cascade", "tesseract", "easyocr"] = "cascade"
     dpi: int = Field(300, ge=72, le=1200)
@@ -77,7 +80,7 @@ class OcrSettings(Section):
     max_pixels: int = Field(120_000_000, ge=1)
     easyocr_max_lines: int = Field(12, ge=0)
     easyocr_models: str | None = None
-    gpu: bool = False
+    gpu: Gpu = "auto"
 
 
 class ReadSettings(Section):

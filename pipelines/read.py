@@ -49,11 +49,11 @@ def survey(files: Sequence[FileTask], settings: ReadSettings) -> Iterator[list[S
         yield [rows.to_surveyed(row) for row in table.to_pylist()]
 
 
-def read(slices: Sequence[Slice], settings: ReadSettings) -> Iterator[list[ReadPage]]:
-    """Read slices on the cluster; one list a slice, as each is finished."""
+def read(slices: Sequence[Slice], settings: ReadSettings, gpus: float = 0) -> Iterator[list[ReadPage]]:
+    """Read slices on the cluster; one list a slice, as each is finished. `gpus`: what each actor takes of them."""
     items = [rows.of_slice(piece) for piece in slices]
     slowest = max((len(piece.numbers) for piece in slices), default=1) * settings.page_seconds
-    for table in through(items, _Read, settings, quiet_seconds=2 * slowest):
+    for table in through(items, _Read, settings, quiet_seconds=2 * slowest, gpus=gpus):
         yield [rows.to_read(row) for row in table.to_pylist()]
 
 
@@ -63,6 +63,7 @@ def through(
     settings: ReadSettings,
     *,
     quiet_seconds: float,
+    gpus: float = 0,
 ) -> Iterator[pa.Table]:
     """Send rows one by one through a pool of actors and hand out each result as it comes.
 
@@ -73,6 +74,7 @@ def through(
         work: the actors' class.
         settings: how many actors there may be, and how large each is.
         quiet_seconds: how long one row may take; twice that, and two minutes, without any result is a stall.
+        gpus: the part of a GPU that each actor reserves; Ray shows it that GPU alone.
 
     Raises:
         Unavailable: the cluster stalls or goes away; the units that are left are done by whoever claims the job next.
@@ -84,7 +86,7 @@ def through(
     context.execution_no_progress_timeout_s = round(2 * quiet_seconds + 120)
     pool = ray.data.ActorPoolStrategy(min_size=1, max_size=actors, initial_size=actors, max_tasks_in_flight_per_actor=2)
     dataset = ray.data.from_items(items, override_num_blocks=len(items)).map_batches(
-        work, batch_size=1, batch_format="pyarrow", compute=pool, num_cpus=settings.reader_cpus
+        work, batch_size=1, batch_format="pyarrow", compute=pool, num_cpus=settings.reader_cpus, num_gpus=gpus or None
     )
     try:
         yield from dataset.iter_batches(batch_size=None, batch_format="pyarrow", prefetch_batches=0)

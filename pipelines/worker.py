@@ -11,6 +11,7 @@ from ray.serve import Application
 
 from cluster import handles, logs
 from cluster.basics.scope import Scope
+from cluster.deploy import reader_gpus
 from cluster.models.ports import Embedder
 from cluster.models.ports import Lane as ModelLane
 from cluster.state.embedded import resolve
@@ -37,9 +38,9 @@ STOP_SECONDS = 15.0  # Serve kills a replica 20 s after it was told to go
 class DatasetStages:
     """Bulk: every stage is a Dataset over micro-batches."""
 
-    def __init__(self, settings: ReadSettings) -> None:
-        """`settings` says how many actors there may be and how large each is."""
-        self._settings = settings
+    def __init__(self, settings: ReadSettings, gpus: float = 0) -> None:
+        """`settings` says how many actors there may be and how large each is, `gpus` what a reader takes of them."""
+        self._settings, self._gpus = settings, gpus
 
     def survey(self, files: Sequence[FileTask]) -> AsyncIterator[list[Surveyed]]:
         """As in Stages."""
@@ -47,7 +48,7 @@ class DatasetStages:
 
     def read(self, slices: Sequence[Slice]) -> AsyncIterator[list[ReadPage]]:
         """As in Stages."""
-        return in_thread(read.read(slices, self._settings))
+        return in_thread(read.read(slices, self._settings, self._gpus))
 
     def index(self, scope: Scope, versions: Sequence[VersionId]) -> AsyncIterator[list[Indexed]]:
         """As in Stages."""
@@ -85,7 +86,7 @@ class Worker:
         here = HereStages(reader, Indexer(store, embedder, settings.chunk, model_lane))
         runner = Runner(
             jobs, store, Generations(database), FolderBlobs(settings.state_dir / "blobs"),
-            here=here, bulk=DatasetStages(settings.read), read=settings.read,
+            here=here, bulk=DatasetStages(settings.read, reader_gpus(settings)), read=settings.read,
             read_fingerprint=fingerprint(settings.read, settings.ocr), exact_scope=settings.search.exact_scope,
         )  # fmt: skip
         owner = f"{socket.gethostname()}:{os.getpid()}:{lane}"

@@ -1,11 +1,16 @@
 """OCR engines that do as they are told: read, see nothing, crash, stall, go missing."""
 
+import os
+import signal
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from configs.section import Gpu
 from pipelines.documents.document import Reason, Unreadable
 from pipelines.documents.ocr.reading import Area, EngineMissing, Line, Picture, Token, Transcript
+from pipelines.documents.ocr.resident import Raster
 
 CRASH = Unreadable(Reason.CRASHED, "tesseract was killed by signal -9", retryable=True)
 TIMEOUT = Unreadable(Reason.TIMEOUT, "tesseract took longer than 1 s")
@@ -112,9 +117,40 @@ class FakeReaderFactory:
 
     product: FakeReader | Exception
     orders: list[tuple[list[str], str | None, bool, bool]] = field(default_factory=list)
+    gpus: list[Gpu] = field(default_factory=list)
 
-    def __call__(self, languages: list[str], models: str | None, gpu: bool, *, recognizer: bool, detector: bool) -> Any:
+    def __call__(self, languages: list[str], models: str | None, gpu: Gpu, *, recognizer: bool, detector: bool) -> Any:
+        self.gpus.append(gpu)
         self.orders.append((languages, models, recognizer, detector))
         if isinstance(self.product, Exception):
             raise self.product
         return self.product
+
+
+class ToldBack:
+    """An engine's process that reads no picture: its table has one word, which says what it was asked with."""
+
+    def __init__(self, languages: tuple[str, ...], data: str) -> None:
+        self._facts = f"{os.getpid()};{','.join(languages)};{data};{os.environ.get('OMP_THREAD_LIMIT')}"
+
+    def table(self, raster: Raster, layout: int, dpi: int) -> str:
+        where = f"{os.environ['PATH']};{layout};{dpi};{raster.width}x{raster.height}"
+        return f"5\t1\t1\t1\t1\t1\t0\t0\t9\t9\t90\t{self._facts};{where}".replace(" ", "")
+
+    def orientation(self, raster: Raster) -> tuple[int, float]:
+        return 90, raster.width / 100
+
+
+class Doomed(ToldBack):
+    """Behaves by the width of the picture: 9 is killed, 60 stalls, 13 raises, 30 is slow; any other is read."""
+
+    def table(self, raster: Raster, layout: int, dpi: int) -> str:
+        if raster.width == 9:
+            os.kill(os.getpid(), signal.SIGKILL)
+        if raster.width == 60:
+            time.sleep(60)
+        if raster.width == 30:
+            time.sleep(1)
+        if raster.width == 13:
+            raise RuntimeError("Error during processing.")
+        return super().table(raster, layout, dpi)

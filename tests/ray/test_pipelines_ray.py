@@ -10,7 +10,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import psutil
+import pyarrow as pa
 import pytest
+import ray
 
 from cluster.models.ports import Lane
 from cluster.state.postgres import Database
@@ -22,6 +24,7 @@ from pipelines.documents.reader import Reader
 from pipelines.documents.slices import ReadPage, Slice
 from pipelines.documents.stages import FileTask, HereStages, Stages, Surveyed
 from pipelines.documents.store import Store
+from pipelines.read import through
 from pipelines.worker import DatasetStages
 from tests.fakes.ledger import LetterEmbedder
 from tests.kill.scans import make_scans
@@ -105,9 +108,10 @@ def readers() -> list[psutil.Process]:
 
 
 def busy(process: psutil.Process) -> bool:
-    """Whether its guarded child runs an OCR engine at this moment."""
+    """Whether the OCR engine of its guarded child computes at this moment."""
     with contextlib.suppress(psutil.NoSuchProcess):
-        return any(child.name() == "tesseract" for child in process.children(recursive=True))
+        engines = [child for child in process.children(recursive=True) if child.cmdline()[-1:] == ["tesseract"]]
+        return any(engine.status() == psutil.STATUS_RUNNING for engine in engines)
     return False
 
 
@@ -148,6 +152,30 @@ async def test_a_killed_reader_loses_and_doubles_nothing(cluster: str, here: Her
     assert all(page.page.failure is None for page in pages)
     for page in pages:
         assert f"page {page.page.number}" in page.page.text
+
+
+class Placed:
+    """Tells what Ray has given to its actor."""
+
+    def __call__(self, batch: pa.Table) -> Iterator[pa.Table]:
+        yield pa.Table.from_pylist([{"gpus": len(ray.get_gpu_ids()), "seen": os.environ.get("CUDA_VISIBLE_DEVICES")}])
+
+
+@pytest.mark.parametrize(("gpus", "given"), [(0.25, {"gpus": 1, "seen": "0"}), (0, {"gpus": 0})])
+def test_an_actor_has_the_part_of_a_gpu_that_is_asked_for(cluster: str, gpus: float, given: dict[str, object]) -> None:
+    """EasyOCR computes in a child of the actor, which inherits what the actor may see."""
+    for table in through([{"n": 1}, {"n": 2}], Placed, ReadSettings(), quiet_seconds=10, gpus=gpus):
+        for row in table.to_pylist():
+            assert given.items() <= row.items()
+
+
+async def test_readers_reserve_their_part_of_the_gpu(cluster: str, here: HereStages, tmp_path: Path) -> None:
+    free: list[float] = []
+    async for _ in DatasetStages(ReadSettings(readers=2), 0.25).read(
+        slices(await surveyed(here, tasks(scans(tmp_path))), 2)
+    ):
+        free.append(ray.available_resources().get("GPU", 0))
+    assert min(free) == pytest.approx(0.5)
 
 
 def _lives(pid: int) -> bool:

@@ -14,7 +14,7 @@ from ray.serve.handle import DeploymentHandle
 from cluster.deploy import MODEL_APPLICATIONS, plan
 from cluster.handles import HandleEmbedder
 from cluster.models.ports import Lane
-from configs.sections import RaySettings, RerankSettings, Settings
+from configs.sections import OcrSettings, RaySettings, RerankSettings, Settings
 from serve_apps.embedding import build
 
 pytestmark = pytest.mark.ray
@@ -84,7 +84,8 @@ async def test_a_second_embedder_replica_comes_and_goes(cluster: str) -> None:
 
 
 def gpu_settings(gpus: int) -> Settings:
-    return Settings(ray=RaySettings(num_gpus=gpus), rerank=RerankSettings(model="/models/cross-encoder"))
+    ocr = OcrSettings(gpu=False)  # who reads would take a part as well, see test_pipelines_ray
+    return Settings(ray=RaySettings(num_gpus=gpus), rerank=RerankSettings(model="/models/cross-encoder"), ocr=ocr)
 
 
 def models(gpus: int) -> dict[str, dict[str, Any]]:

@@ -49,14 +49,30 @@ def test_a_declared_gpu_carries_embedder_and_reranker() -> None:
 
 def test_one_setting_decides_where_models_compute() -> None:
     """A model may keep off the declared GPU; to insist on one where none is declared is refused, with the fix."""
-    apart = {"AOS_RAY_NUM_GPUS": "1", "AOS_RERANK_MODEL": "/weights", "AOS_EMBEDDING_GPU": "false"}
+    apart = {
+        "AOS_RAY_NUM_GPUS": "1", "AOS_RERANK_MODEL": "/weights", "AOS_EMBEDDING_GPU": "false", "AOS_OCR_GPU": "false",
+    }  # fmt: skip
     assert "num_gpus" not in apps(apart)["embedding"]["deployments"][0]["ray_actor_options"]
     assert apps(apart)["reranker"]["deployments"][0]["ray_actor_options"]["num_gpus"] == 1
-    for name in ("AOS_EMBEDDING_GPU", "AOS_RERANK_GPU"):
+    for name in ("AOS_EMBEDDING_GPU", "AOS_RERANK_GPU", "AOS_OCR_GPU"):
         with pytest.raises(InvalidSettings) as refused:
             deploy.plan(load({name: "true"}))
         assert "AOS_RAY_NUM_GPUS" in refused.value.hint
         assert deploy.plan(load({name: "true", "AOS_RAY_NUM_GPUS": "1"}))
+
+
+def test_who_reads_with_easyocr_has_a_part_of_the_gpu() -> None:
+    """Worker and reading actors share it with the models, all at once; Tesseract alone takes none."""
+    one = {"AOS_RAY_NUM_GPUS": "1", "AOS_RERANK_MODEL": "/weights", "AOS_READ_READERS": "3"}
+    reading = deploy.reader_gpus(load(one))
+    served = [d for app in apps(one).values() for d in app["deployments"]]
+    replicas = {d["name"]: d.get("num_replicas") or d["autoscaling_config"]["max_replicas"] for d in served}
+    shares = {d["name"]: d["ray_actor_options"].get("num_gpus", 0) for d in served}
+    assert shares["Worker"] == reading > 0 == shares["Gateway"]
+    assert 0.9 < 3 * reading + sum(shares[name] * replicas[name] for name in shares) <= 1
+    for without in ({"AOS_OCR_GPU": "false"}, {"OCR_STRATEGY": "tesseract"}, {"AOS_RAY_NUM_GPUS": "0"}):
+        assert deploy.reader_gpus(load(one | without)) == 0
+        assert "num_gpus" not in apps(one | without)["worker"]["deployments"][0]["ray_actor_options"]
 
 
 def test_the_log_level_reaches_serve_and_our_own_loggers() -> None:

