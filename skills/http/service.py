@@ -1,11 +1,10 @@
 """A service that a skill talks to: its address, how a credential lets in there, and one request with its answer."""
 
 import re
-from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict
 
@@ -13,11 +12,13 @@ from cluster.basics.errors import AosError, Forbidden, Invalid
 from skills.contract import Call
 from skills.ground import Ground, Secret
 from skills.http import template
-from skills.http.answers import ServiceDenied, ServiceGarbled, parsed, refuse, said
+from skills.http.answers import refuse
 from skills.http.fetch import Ask, Reply, Way
+from skills.http.login import TokenEndpoint, is_client, token
+from skills.http.login import headers as login_headers
 from skills.http.template import holes, plain
-from skills.manifest import BadManifest, CredentialType, Manifest
-from skills.scrub import opened, scrub
+from skills.manifest import BadManifest, Manifest
+from skills.scrub import scrub
 
 MOST_BYTES = 5_000_000  # of an answer, before a part of it is chosen
 
@@ -33,18 +34,6 @@ class CredentialElsewhere(Forbidden):
     fix = "Bind a credential whose base_url is this service's."
 
 
-class TokenEndpoint(BaseModel):
-    """Where a client gets a token with its own credentials (RFC 6749, 4.4).
-
-    Attributes:
-        url: may have fields of the credential, as `https://login.example.org/{credential.tenant_id}/token`.
-    """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-    url: str
-    scope: str
-
-
 class Place(BaseModel):
     """Where a service is, and how it lets in; the part of the options that all kinds share.
 
@@ -52,9 +41,7 @@ class Place(BaseModel):
         url: `https://host/path` or `{credential.base_url}/path`; no argument has a say in the host.
         headers: constants.
         base_url: in the place of `{credential.base_url}` where the credential has none.
-        login: headers whose values hold fields of the credential, as `{"X-API-Key": "{key}"}`; without it, or where the
-            credential has not those fields, `token` goes as Bearer, `username` and `password` as Basic, and the key of
-            an api_key as X-API-Key.
+        login: headers whose values hold fields of the credential, as `{"X-API-Key": "{key}"}`; see `login.headers`.
         oauth: where a credential with `client_id` and `client_secret` gets its token.
     """
 
@@ -133,8 +120,9 @@ class Service:
             del headers["Content-Type"]
         if self._manifest.keyed:
             headers["Idempotency-Key"] = call.key
-        login = {} if secret is None else await self._login(secret, values)
-        authority = None if secret is None else secret.get("ca_cert")
+        login, authority = {}, None
+        if secret is not None:
+            login, authority = await self._login(secret, values), secret.get("ca_cert")
         ask = Ask(url, request.method, headers, login, request.content, request.reads, authority)
         reply = await self._way.send(ask)
         refuse(reply, request.reads)
@@ -142,24 +130,9 @@ class Service:
 
     async def _login(self, secret: Secret, values: Mapping[str, Any]) -> dict[str, str]:
         oauth = self._place.oauth
-        if oauth is None or not (secret.get("client_id") and secret.get("client_secret")):
-            return _login(self._place.login, secret)
-        form = {
-            "grant_type": "client_credentials", "client_id": secret["client_id"],
-            "client_secret": secret["client_secret"], "scope": oauth.scope,
-        }  # fmt: skip
-        headers = {"Accept": "application/json", "Content-Type": "application/x-www-form-urlencoded"}
-        url = _address(oauth.url, values)
-        reply = await self._way.send(Ask(url, "POST", headers, content=urlencode(form).encode()))
-        if reply.status in (400, 401):
-            raise ServiceDenied(f"no token is given to this client: {said(reply)}")
-        refuse(reply, reads=True)
-        answer = parsed(reply)
-        token = answer.get("access_token") if isinstance(answer, dict) else None
-        if not isinstance(token, str) or not token:
-            raise ServiceGarbled("the answer has no access_token")
-        opened(Secret(secret.name, CredentialType.BEARER_TOKEN, {"token": token}))
-        return {"Authorization": f"Bearer {token}"}
+        if oauth is None or not is_client(secret):
+            return login_headers(self._place.login, secret)
+        return await token(self._way, _address(oauth.url, values), oauth.scope, secret)
 
 
 def filled(manifest: Manifest, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -208,6 +181,8 @@ def _check(manifest: Manifest, place: Place) -> None:
         raise BadManifest(f"{manifest.name}: options.url begins with https://host/ or {{credential.base_url}}")
     if (rest and not rest.startswith("/")) or set(rest) & set("?#\\ "):
         raise BadManifest(f"{manifest.name}: options.url goes on with a path, and has no query or fragment")
+    if place.base_url is not None and _FIXED.match(place.base_url) is None:
+        raise BadManifest(f"{manifest.name}: options.base_url begins with https://host")
     if (place.login or place.oauth) and manifest.credential is None:
         raise BadManifest(f"{manifest.name}: options want a credential, and the skill names no type")
     if place.oauth is not None and (_FIXED.match(place.oauth.url) is None or arguments(manifest, place.oauth.url)):
@@ -241,24 +216,6 @@ def _origin(url: str) -> tuple[str, str, int | None]:
     except ValueError:
         raise Invalid("the address is no URL") from None
     return parts.scheme, (parts.hostname or "").rstrip("."), port
-
-
-def _login(wanted: Mapping[str, str] | None, secret: Secret) -> dict[str, str]:
-    """The headers that let in."""
-    if wanted is not None and holes(wanted) <= set(secret):
-        return {name: template.text(text, secret) for name, text in wanted.items()}
-    if secret.get("token"):
-        return {"Authorization": f"Bearer {secret['token']}"}
-    if secret.get("username") and secret.get("password"):
-        return {"Authorization": _basic(secret["username"], secret["password"])}
-    if secret.type is CredentialType.API_KEY and secret.get("key"):
-        return {"X-API-Key": secret["key"]}
-    return {}
-
-
-def _basic(username: str, password: str) -> str:
-    pair = f"{username}:{password}".encode("utf-8", "surrogatepass")
-    return f"Basic {b64encode(pair).decode('ascii')}"
 
 
 def _defaults(manifest: Manifest) -> dict[str, Any]:
