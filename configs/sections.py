@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from pydantic import Field, field_validator
 
 from configs.section import Gpu, Secret, Section
-from configs.sections_skills import SandboxSettings, SkillSettings
+from configs.sections_skills import AcademySettings, SandboxSettings, ScheduleSettings, SkillSettings
 
 KNOWN_DEFAULT_SECRETS = frozenset(
     {"AOS@Admin2026!", "changeme", "change-me", "secret", "password", "admin", "postgres", "your-secret-key"}
@@ -275,6 +275,8 @@ class Settings(Section):
     memory: MemorySettings = MemorySettings()
     skills: SkillSettings = SkillSettings()
     sandbox: SandboxSettings = SandboxSettings()
+    schedules: ScheduleSettings = ScheduleSettings()
+    academy: AcademySettings = AcademySettings()
     telemetry: TelemetrySettings = TelemetrySettings()
     worker: WorkerSettings = WorkerSettings()
     ray: RaySettings = RaySettings()

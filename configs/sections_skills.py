@@ -52,3 +52,19 @@ class SandboxSettings(Section):
     untrusted_without: tuple[Wall, ...] = ()
     warm: int = Field(2, ge=0, le=64)
     at_once: int = Field(4, ge=1, le=256)
+
+
+class ScheduleSettings(Section):
+    """What runs by the clock: how often is looked, how much runs at a time, and for how many seconds each."""
+
+    poll_seconds: float = Field(60, gt=0)
+    at_once: int = Field(3, ge=1, le=100)
+    seconds: float = Field(300, gt=0)
+    lease_seconds: float = Field(30, gt=0)
+
+
+class AcademySettings(Section):
+    """How agents are examined. `pass_mark`: the share of expected facts, where a quiz names none of its own."""
+
+    pass_mark: float = Field(0.8, gt=0, le=1)
+    questions_at_once: int = Field(2, ge=1, le=32)
