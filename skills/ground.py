@@ -9,6 +9,7 @@ from configs.sections_skills import SkillSettings
 from skills.contract import Call, Tool
 from skills.knowledge.passages import Passages
 from skills.manifest import CredentialType, Manifest
+from skills.mcp.remotes import Remotes
 
 
 class Disabled(Permanent):
@@ -124,6 +125,7 @@ class Ground:
         scripts: the sandbox.
         resolve: names of hosts to addresses.
         hosts: what `http_get` may read, as `skills.http.guard` reads it.
+        remotes: connections to MCP servers.
     """
 
     settings: SkillSettings
@@ -132,6 +134,7 @@ class Ground:
     scripts: Scripts
     resolve: Resolve
     hosts: tuple[str, ...] = ()
+    remotes: Remotes = field(default_factory=Remotes)
 
 
 # `build(manifest, ground)` of a kind's tool.py: a tool that carries out what the manifest describes.

@@ -108,6 +108,7 @@ class Ground:
 
     async def close(self) -> None:
         """Give everything back but the database."""
+        await self.fence.ground.remotes.aclose()
         await self.sandbox.aclose()
         await self.http.aclose()
         await self.models.aclose()

@@ -1,0 +1,60 @@
+"""What a skill of type mcp says of the server that carries it out."""
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from skills.http.login import TokenEndpoint
+
+
+class Place(BaseModel):
+    """Which server.
+
+    Attributes:
+        url: of an MCP endpoint over streamable HTTP; only where `agents.http_allow` lets requests go.
+        command: of a program that speaks MCP over its pipes; only one that `skills.mcp_commands` names.
+        args: of the program.
+        env: name of a variable to the field of the credential that the program finds there.
+        header: where the key of a credential of type api_key goes.
+        oauth: where a credential with `client_id` and `client_secret` gets its token.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    url: str | None = Field(None, max_length=2_000)
+    command: str | None = Field(None, min_length=1, max_length=1_000)
+    args: tuple[str, ...] = Field((), max_length=50)
+    env: dict[str, str] = Field(default_factory=dict, max_length=20)
+    header: str = Field("X-API-Key", pattern=r"^[A-Za-z0-9-]{1,60}$")
+    oauth: TokenEndpoint | None = None
+
+    @model_validator(mode="after")
+    def _one_way(self) -> "Place":
+        if (self.url is None) == (self.command is None):
+            raise ValueError("url or command: one of them")
+        if self.url is not None and (self.args or self.env):
+            raise ValueError("args and env are for a command")
+        if self.command is not None and self.oauth is not None:
+            raise ValueError("oauth is for a url")
+        if any("\0" in one for one in (self.command or "", *self.args, *self.env)):
+            raise ValueError("a NUL in it")
+        return self
+
+    @property
+    def argv(self) -> list[str]:
+        """The command line."""
+        return [self.command or "", *self.args]
+
+
+class McpOptions(Place):
+    """One tool of a server.
+
+    Attributes:
+        tool: its name there.
+        sha256: of what the server said of it when it was registered; another one is not called.
+    """
+
+    tool: str = Field(min_length=1, max_length=200)
+    sha256: str | None = Field(None, pattern=r"^[0-9a-f]{64}$")
+
+    @property
+    def place(self) -> Place:
+        """Where it is."""
+        return Place(**{name: getattr(self, name) for name in Place.model_fields})

@@ -1,0 +1,112 @@
+"""What a server's answers mean: JSON, or a failure that has a name."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from mcp import MCPError
+from mcp.types import CONNECTION_CLOSED, INTERNAL_ERROR, PARSE_ERROR, CallToolResult
+from mcp.types import Tool as RemoteTool
+
+from cluster.basics.errors import AosError, Permanent
+from cluster.state.canonical import digest
+from skills.http.answers import ServiceGarbled
+from skills.mcp.tame import plain
+
+MOST_SAID = 400  # characters of what a server says of a failure
+
+
+class RemoteToolFailed(Permanent):
+    """The tool of the MCP server says that it has failed."""
+
+    code, status = "mcp_tool_failed", 422
+
+
+class RemoteRefused(Permanent):
+    """The MCP server does not take the call."""
+
+    code, status = "mcp_refused", 502
+
+
+class RemoteToolGone(Permanent):
+    """The MCP server has no such tool any more."""
+
+    code, status = "mcp_tool_gone", 409
+    fix = "List the server's tools again, and register what is there."
+
+
+class RemoteToolChanged(Permanent):
+    """The MCP server describes this tool otherwise than when it was registered, so it is not called."""
+
+    code, status = "mcp_tool_changed", 409
+    fix = "List the server's tools again, look what has changed, and register the tool anew."
+
+
+def identity(tool: RemoteTool) -> str:
+    """A digest of what a call stands on: its arguments, and what it claims to change."""
+    hints = tool.annotations
+    claims = None if hints is None else [hints.read_only_hint, hints.destructive_hint]
+    return digest([tool.name, tool.input_schema, claims])
+
+
+def found(tools: Sequence[RemoteTool], name: str, known: str | None) -> str:
+    """The identity of the tool of this name.
+
+    Raises:
+        RemoteToolGone, RemoteToolChanged: it is not there, or not what is known.
+    """
+    named = [one for one in tools if one.name == name]
+    if len(named) != 1:
+        raise RemoteToolGone(f"{plain(name, 100)} is there {len(named)} times")
+    if known is not None and identity(named[0]) != known:
+        raise RemoteToolChanged(plain(name, 100))
+    return identity(named[0])
+
+
+def given(result: CallToolResult) -> dict[str, Any]:
+    """The result as JSON: `data` where it is structured, else `text`; pictures and sounds are only named.
+
+    Raises:
+        RemoteToolFailed: it says so.
+    """
+    texts, parts, cut = [], [], False
+    for block in result.content:
+        if block.type == "text":
+            texts.append(block.text)
+        elif block.type in ("image", "audio"):
+            cut = True
+            parts.append(
+                {"type": block.type, "media_type": plain(block.mime_type, 100), "bytes": len(block.data) * 3 // 4}
+            )
+        elif block.type == "resource_link":
+            parts.append({"type": "link", "uri": plain(str(block.uri), 2_000), "name": plain(block.name, 200)})
+        elif (text := getattr(block.resource, "text", None)) is not None:
+            texts.append(text)
+        else:
+            cut = True
+            parts.append({"type": "resource", "uri": plain(str(block.resource.uri), 2_000)})
+    said = "\n".join(texts).replace("\0", "")
+    if result.is_error:
+        raise RemoteToolFailed(plain(said, MOST_SAID) or "it does not say why")
+    made: dict[str, Any] = {}
+    if result.structured_content is not None:
+        made["data"] = result.structured_content
+    elif said or not parts:
+        made["text"] = said
+    return made | ({"parts": parts} if parts else {}) | ({"cut": True} if cut else {})
+
+
+def failure(error: Exception, server: str, otherwise: AosError) -> AosError:
+    """A name for what the library raised.
+
+    Args:
+        error: MCPError; pydantic's, or RuntimeError, where an answer has not the form that it should have.
+        server: its name.
+        otherwise: where it only says that the connection has ended.
+    """
+    if not isinstance(error, MCPError):
+        return ServiceGarbled(f"{server} answers in another form than it should: {type(error).__name__}")
+    if error.error.code == PARSE_ERROR:
+        return ServiceGarbled(f"{server} answers with something that is no message")
+    if error.error.code in (CONNECTION_CLOSED, INTERNAL_ERROR):
+        return otherwise
+    return RemoteRefused(f"{server}: {plain(error.error.message, MOST_SAID)} ({error.error.code})")

@@ -1,0 +1,200 @@
+"""One call at an MCP server in somebody's context: credential, connection, what is asked, and names for how it ends."""
+
+import asyncio
+from base64 import b64encode
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from typing import Any, TypeVar
+from urllib.parse import urlencode
+
+import httpx2
+from mcp import Client, MCPError
+from mcp.types import Tool as RemoteTool
+from pydantic import ValidationError
+
+from cluster.basics.errors import AosError, Invalid
+from cluster.state.canonical import digest
+from skills.contract import Call
+from skills.ground import Ground, Secret
+from skills.http.answers import ServiceDenied, ServiceGarbled, parsed, refuse, said
+from skills.http.fetch import Ask, OutcomeUnknown, Way
+from skills.manifest import CredentialType, Manifest, Risk
+from skills.mcp.options import Place
+from skills.mcp.process import Pipe, allowed
+from skills.mcp.remotes import Context, Link, Server, ServerAway
+from skills.mcp.results import failure, found, given
+from skills.mcp.wire import Wire
+from skills.scrub import opened
+
+MOST_PAGES = 10
+MOST_TOOLS = 200
+MOST_TOKEN_BYTES = 100_000
+
+T = TypeVar("T")
+
+
+class Session:
+    """A server, as one skill calls it."""
+
+    def __init__(self, manifest: Manifest, place: Place, ground: Ground) -> None:
+        """Raises CommandNotAllowed, Disallowed and Invalid where the server may not be called."""
+        self._manifest, self._place, self._ground = manifest, place, ground
+        self._server()
+
+    async def tools(self, call: Call) -> list[RemoteTool]:
+        """What the server has.
+
+        Raises:
+            AosError: by name, see `call`.
+        """
+        return await self._with(call, lambda link, client: self._during(link, _listed(client)), reads=True)
+
+    async def call(self, call: Call, tool: str, known: str | None) -> dict[str, Any]:
+        """Call a tool, if the server still says of it what it said.
+
+        Args:
+            call: with the arguments.
+            tool: its name there.
+            known: the identity of what was registered; None for that which this connection has seen first.
+
+        Raises:
+            RemoteToolGone, RemoteToolChanged, RemoteToolFailed, RemoteRefused: the server or its tool does not.
+            ServerAway, Unavailable, TooLarge, ServiceDenied, ServiceBusy, ServiceFailed, ServiceGarbled, Disallowed:
+                the connection or an answer.
+            OutcomeUnknown: it went wrong after something that writes had been sent.
+            CredentialMissing, AmbiguousCredential: no one credential.
+        """
+
+        async def work(link: Link, client: Client) -> dict[str, Any]:
+            tools = await self._during(link, _listed(client))
+            link.seen[tool] = found(tools, tool, known or link.seen.get(tool))
+            try:
+                sent = client.session.call_tool(tool, dict(call.arguments))
+                return given(await self._during(link, sent))
+            except _Broken as broken:
+                if self._manifest.risk is Risk.READ:
+                    raise
+                told = broken.why.detail or broken.why.title
+                raise _Broken(OutcomeUnknown(f"{link.server.name}: {told}")) from None
+
+        return await self._with(call, work, reads=self._manifest.risk is Risk.READ)
+
+    async def _with(self, call: Call, work: Callable[[Link, Client], Awaitable[T]], *, reads: bool) -> T:
+        seconds, secret = self._manifest.seconds, await self._secret(call)
+        try:
+            async with asyncio.timeout(seconds):
+                async with self._link(call, secret, await self._login(secret)) as (link, client):
+                    return await work(link, client)
+        except _Broken as broken:
+            raise broken.why from None
+        except TimeoutError:
+            late = ServerAway if reads else OutcomeUnknown
+            raise late(f"{self._place.url or self._place.command} did not answer within {seconds:g} s") from None
+
+    async def _during(self, link: Link, work: Any) -> Any:
+        """What the server answers.
+
+        Raises:
+            _Broken: by the connection.
+            AosError: by the server.
+        """
+        link.server.fault = None
+        try:
+            return await link.during(work)
+        except (MCPError, ValidationError, RuntimeError, httpx2.HTTPError) as error:
+            otherwise = link.why("ended the connection")
+            named = failure(error, link.server.name, otherwise)
+            raise (_Broken(named) if named is otherwise else named) from None
+        except AosError as error:
+            raise _Broken(error) from None
+
+    def _link(
+        self, call: Call, secret: Secret | None, login: Mapping[str, str]
+    ) -> AbstractAsyncContextManager[tuple[Link, Any]]:
+        scope, remotes = call.scope, self._ground.remotes
+        context = Context(
+            scope.tenant, scope.workspace, scope.user, call.agent, call.session,
+            digest(self._place.model_dump(mode="json")), remotes.mark(secret),
+        )  # fmt: skip
+        # A program that was told a secret lives as long as the call that was entitled to it.
+        keep = secret is None or self._place.url is not None
+        return remotes.link(context, lambda: self._server(secret), login, keep=keep)
+
+    def _server(self, secret: Secret | None = None) -> Server:
+        place, ground = self._place, self._ground
+        if place.url is not None:
+            return Wire(place.url, ground.hosts, ground.resolve, self._manifest.seconds)
+        allowed(place.argv, ground.settings.mcp_commands)
+        told = {} if secret is None else {name: _field(secret, field) for name, field in place.env.items()}
+        return Pipe(place.argv, told)
+
+    async def _secret(self, call: Call) -> Secret | None:
+        if self._manifest.credential is None:
+            return None
+        return await self._ground.credentials.open(call, self._manifest)
+
+    async def _login(self, secret: Secret | None) -> dict[str, str]:
+        if secret is None or self._place.url is None:
+            return {}
+        oauth = self._place.oauth
+        if oauth is not None and secret.get("client_id") and secret.get("client_secret"):
+            return {"Authorization": f"Bearer {await self._token(oauth.url, oauth.scope, secret)}"}
+        if secret.get("token"):
+            return {"Authorization": f"Bearer {_sendable(secret['token'])}"}
+        if secret.get("username") and secret.get("password"):
+            pair = f"{secret['username']}:{secret['password']}".encode("utf-8", "surrogatepass")
+            return {"Authorization": f"Basic {b64encode(pair).decode('ascii')}"}
+        return {self._place.header: _sendable(secret["key"])} if secret.get("key") else {}
+
+    async def _token(self, url: str, scope: str, secret: Secret) -> str:
+        form = {
+            "grant_type": "client_credentials", "client_id": secret["client_id"],
+            "client_secret": secret["client_secret"], "scope": scope,
+        }  # fmt: skip
+        headers = {"Accept": "application/json", "Content-Type": "application/x-www-form-urlencoded"}
+        way = Way(self._ground.hosts, self._ground.resolve, self._manifest.seconds, MOST_TOKEN_BYTES)
+        reply = await way.send(Ask(url, "POST", headers, content=urlencode(form).encode()))
+        if reply.status in (400, 401):
+            raise ServiceDenied(f"no token is given to this client: {said(reply)}")
+        refuse(reply, reads=True)
+        answer = parsed(reply)
+        token = answer.get("access_token") if isinstance(answer, dict) else None
+        if not isinstance(token, str) or not token:
+            raise ServiceGarbled("the answer has no access_token")
+        opened(Secret(secret.name, CredentialType.BEARER_TOKEN, {"token": token}))
+        return _sendable(token)
+
+
+class _Broken(Exception):
+    """The connection did not hold; `why` has the name."""
+
+    def __init__(self, why: AosError) -> None:
+        self.why = why
+        super().__init__()
+
+
+async def _listed(client: Client) -> list[RemoteTool]:
+    """All tools, page by page; a server that never ends its list is not listened to for ever."""
+    tools: list[RemoteTool] = []
+    cursor: str | None = None
+    for _ in range(MOST_PAGES):
+        page = await client.list_tools(cursor=cursor)
+        tools += page.tools
+        cursor = page.next_cursor
+        if cursor is None or len(tools) > MOST_TOOLS:
+            break
+    if len(tools) > MOST_TOOLS or cursor is not None:
+        raise ServiceGarbled(f"the server lists more than {MOST_TOOLS} tools or {MOST_PAGES} pages")
+    return tools
+
+
+def _field(secret: Secret, name: str) -> str:
+    if "\0" in (value := secret.get(name, "")) or not value:
+        raise Invalid(f"the credential {secret.name} has no {name} that a program could be told")
+    return value
+
+
+def _sendable(value: str) -> str:
+    if not value.isascii() or not value.isprintable() or value != value.strip():  # never quoted: it is a secret
+        raise Invalid("the credential has a character that cannot be sent in a header")
+    return value

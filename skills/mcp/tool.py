@@ -1,0 +1,46 @@
+"""Skills of type mcp: one skill is one tool of somebody's MCP server."""
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from skills.contract import Call
+from skills.ground import Ground
+from skills.manifest import BadManifest, Manifest, options_of
+from skills.mcp.options import McpOptions
+
+if TYPE_CHECKING:
+    from skills.mcp.session import Session
+
+
+class RemoteSkill:
+    """A tool that another server carries out."""
+
+    def __init__(self, manifest: Manifest, ground: Ground) -> None:
+        """Raises BadManifest, CommandNotAllowed, Disallowed and Invalid: where it could never be called."""
+        self._how = options_of(manifest, McpOptions)
+        if (self._how.env or self._how.oauth) and manifest.credential is None:
+            raise BadManifest(f"{manifest.name}: options want a credential, and the skill names no type")
+        self.spec, self.effect = manifest.spec, manifest.effect
+        self._manifest, self._ground = manifest, ground
+        self._session  # noqa: B018  # where it may not be called is said now
+
+    async def run(self, call: Call) -> Mapping[str, Any]:
+        """Give {data} of a structured result, else {text}; and {parts} of what is neither.
+
+        Raises:
+            AosError: those of `Session.call`.
+        """
+        return await self._session.call(call, self._how.tool, self._how.sha256)
+
+    @cached_property
+    def _session(self) -> "Session":
+        # The SDK takes a second to import, and most processes never call an MCP server.
+        from skills.mcp.session import Session
+
+        return Session(self._manifest, self._how.place, self._ground)
+
+
+def build(manifest: Manifest, ground: Ground) -> RemoteSkill:
+    """See `Build`."""
+    return RemoteSkill(manifest, ground)
