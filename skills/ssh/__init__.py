@@ -1,0 +1,1 @@
+"""Skills that run a command on another machine, whose key is known and whose address no argument decides."""

@@ -1,0 +1,109 @@
+"""Which machine a call goes to: those that the credential names and no others, each with a key that is known."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from cluster.basics.errors import Forbidden, Permanent
+
+PORT = 22
+_ENTRY = re.compile(r"(?:\[([0-9A-Fa-f:.%]+)\]|([A-Za-z0-9_.-]+))(?::([0-9]{1,5}))?")
+
+
+class HostNotListed(Forbidden):
+    """This credential is not for that machine."""
+
+    code = "ssh_host_not_listed"
+    fix = "Name one of the credential's field `hosts`, or have an administrator add it there."
+
+
+class HostMissing(Permanent):
+    """The credential does not say for which machine it is."""
+
+    code = "ssh_host_missing"
+    fix = "Give the credential the field `host` (and `port`), or `hosts`, a list with commas."
+
+
+class HostKeyMissing(Permanent):
+    """The credential has no key of the machine, and without one anybody could answer in its place."""
+
+    code = "ssh_known_hosts_missing"
+
+
+class HostKeyRefused(Permanent):
+    """The machine shows another key than the one that is known."""
+
+    code, status = "ssh_host_key_refused", 502
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """Where a command is run; `name` is as the credential writes it."""
+
+    name: str
+    host: str
+    port: int
+
+    @property
+    def scan(self) -> str:
+        """What a person does to know its key."""
+        where = self.host if self.port == PORT else f"-p {self.port} {self.host}"
+        return (
+            f"Put what `ssh-keyscan {where}` prints into the credential's field `known_hosts`, after you compared it"
+            " with `ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub` on the machine itself."
+        )
+
+
+def chosen(values: Mapping[str, str], wanted: str | None) -> Machine:
+    """The machine of a call.
+
+    Args:
+        values: fields of the credential: `host`, `port`, and `hosts`, a list with commas or blanks of `name` or
+            `name:port` among which a call may choose.
+        wanted: what the call names; None for `host`, or the only one of `hosts`.
+
+    Raises:
+        HostMissing: the credential names none, several where none is wanted, or what is no name.
+        HostNotListed: it does not name this one.
+    """
+    port = _port(values.get("port") or str(PORT))
+    own = [_machine(values["host"], port)] if values.get("host") else []
+    listed = [_machine(entry, port) for entry in re.split(r"[\s,]+", values.get("hosts", "")) if entry]
+    if wanted is None:
+        candidates = own or listed
+        if len(candidates) != 1:
+            names = ", ".join(one.name for one in candidates)
+            raise HostMissing(f"which of {names}?" if names else "", fix="Name one: `host`." if names else None)
+        return candidates[0]
+    for one in own + listed:
+        if wanted in (one.name, one.host):
+            return one
+    raise HostNotListed(f"{wanted[:200]!r} is none of the credential's machines")
+
+
+def known_hosts(values: Mapping[str, str], machine: Machine) -> str:
+    """The keys that the credential knows, as OpenSSH writes them.
+
+    Raises:
+        HostKeyMissing: none.
+    """
+    text = values.get("known_hosts", "").strip()
+    if not text:
+        raise HostKeyMissing(f"the key of {machine.name} is not known", fix=machine.scan)
+    return text + "\n"
+
+
+def _machine(entry: str, port: int) -> Machine:
+    bare = entry.strip()
+    if bare.count(":") > 1 and not bare.startswith("["):
+        return Machine(bare, bare, port)  # IPv6 without a port
+    found = _ENTRY.fullmatch(bare)
+    if found is None:
+        raise HostMissing("host or hosts holds what is no name of a machine")
+    return Machine(bare, found[1] or found[2], port if found[3] is None else _port(found[3]))
+
+
+def _port(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or not 0 < int(text) < 65_536:
+        raise HostMissing("port is no number of a port")
+    return int(text)

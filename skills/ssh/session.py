@@ -1,0 +1,190 @@
+"""One command on another machine: connect, run, read what it prints up to a limit, and leave nothing running."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from cluster.basics.errors import AosError, Permanent, Transient, Unavailable
+from skills.http.fetch import OutcomeUnknown
+from skills.ssh.machine import HostKeyRefused, Machine, known_hosts
+
+if TYPE_CHECKING:
+    import asyncssh
+
+_GRACE = 2.0  # seconds in which a killed command is to end, before the connection is closed over it
+_PIECE = 65_536
+
+
+class SshDenied(Permanent):
+    """The machine does not let this credential in."""
+
+    code, status = "ssh_denied", 502
+    fix = "Check username, password and private_key of the credential, and what the machine's sshd allows."
+
+
+class SshKeyUnreadable(Permanent):
+    """The credential's private_key, passphrase or known_hosts cannot be read."""
+
+    code = "ssh_key_unreadable"
+    fix = "private_key is the whole text of an OpenSSH or PEM file; known_hosts are lines as ssh-keyscan prints them."
+
+
+class SshUnreachable(Unavailable):
+    """The machine cannot be reached."""
+
+    code = "ssh_unreachable"
+
+
+class SshTimeout(Transient):
+    """The command did not end in its time, and was killed."""
+
+    code, status = "ssh_timeout", 504
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a command may take.
+
+    Attributes:
+        seconds: connecting included.
+        bytes: of what it prints that is kept; standard error has an eighth of it.
+        reads: it changes nothing: it may be killed when there is enough of it, and be repeated.
+    """
+
+    seconds: float
+    bytes: int
+    reads: bool
+
+
+@dataclass(slots=True)
+class _Kept:
+    data: bytearray
+    cut: bool = False
+
+    @property
+    def text(self) -> str:
+        return self.data.decode("utf-8", "replace")
+
+
+async def run(machine: Machine, secret: Mapping[str, str], line: str, limits: Limits) -> dict[str, Any]:
+    """Give {host, exit_status, stdout, stderr}, with {signal} where one ended it and {cut} where there was more.
+
+    At the limit, and when the call is cancelled, the remote process group is killed (RFC 4254, 6.9). That does not
+    reach what the command put into a session of its own; for servers that ignore it see `command.line`.
+
+    Raises:
+        HostKeyMissing, HostKeyRefused, SshKeyUnreadable, SshDenied, SshUnreachable: nothing was run.
+        SshTimeout: a reading command was killed.
+        OutcomeUnknown: one that changes something was killed, or the connection was lost under it.
+    """
+    begun: list[bool] = []
+    try:
+        async with asyncio.timeout(limits.seconds), _connected(machine, secret) as link:
+            begun.append(True)
+            return {"host": machine.name, **await _carried_out(link, line, limits)}
+    except TimeoutError:
+        if begun and not limits.reads:
+            raise OutcomeUnknown(f"the command did not end within {limits.seconds:g} s and was killed") from None
+        raise SshTimeout(f"{machine.name}: no end within {limits.seconds:g} s") from None
+    except _foreign() as error:
+        raise _named(error, machine, unknown=bool(begun) and not limits.reads) from None
+
+
+@asynccontextmanager
+async def _connected(machine: Machine, secret: Mapping[str, str]) -> AsyncIterator["asyncssh.SSHClientConnection"]:
+    import asyncssh  # imports half of cryptography; only calls pay for it
+
+    known = known_hosts(secret, machine)
+    try:
+        hosts = asyncssh.import_known_hosts(known)
+    except ValueError:
+        raise SshKeyUnreadable("known_hosts") from None
+    keys = await asyncio.to_thread(_keys, secret)  # the passphrase of a key is stretched for a good part of a second
+    # Nothing of this machine takes part: no configuration, no keys, no agent, no known_hosts but those given.
+    link = await asyncssh.connect(
+        machine.host, machine.port, config=None, known_hosts=hosts, username=secret.get("username", ""),
+        password=secret.get("password") or None, client_keys=keys or None, agent_path=None, agent_forwarding=False,
+        x11_forwarding=False, gss_host=None, gss_kex=False, gss_auth=False, host_based_auth=False,
+        disable_trivial_auth=True, keepalive_interval=15, x509_trusted_certs=None, pkcs11_provider=None,
+        env={"LC_ALL": "C.UTF-8"}, send_env=None, tunnel=None, proxy_command=None,
+    )  # fmt: skip
+    async with link:
+        yield link
+
+
+def _keys(secret: Mapping[str, str]) -> list[Any]:
+    import asyncssh
+
+    if not secret.get("private_key"):
+        return []
+    text = secret["private_key"].strip() + "\n"
+    try:
+        return [asyncssh.import_private_key(text, secret.get("passphrase") or None)]
+    except (asyncssh.KeyImportError, asyncssh.KeyEncryptionError):
+        raise SshKeyUnreadable("private_key, or its passphrase") from None
+
+
+async def _carried_out(link: "asyncssh.SSHClientConnection", line: str, limits: Limits) -> dict[str, Any]:
+    import asyncssh
+
+    process = await link.create_process(line, encoding=None, stdin=asyncssh.DEVNULL)
+    try:
+        out, err = await asyncio.gather(
+            _taken(process, process.stdout, limits.bytes, limits.reads),
+            _taken(process, process.stderr, limits.bytes // 8, limits.reads),
+        )
+        await process.wait_closed()
+    finally:
+        if not process.is_closing() or (process.exit_status is None and process.exit_signal is None):
+            await _killed(process)
+    given: dict[str, Any] = {"exit_status": process.exit_status, "stdout": out.text, "stderr": err.text}
+    if process.exit_signal is not None:
+        given |= {"exit_status": None, "signal": process.exit_signal[0]}
+    return given | ({"cut": True} if out.cut or err.cut else {})
+
+
+async def _taken(process: "asyncssh.SSHClientProcess[bytes]", stream: Any, most: int, reads: bool) -> _Kept:
+    """The beginning of a stream; what is too much is read and dropped, or a command that writes would stand still."""
+    kept = _Kept(bytearray())
+    while piece := await stream.read(_PIECE):
+        room = most - len(kept.data)
+        kept.data += piece[:room]
+        if len(piece) > room and not kept.cut:
+            kept.cut = True
+            if reads:
+                process.kill()
+                asyncio.get_running_loop().call_later(_GRACE, process.close)  # where nobody heeds that
+    return kept
+
+
+async def _killed(process: "asyncssh.SSHClientProcess[bytes]") -> None:
+    """Kill, and wait a moment: the signal has to be sent before the connection is closed."""
+    try:
+        process.kill()
+        async with asyncio.timeout(_GRACE):
+            await process.wait_closed()
+    except (TimeoutError, OSError):
+        process.close()
+
+
+def _foreign() -> tuple[type[Exception], ...]:
+    import asyncssh
+
+    return asyncssh.Error, OSError, ValueError  # ValueError: a name that is none for the resolver
+
+
+def _named(error: Exception, machine: Machine, *, unknown: bool) -> AosError:
+    """What the library says by its class alone: its texts quote banners of servers, and user names."""
+    import asyncssh
+
+    match error:
+        case asyncssh.HostKeyNotVerifiable():
+            return HostKeyRefused(f"{machine.name} shows a key that known_hosts does not have", fix=machine.scan)
+        case asyncssh.PermissionDenied():
+            return SshDenied(machine.name)
+        case _ if unknown:
+            return OutcomeUnknown(f"the connection to {machine.name} was lost")
+        case _:
+            return SshUnreachable(f"{machine.name} port {machine.port}: {type(error).__name__}")
