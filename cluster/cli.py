@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 
 from cluster.basics.errors import AosError
-from cluster.console import api, chat, commands, connections, secrets, skills, turns, vault
+from cluster.console import api, chat, commands, connections, packages, secrets, turns, vault
 from cluster.console.commands import AsJson, Session
 from cluster.console.credentials import Credentials
 from configs.settings import InvalidConfiguration, load
@@ -33,7 +33,7 @@ app.command()(turns.replay)
 app.add_typer(turns.runs, name="runs")
 app.add_typer(turns.approvals, name="approvals")
 app.add_typer(connections.connections, name="connections")
-app.add_typer(skills.skills, name="skills")
+app.add_typer(packages.skills, name="skills")
 app.add_typer(secrets.credentials, name="credentials")
 app.add_typer(vault.vault, name="vault")
 
@@ -117,11 +117,12 @@ def doctor(context: typer.Context, as_json: AsJson = False) -> None:
     Example: aos doctor --json
     """
     from cluster import doctor as probes
+    from cluster.console import findings as found
 
     session: Session = context.obj
     findings = probes.examine(load())
-    session.print(probes.as_json(findings), as_json, probes.table(findings))
-    raise typer.Exit(1 if probes.is_red(findings) else 0)
+    session.print(found.as_json(findings), as_json, found.table(findings))
+    raise typer.Exit(1 if found.is_red(findings) else 0)
 
 
 def run(arguments: list[str]) -> int:

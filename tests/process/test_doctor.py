@@ -1,6 +1,7 @@
 """The doctor and the supervisor where nothing runs and programs are asked: red with a fix, nothing left behind."""
 
 import io
+import shutil
 import socket
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from rich.console import Console
 
 from cluster import doctor, supervisor
 from cluster.basics.errors import Unavailable
+from cluster.console.findings import Colour, as_json, is_red, table
 from configs.settings import load
 
 
@@ -17,14 +19,14 @@ def test_every_part_that_is_down_is_red_with_what_to_do(tmp_path: Path) -> None:
     settings = load({"AOS_STATE_DIR": str(tmp_path), "AOS_RAY_DASHBOARD_PORT": "9", "API_PORT": "9"})
     findings = {finding.part: finding for finding in doctor.examine(settings)}
     for part in ("supervisor", "postgres", "redis", "ray", "serve", "gateway"):
-        assert findings[part].colour is doctor.Colour.RED
+        assert findings[part].colour is Colour.RED
         assert "aos up" in findings[part].fix
-    assert findings["llm"].colour is doctor.Colour.YELLOW, "without a model agents cannot act"
-    assert doctor.is_red(list(findings.values()))
-    body = doctor.as_json(list(findings.values()))
+    assert findings["llm"].colour is Colour.YELLOW, "without a model agents cannot act"
+    assert is_red(list(findings.values()))
+    body = as_json(list(findings.values()))
     assert body["healthy"] is False and len(body["findings"]) == len(findings)
     shown = io.StringIO()
-    Console(file=shown, width=150).print(doctor.table(list(findings.values())))
+    Console(file=shown, width=150).print(table(list(findings.values())))
     assert "postgres" in shown.getvalue() and "fix:" in shown.getvalue()
 
 
@@ -41,3 +43,13 @@ def test_a_start_that_fails_says_why_and_leaves_nothing_running(
             supervisor.spawn(load(), lambda line: None)
     assert supervisor.find(tmp_path) is None
     assert supervisor.read_status(tmp_path) is not None
+
+
+def test_a_wall_that_is_missing_around_scripts_is_pointed_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = load({"AOS_STATE_DIR": str(tmp_path)})
+    (whole,) = doctor._sandbox(settings)
+    if shutil.which("bwrap"):
+        assert (whole.colour, whole.fix) == (Colour.GREEN, "")
+    monkeypatch.setenv("AOS_SANDBOX_MEMORY_MB", "no number")
+    (broken,) = doctor._sandbox(settings)
+    assert broken.colour is Colour.RED and "memory_mb" in broken.detail

@@ -6,12 +6,13 @@ from pathlib import Path
 import pytest
 
 from cluster import doctor
+from cluster.console.findings import Colour, Finding
 from configs.settings import load
 
 LISTS = "#!/bin/sh\ncase $1 in --version) echo 'tesseract 5.9.1-fake';; *) printf 'List:\\neng\\ndeu\\nosd\\n';; esac\n"
 
 
-def look(monkeypatch: pytest.MonkeyPatch, folder: Path, languages: str) -> doctor.Finding:
+def look(monkeypatch: pytest.MonkeyPatch, folder: Path, languages: str) -> Finding:
     """The finding where the only program on the path lies in `folder`."""
     monkeypatch.setenv("PATH", str(folder))
     settings = load({"AOS_STATE_DIR": str(folder / "state"), "AOS_OCR_LANGUAGES": languages})
@@ -30,22 +31,22 @@ def program(tmp_path: Path) -> Path:
 
 def test_its_version_and_the_configured_languages_are_told(program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = look(monkeypatch, program, "eng,deu")
-    assert (found.colour, found.detail) == (doctor.Colour.GREEN, "5.9.1, eng, deu")
+    assert (found.colour, found.detail) == (Colour.GREEN, "5.9.1, eng, deu")
 
 
 def test_a_language_that_is_not_there_is_red_with_its_package(program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = look(monkeypatch, program, "eng,fra,chi_sim")
-    assert (found.colour, found.detail) == (doctor.Colour.RED, "no language ['chi_sim', 'fra']")
+    assert (found.colour, found.detail) == (Colour.RED, "no language ['chi_sim', 'fra']")
     assert found.fix.endswith("install tesseract-ocr-chi-sim tesseract-ocr-fra")
 
 
 def test_without_the_program_it_is_red_with_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = look(monkeypatch, tmp_path, "eng")
-    assert (found.colour, found.detail) == (doctor.Colour.RED, "not installed")
+    assert (found.colour, found.detail) == (Colour.RED, "not installed")
     assert "tesseract-ocr" in found.fix
 
 
 @pytest.mark.skipif(shutil.which("tesseract") is None, reason="Tesseract is not installed")
 def test_the_real_program_is_green() -> None:
     (found,) = doctor._tesseract(load({}))
-    assert found.colour is doctor.Colour.GREEN and found.detail[0].isdigit()
+    assert found.colour is Colour.GREEN and found.detail[0].isdigit()

@@ -7,6 +7,7 @@ import pytest
 
 from cluster import doctor, supervisor
 from cluster.basics.errors import Conflict, InvalidSettings
+from cluster.console.findings import is_red
 from configs.settings import load
 
 
@@ -15,7 +16,7 @@ def test_old_pgvector_is_pointed_out(version: str, colour: str) -> None:
     found = {finding.part: finding for finding in doctor._extensions({"vector": version})}
     assert found["pgvector"].colour == colour
     assert found["keyword search"].colour == "yellow", "no BM25 extension: results say which ranking was used"
-    assert doctor.is_red(list(doctor._extensions({})))
+    assert is_red(list(doctor._extensions({})))
 
 
 def test_no_status_and_a_strangers_pid_mean_it_does_not_run(tmp_path: Path) -> None:

@@ -1,0 +1,49 @@
+"""What a health check finds, as one table for people and as JSON for scripts."""
+
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import Any
+
+from rich.markup import escape
+from rich.table import Table
+
+
+class Colour(StrEnum):
+    """Green works; yellow works, with something to know; red does not work."""
+
+    GREEN = "green"
+    YELLOW = "yellow"
+    RED = "red"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One probe's result; `fix` says what to do where it is not green."""
+
+    part: str
+    colour: Colour
+    detail: str
+    fix: str = ""
+    milliseconds: int = 0
+
+
+def is_red(findings: list[Finding]) -> bool:
+    """Whether something does not work."""
+    return any(finding.colour is Colour.RED for finding in findings)
+
+
+def as_json(findings: list[Finding]) -> dict[str, Any]:
+    """For scripts: `healthy` and every finding."""
+    return {"healthy": not is_red(findings), "findings": [asdict(finding) for finding in findings]}
+
+
+def table(findings: list[Finding]) -> Table:
+    """For people."""
+    drawn = Table(title="aos doctor", title_justify="left")
+    for column in ("part", "", "what was found", "ms"):
+        drawn.add_column(column, overflow="fold", justify="right" if column == "ms" else "left")
+    for finding in findings:
+        detail = escape(finding.detail) + (f"\n[bold]fix:[/bold] {escape(finding.fix)}" if finding.fix else "")
+        mark = f"[{finding.colour}]{finding.colour}[/{finding.colour}]"
+        drawn.add_row(finding.part, mark, detail, str(finding.milliseconds))
+    return drawn

@@ -1,0 +1,14 @@
+"""`python -m skills.sandbox`: which layers hold on this machine, as JSON."""
+
+import json
+
+from configs.settings import load
+from skills.sandbox.errors import SandboxMissing
+from skills.sandbox.fence import report
+
+if __name__ == "__main__":
+    settings = load().sandbox
+    found = report(settings)
+    missing = [layer for layer in found.missing if layer not in settings.untrusted_without]
+    told = {"held": sorted(found.held), "missing": missing, "reason": found.reason, "fix": SandboxMissing.fix}
+    print(json.dumps(told))
