@@ -64,6 +64,7 @@ from serve_apps.agents.rights import StillAllowed
 from serve_apps.agents.route import read_rules
 from serve_apps.agents.route_cache import CachedRouter
 from serve_apps.agents.runner import Runner, Timing
+from serve_apps.agents.schedule_assemble import scheduler
 from serve_apps.agents.traced import Traced
 from serve_apps.retrieval.answer import Answerer
 from serve_apps.retrieval.search import Search
@@ -209,9 +210,13 @@ class Workshop:
         identity = Identity(base.database)
         self._learning = Learning(base.memory, models, settings.memory)
         self._stop = asyncio.Event()
-        self._sweep: asyncio.Task[None] | None = None
+        self._sweeps: tuple[asyncio.Task[None], ...] = ()
         if settings.llm.base_url is None and settings.models.connections_file is None:
             _log.warning("no model is configured for all workspaces: agents without a connection of theirs say so")
+        owner = f"{socket.gethostname()}:{os.getpid()}:{uuid4().hex[:8]}"
+        self.scheduler = scheduler(
+            settings.schedules, base.database, base.audit, identity, base.runs, desk(settings, base, {}), owner
+        )
         self.runner = Runner(
             base.runs,
             base.approvals,
@@ -220,7 +225,7 @@ class Workshop:
                 for path, handler in handlers.items()
             },
             settings.agents,
-            owner=f"{socket.gethostname()}:{os.getpid()}:{uuid4().hex[:8]}",
+            owner=owner,
             timing=Timing(time.monotonic, _now),
             remember=remembering(base.memory, self._learning),
         )
@@ -230,7 +235,8 @@ class Workshop:
     async def open(self) -> None:
         """Begin to sweep; from now on no log line of a library shows a secret while it is open."""
         guard_output()
-        self._sweep = asyncio.create_task(self.runner.sweep(self._stop))
+        sweeps = (self.runner.sweep(self._stop), self.scheduler.sweep(self._stop))
+        self._sweeps = tuple(asyncio.create_task(sweep) for sweep in sweeps)
 
     def check(self) -> None:
         """Whether the background still runs.
@@ -238,15 +244,16 @@ class Workshop:
         Raises:
             Unavailable: it has ended, with its reason.
         """
-        if self._sweep is not None and self._sweep.done() and not self._stop.is_set():
-            raise Unavailable(f"nobody takes up runs in the background: {self._sweep.exception()!r}")
+        ended = [sweep for sweep in self._sweeps if sweep.done() and not self._stop.is_set()]
+        if ended:
+            raise Unavailable(f"nobody takes up what waits in the background: {ended[0].exception()!r}")
 
     async def close(self) -> None:
         """End what runs in the background; what has not ended is given back and taken up elsewhere."""
         self._stop.set()
         await self._learning.close()
-        if self._sweep is not None:
-            await asyncio.wait({self._sweep})
+        if self._sweeps:
+            await asyncio.wait(self._sweeps)
 
 
 def desk(settings: Settings, base: Ground, carriers: Mapping[Path, Carrier]) -> Desk:

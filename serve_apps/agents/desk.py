@@ -1,7 +1,7 @@
 """The single way in: who is spoken to, in which conversation, on which path; then a run on record is carried out."""
 
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 from uuid import UUID
@@ -112,14 +112,29 @@ class Desk:
             state = await self._records.runs.cancel(tx, scope, run)
             await self._records.audit.record(tx, scope, "run.cancel", run, detail={"state": state})
 
-    async def accept(self, scope: Scope, incoming: Incoming) -> Turn:
+    async def accept(
+        self,
+        scope: Scope,
+        incoming: Incoming,
+        *,
+        run: str | None = None,
+        attended: bool = True,
+        hold: Callable[[Transaction], Awaitable[None]] | None = None,
+    ) -> Turn:
         """Store the message and the run that is to answer it, in one transaction.
+
+        Args:
+            scope: the user's.
+            incoming: the message.
+            run: its id, where somebody has one for it already.
+            attended: somebody reads along; a run that nobody reads is carried out in the background.
+            hold: looks, in the transaction that stores, whether it still may.
 
         Raises:
             NotFound, Conflict: no such agent or session here; the session is closed or belongs to another agent.
         """
         agent = await self._agent(scope, incoming.agent)
-        run = self._new_id()
+        new_id = self._new_id() if run is None else UUID(run)
         records = self._records
         async with records.database.transaction(scope) as tx:
             # It gets its title from its first message as that is stored: guarded.
@@ -129,7 +144,7 @@ class Desk:
         path, route = await self._route(incoming)
         recalled = await self._recall(scope, session, incoming)
         turn = Turn(
-            run=RunId(str(run)),
+            run=RunId(str(new_id)),
             scope=scope,
             session=SessionId(session.id),
             agent=agent,
@@ -141,8 +156,10 @@ class Desk:
         )
         guarded = await written(incoming.message, scope.tenant, session.id)
         async with records.database.transaction(scope) as tx:
+            if hold is not None:
+                await hold(tx)
             stored = await records.memory.keep(tx, scope, session.id, "user", guarded, turn.run)
-            new = NewRun(turn.run, session.id, agent.id, str(path), dump(turn), run.int >> 65)
+            new = NewRun(turn.run, session.id, agent.id, str(path), dump(turn), new_id.int >> 65, attended)
             await records.runs.create(tx, scope, new, self._settings.lease_seconds)
         await records.memory.kept(scope, session.id, stored)
         return turn
