@@ -1,5 +1,6 @@
 """What a SKILL.md says of a skill: front matter that is checked, and a text for people and models."""
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,6 +18,8 @@ from skills.contract import Effect
 
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")  # what every provider takes as the name of a function
 MOST_CHARACTERS = 200_000  # of a SKILL.md
+MOST_FRONT = 50_000  # of its front matter
+MOST_DEPTH = 32
 _FRONT = re.compile(r"\A\ufeff?---[ \t]*\r?\n(.*?)\r?\n---[ \t]*(?:\r?\n|\Z)(.*)\Z", re.DOTALL)
 
 
@@ -162,12 +165,14 @@ def read_manifest(text: str) -> Manifest:
     parts = _FRONT.match(text)
     if parts is None:
         raise BadManifest("SKILL.md does not begin with front matter", fix="Begin with ---, name, description, ---.")
-    if re.search(r"(?m)(?:^|[\s\[{,:-])[&*][A-Za-z0-9_]", _unquoted(parts[1])):
-        raise BadManifest("anchors and aliases are not read: a few lines of them unfold into gigabytes")
+    if len(parts[1]) > MOST_FRONT:
+        raise BadManifest(f"the front matter has {len(parts[1]):,} characters; {MOST_FRONT:,} are read")
     try:
-        given = yaml.safe_load(parts[1])
-    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        given = yaml.load(parts[1], _Once)
+    except (yaml.YAMLError, RecursionError, ValueError, OverflowError, TypeError) as error:
         raise BadManifest(f"the front matter is not YAML: {str(error)[:300]}") from None
+    if (odd := _not_json(given)) is not None:
+        raise BadManifest(f"the front matter holds {odd}, which JSON cannot say")
     return manifest_of(given, text=parts[2].strip())
 
 
@@ -222,5 +227,50 @@ def as_json(manifest: Manifest) -> dict[str, Any]:
     }
 
 
-def _unquoted(front: str) -> str:
-    return re.sub(r"'[^'\n]*'|\"[^\"\n]*\"", "''", front)
+class _Once(yaml.SafeLoader):
+    """A key that is there twice is an error: of two risks, the one that is not read would be the true one."""
+
+    deep = 0
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        """As the base does, without anchors and aliases, and so many levels deep and no deeper."""
+        self.deep += 1
+        if self.deep > MOST_DEPTH:
+            raise yaml.YAMLError(f"more than {MOST_DEPTH} levels")
+        if self.check_event(yaml.AliasEvent) or getattr(self.peek_event(), "anchor", None):
+            raise yaml.YAMLError("anchors and aliases are not read: a few lines of them unfold into gigabytes")
+        made = super().compose_node(parent, index)
+        self.deep -= 1
+        return made
+
+    def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+        """As the base does, where every key is a text that stands once."""
+        keys = [self.construct_object(key, deep=True) for key, _ in node.value]
+        if not all(isinstance(key, str) for key in keys) or len(set(keys)) < len(keys):
+            raise yaml.YAMLError(f"a key is no text, or there twice{node.start_mark}")
+        return super().construct_mapping(node, deep)
+
+
+def _not_json(value: Any) -> str | None:
+    """The first thing in parsed YAML that is not plain JSON, or that a database would not take."""
+    left: list[tuple[Any, int]] = [(value, 0)]
+    while left:
+        part, depth = left.pop()
+        if depth > MOST_DEPTH:
+            return f"more than {MOST_DEPTH} levels"
+        if isinstance(part, dict):
+            left += [(inner, depth + 1) for pair in part.items() for inner in pair]
+        elif isinstance(part, list):
+            left += [(inner, depth + 1) for inner in part]
+        elif isinstance(part, str):
+            if any(char == "\0" or "\ud800" <= char <= "\udfff" for char in part):
+                return "a text with NUL or half a character"
+        elif isinstance(part, float):
+            if not math.isfinite(part):
+                return str(part)
+        elif isinstance(part, int):
+            if abs(part) >= 2**63:
+                return "a number of more than 64 bits"
+        elif part is not None:
+            return f"a {type(part).__name__}"
+    return None

@@ -71,10 +71,20 @@ class Api:
             Unauthenticated: no token, or it is refused and cannot be refreshed.
             Refused: any other problem, with the API's own detail and fix.
         """
+        return _json(self._answer(method, path, **options))
+
+    def download(self, path: str) -> bytes:
+        """The bytes behind a path; raises as `request`."""
+        answer = self._answer("GET", path)
+        if not answer.is_success:
+            _json(answer)
+        return answer.content
+
+    def _answer(self, method: str, path: str, **options: Any) -> httpx.Response:
         answer = self._send(method, path, self._token(), **options)
         if answer.status_code == 401 and (renewed := self._renewed()) is not None:
             answer = self._send(method, path, renewed, **options)
-        return _json(answer)
+        return answer
 
     def events(self, method: str, path: str, last: str | None = None, **options: Any) -> Iterator[Told]:
         """One call whose answer is a stream of server-sent events (WHATWG); nothing is sent twice.

@@ -58,7 +58,7 @@ def attach_skill(
     """Give an agent a skill, from its next turn on. Example: aos skills attach assistant summarise_ticket"""
     session: Session = context.obj
     body: JSON = {"name": name} | ({} if version is None else {"version": version})
-    found = session.api.request("POST", f"/api/agents/{_agent(session, agent)}/skills", json=body)
+    found = session.api.request("POST", f"/api/agents/{agent_id(session, agent)}/skills", json=body)
     has = next((one["version"] for one in found["items"] if one["name"] == name), None)
     session.plain(found, as_json, f"{agent} has {name}, version {has}.")
 
@@ -67,11 +67,11 @@ def attach_skill(
 def detach_skill(context: typer.Context, agent: AgentName, name: SkillName, as_json: AsJson = False) -> None:
     """Take a skill away from an agent. Example: aos skills detach assistant summarise_ticket"""
     session: Session = context.obj
-    session.api.request("DELETE", f"/api/agents/{_agent(session, agent)}/skills/{name}")
+    session.api.request("DELETE", f"/api/agents/{agent_id(session, agent)}/skills/{name}")
     session.plain({"agent": agent, "name": name, "status": "detached"}, as_json, f"{agent} no longer has {name}.")
 
 
-def _agent(session: Session, wanted: str) -> str:
+def agent_id(session: Session, wanted: str) -> str:
     """The id of an agent that is named by id or by display name."""
     skip = 0
     while True:

@@ -35,6 +35,16 @@ class NewUpload:
 
 
 @dataclass(frozen=True, slots=True)
+class Held:
+    """A document's bytes by their SHA-256 in hex, and those that a job has yet to read, by their location."""
+
+    document: DocumentId
+    file_hash: str | None
+    arriving: str | None = None
+    job: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Impact:
     """What a deletion takes along; `agents` are the names of those that lose it."""
 
@@ -179,6 +189,21 @@ class Library:
         async with self._db.transaction(scope) as tx:
             return await self._row(tx, scope, document)
 
+    async def held(self, scope: Scope, origins: Sequence[str]) -> Mapping[str, Held]:
+        """What is there under these names, by name; what is not is left out."""
+        named = {"workspace": scope.workspace, "origins": list(origins)}
+        async with self._db.transaction(scope) as tx:
+            rows = await tx.all(self._sql["current_bytes"], **named)
+            arriving = {row["origin"]: row for row in await tx.all(self._sql["arriving"], **named)}
+        return {
+            row["origin"]: Held(row["id"], row["file_hash"], **_coming(arriving.get(row["origin"]))) for row in rows
+        }
+
+    async def below(self, scope: Scope, prefix: str, limit: int) -> list[Row]:
+        """Documents that were read and whose origins begin so: id, origin, location of their bytes."""
+        async with self._db.transaction(scope) as tx:
+            return await tx.all(self._sql["below"], workspace=scope.workspace, prefix=prefix, limit=limit)
+
     async def stats(self, scope: Scope, agent: str | None) -> Row:
         """What there is to search: documents by status, pages, chunks, vectors, the live generation and its indexes."""
         named = {"workspace": scope.workspace, "agent": agent}
@@ -212,6 +237,10 @@ class Library:
             raise NotFound(f"document {document}")
         agents = await tx.all(self._sql["agents_of"], **named)
         return Impact(**row, agents=tuple(agent["name"] for agent in agents))
+
+
+def _coming(row: Row | None) -> dict[str, str]:
+    return {} if row is None else {"arriving": row["location"], "job": str(row["job"])}
 
 
 def _literal(text: str) -> str:

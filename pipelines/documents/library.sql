@@ -128,3 +128,20 @@ select w.corpus_version, w.previous_generation_id, g.id, g.embedder, g.dimension
        case when to_regclass('document_chunks_bm25') is null then 'full_text' else 'bm25' end as keyword_engine
 from workspaces w left join generations g on g.id = w.generation_id
 where w.id = %(workspace)s;
+
+-- current_bytes: What documents hold now, by the names they came under; those that were never read have no hash.
+select d.id, d.origin, v.file_hash from documents d
+left join document_versions v on v.id = d.current_version and v.workspace_id = d.workspace_id
+where d.workspace_id = %(workspace)s and d.origin = any(%(origins)s);
+
+-- arriving: The newest uploads under these names that a job has yet to finish.
+select distinct on (u.key) u.key as origin, u.payload->>'location' as location, j.id as job from units u
+join jobs j on j.id = u.job_id and j.workspace_id = u.workspace_id
+where u.workspace_id = %(workspace)s and u.stage = 'survey' and u.key = any(%(origins)s)
+  and j.state in ('queued', 'running')
+order by u.key, j.created_at desc, j.id;
+
+-- below: Documents whose names begin so, that can be read back, with where their bytes are.
+select d.id, d.origin, v.location from documents d
+join document_versions v on v.id = d.current_version and v.workspace_id = d.workspace_id
+where d.workspace_id = %(workspace)s and starts_with(d.origin, %(prefix)s) order by d.origin limit %(limit)s;

@@ -1,5 +1,6 @@
 """The HTTP API, put together from its parts; it does not start where a route has no permissions."""
 
+import re
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 
@@ -23,9 +24,11 @@ from serve_apps.http import (
     intake,
     jobs,
     openai,
+    packages,
     problems,
     process,
     runs,
+    schedules,
     sessions,
     skills,
     swagger,
@@ -45,6 +48,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     auth.router,
     accounts.router,
     agents.router,
+    packages.router,
     skills.router,
     connections.router,
     credentials.router,
@@ -58,10 +62,13 @@ ROUTERS: tuple[APIRouter, ...] = (
     runs.router,
     sessions.router,
     approvals.router,
+    schedules.router,
     openai.router,
     ws.router,
 )
-UPLOAD_PATH = "/api/documents/upload"
+UPLOADS = re.compile(
+    r"/api/(documents/upload|skills/import-package|(universal-)?agents/[^/]+/import-skill-pack)"
+)  # what takes a file
 MULTIPART_ROOM = 64 * 1024  # headers and the other fields of an upload
 
 DESCRIPTION = """Documents of any kind go in, every page accounted for; cited answers come out.
@@ -129,7 +136,7 @@ def route_keys(app: FastAPI) -> Iterator[RouteKey]:
 
 def _limits(settings: HttpSettings) -> Callable[[str], int]:
     def limit_of(path: str) -> int:
-        if path == UPLOAD_PATH:
+        if UPLOADS.fullmatch(path):
             return settings.max_upload_bytes + MULTIPART_ROOM
         return settings.max_body_bytes
 

@@ -49,11 +49,11 @@ async def add_skill(body: SkillRequest, me: Me, parts: Its, response: Response) 
     """Register a skill. The same content again changes nothing (200); new content is a version, the old one is kept."""
     agree(me, body.tenant_id, body.workspace_id)
     manifest = body.manifest()
-    await _checked(parts, manifest)
+    await checked(parts, manifest)
     async with parts.database.transaction(me.scope) as tx:
         stored, new = await parts.skills.register(tx, me.scope, manifest)
         if new:
-            await parts.audit.record(tx, me.scope, "skill.register", manifest.name, detail=_told(stored))
+            await parts.audit.record(tx, me.scope, "skill.register", manifest.name, detail=told(stored))
     response.status_code = 201 if new else 200
     return SkillDetail.of_all(await parts.skills.versions(me.scope, manifest.name))
 
@@ -106,12 +106,12 @@ async def create_and_attach(agent_id: AgentInPath, body: OnTheSpot, me: Me, part
     agree(me, body.tenant_id, body.workspace_id)
     await parts.skills.attached(me.scope, str(agent_id))  # no code is tried for an agent that is not there
     manifest = body.manifest()
-    how, given = await _checked(parts, manifest, body.sample_payload)
+    how, given = await checked(parts, manifest, body.sample_payload)
     async with parts.database.transaction(me.scope) as tx:
         stored, new = await parts.skills.register(tx, me.scope, manifest)
         _, changed = await parts.skills.attach(tx, me.scope, str(agent_id), manifest.name)
         if new:
-            await parts.audit.record(tx, me.scope, "skill.register", manifest.name, detail=_told(stored))
+            await parts.audit.record(tx, me.scope, "skill.register", manifest.name, detail=told(stored))
         if changed:
             detail = {"skill": manifest.name, "version": stored.manifest.version, "pinned": False}
             await parts.audit.record(tx, me.scope, "skill.attach", str(agent_id), detail=detail)
@@ -121,10 +121,10 @@ async def create_and_attach(agent_id: AgentInPath, body: OnTheSpot, me: Me, part
     )  # fmt: skip
 
 
-async def _checked(
+async def checked(
     parts: Parts, manifest: Manifest, sample: dict[str, Any] | None = None
 ) -> tuple[Tried | None, dict[str, Any] | None]:
-    """Whether it could be carried out here as it is described; a script is tried.
+    """Whether a skill could be carried out here as it is described; a script is tried: how, and what it gave.
 
     Raises:
         BadManifest, Disabled, NotCallable: its kind does not take it.
@@ -143,7 +143,8 @@ def _category(one: Stored) -> str:
     return one.manifest.category or "Other"
 
 
-def _told(stored: Stored) -> dict[str, Any]:
+def told(stored: Stored) -> dict[str, Any]:
+    """What the audit trail keeps of a skill."""
     manifest = stored.manifest
     return {
         "skill": manifest.name, "version": manifest.version, "kind": str(manifest.kind), "risk": str(manifest.risk),

@@ -36,13 +36,15 @@ class ApiServer:
 
 @contextmanager
 def serve_api(answers: dict[str, Any]) -> Iterator[ApiServer]:
-    """Listen on a free port while the block runs. An answer is a body, a stream's text, or (status, body)."""
+    """Listen on a free port while the block runs. An answer is a body, a stream's text, bytes, or (status, body)."""
     fake = ApiServer(answers)
 
     class Handler(BaseHTTPRequestHandler):
         def _answer(self) -> None:
             size = int(self.headers.get("Content-Length") or 0)
-            body = json.loads(self.rfile.read(size)) if size else None
+            sent = self.rfile.read(size)
+            files = self.headers.get("Content-Type", "").startswith("multipart/")
+            body = sent if files else json.loads(sent) if size else None
             fake.calls.append(Call(self.command, self.path, dict(self.headers), body))
             if fake.breaks:
                 fake.breaks -= 1
@@ -50,7 +52,7 @@ def serve_api(answers: dict[str, Any]) -> Iterator[ApiServer]:
                 return
             status, answer = _pick(fake, f"{self.command} {self.path.partition('?')[0]}", self.headers)
             stream = isinstance(answer, str)
-            data = answer.encode() if stream else json.dumps(answer).encode()
+            data = answer if isinstance(answer, bytes) else answer.encode() if stream else json.dumps(answer).encode()
             kind = "application/json" if status < 400 else "application/problem+json"
             self.send_response(status)
             self.send_header("Content-Type", "text/event-stream" if stream else kind)
