@@ -28,7 +28,6 @@ from serve_apps.http import (
     problems,
     process,
     runs,
-    schedules,
     sessions,
     skills,
     swagger,
@@ -62,7 +61,6 @@ ROUTERS: tuple[APIRouter, ...] = (
     runs.router,
     sessions.router,
     approvals.router,
-    schedules.router,
     openai.router,
     ws.router,
 )
