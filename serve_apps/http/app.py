@@ -23,10 +23,12 @@ from serve_apps.http import (
     health,
     intake,
     jobs,
+    mcp,
     openai,
     packages,
     problems,
     process,
+    remote_skills,
     runs,
     sessions,
     skills,
@@ -48,6 +50,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     accounts.router,
     agents.router,
     packages.router,
+    remote_skills.router,
     skills.router,
     connections.router,
     credentials.router,
@@ -62,6 +65,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     sessions.router,
     approvals.router,
     openai.router,
+    mcp.router,
     ws.router,
 )
 UPLOADS = re.compile(
@@ -88,7 +92,8 @@ def create_app(parts: Parts) -> FastAPI:
         for begin in parts.openers:
             await begin()
         try:
-            yield
+            async with mcp.serving(app):
+                yield
         finally:
             for close in parts.closers:
                 await close()

@@ -81,6 +81,7 @@ MATRIX: Mapping[RouteKey, Access] = {
     ("DELETE", "/api/agents/{agent_id}"): _OPERATE,
     ("GET", "/api/skills"): _READ,
     ("POST", "/api/skills"): _OPERATE,
+    ("POST", "/api/skills/mcp:discover"): _OPERATE,
     ("POST", "/api/skills/import-package"): _OPERATE,
     ("GET", "/api/skills/{skill_name}"): _READ,
     ("GET", "/api/skills/{skill_name}/package"): _READ,
@@ -118,6 +119,7 @@ MATRIX: Mapping[RouteKey, Access] = {
     ("GET", "/v1/models"): _READ,
     ("GET", "/v1/models/{model_id}"): _READ,
     ("POST", "/v1/embeddings"): _READ,
+    ("POST", "/mcp"): _READ,  # each tool asks for the permissions of its route
     ("GET", "/api/sessions"): _READ,
     ("GET", "/api/sessions/{session_id}"): _READ,
     ("GET", "/api/sessions/{session_id}/messages"): _READ,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from cluster.basics.errors import AosError
 from skills.contract import Call
-from skills.ground import Ground
+from skills.ground import Disabled, Ground
 from skills.manifest import Kind, Manifest, Risk
 from skills.mcp.options import Place
 from skills.mcp.tame import plain, schema, skill_name, told
@@ -44,8 +44,11 @@ async def discover(ground: Ground, call: Call, like: Manifest, place: Place, pre
         prefix: of the skills' names.
 
     Raises:
+        Disabled: skills of this kind are off.
         AosError: those of `Session.tools`.
     """
+    if Kind.MCP in ground.settings.off:
+        raise Disabled("skills of type mcp are off")
     # The SDK takes a second to import, and most processes never call an MCP server.
     from skills.mcp.session import Session
 

@@ -1,10 +1,21 @@
 """What a server's answers mean: JSON, or a failure that has a name."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, assert_never
 
 from mcp import MCPError
-from mcp.types import CONNECTION_CLOSED, INTERNAL_ERROR, PARSE_ERROR, CallToolResult
+from mcp.types import (
+    CONNECTION_CLOSED,
+    INTERNAL_ERROR,
+    PARSE_ERROR,
+    AudioContent,
+    CallToolResult,
+    EmbeddedResource,
+    ImageContent,
+    ResourceLink,
+    TextContent,
+    TextResourceContents,
+)
 from mcp.types import Tool as RemoteTool
 
 from cluster.basics.errors import AosError, Permanent
@@ -68,22 +79,26 @@ def given(result: CallToolResult) -> dict[str, Any]:
     Raises:
         RemoteToolFailed: it says so.
     """
-    texts, parts, cut = [], [], False
+    texts: list[str] = []
+    parts: list[dict[str, Any]] = []
+    cut = False
     for block in result.content:
-        if block.type == "text":
-            texts.append(block.text)
-        elif block.type in ("image", "audio"):
-            cut = True
-            parts.append(
-                {"type": block.type, "media_type": plain(block.mime_type, 100), "bytes": len(block.data) * 3 // 4}
-            )
-        elif block.type == "resource_link":
-            parts.append({"type": "link", "uri": plain(str(block.uri), 2_000), "name": plain(block.name, 200)})
-        elif (text := getattr(block.resource, "text", None)) is not None:
-            texts.append(text)
-        else:
-            cut = True
-            parts.append({"type": "resource", "uri": plain(str(block.resource.uri), 2_000)})
+        match block:
+            case TextContent():
+                texts.append(block.text)
+            case EmbeddedResource(resource=TextResourceContents() as resource):
+                texts.append(resource.text)
+            case ResourceLink():
+                parts.append({"type": "link", "uri": plain(block.uri, 2_000), "name": plain(block.name, 200)})
+            case ImageContent() | AudioContent():
+                cut = True
+                size = len(block.data.rstrip("=")) * 3 // 4  # of base64
+                parts.append({"type": block.type, "media_type": plain(block.mime_type, 100), "bytes": size})
+            case EmbeddedResource():
+                cut = True
+                parts.append({"type": "resource", "uri": plain(block.resource.uri, 2_000)})
+            case _:
+                assert_never(block)
     said = "\n".join(texts).replace("\0", "")
     if result.is_error:
         raise RemoteToolFailed(plain(said, MOST_SAID) or "it does not say why")
