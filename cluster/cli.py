@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 
 from cluster.basics.errors import AosError
-from cluster.console import api, chat, commands, connections, packages, secrets, turns, vault
+from cluster.console import api, chat, commands, connections, packages, schedules, secrets, turns, vault
 from cluster.console.commands import AsJson, Session
 from cluster.console.credentials import Credentials
 from configs.settings import InvalidConfiguration, load
@@ -34,6 +34,7 @@ app.add_typer(turns.runs, name="runs")
 app.add_typer(turns.approvals, name="approvals")
 app.add_typer(connections.connections, name="connections")
 app.add_typer(packages.skills, name="skills")
+app.add_typer(schedules.schedules, name="schedules")
 app.add_typer(secrets.credentials, name="credentials")
 app.add_typer(vault.vault, name="vault")
 

@@ -12,6 +12,7 @@ from cluster.state.identity import Identity
 from cluster.state.job_desk import JobDesk
 from cluster.state.jobs import Jobs
 from cluster.state.run_desk import RunDesk
+from cluster.state.schedules import Schedules
 from configs.sections import Settings
 from pipelines.documents.blobs import FolderBlobs
 from pipelines.documents.library import Library
@@ -69,6 +70,7 @@ def assemble(
         conversations=base.conversations,
         memory=base.memory,
         approvals=base.approvals,
+        schedules=Schedules(base.database),
         toolbox=base.tools,
         skills=base.skills,
         ground=base.fence.ground,
@@ -80,6 +82,7 @@ def assemble(
         read=settings.read,
         chunk=settings.chunk,
         clock=lambda: datetime.now(UTC),
+        wake=workshop.scheduler.wake,
         telemetry=base.telemetry,
         openers=(workshop.open,) if inproc else (),
         closers=(workshop.close, base.close, pictures.close),

@@ -17,6 +17,7 @@ from cluster.state.job_desk import JobDesk
 from cluster.state.jobs import Jobs
 from cluster.state.postgres import Database
 from cluster.state.run_desk import RunDesk
+from cluster.state.schedules import Schedules
 from configs.sections import ChunkSettings, HttpSettings, ReadSettings
 from pipelines.documents.blobs import BlobStore
 from pipelines.documents.library import Library
@@ -37,6 +38,7 @@ from skills.store import Skills
 class Parts:
     """Attributes:
     clock: the moment, with a time zone.
+    wake: tells the scheduler of this process, if there is one, that something is due.
     pace: how streams of events run.
     skills, ground: what is registered, and what it is tried out on.
     telemetry: where spans of requests go.
@@ -64,6 +66,7 @@ class Parts:
     conversations: Conversations
     memory: Memory
     approvals: Approvals
+    schedules: Schedules
     toolbox: Toolbox
     skills: Skills
     ground: Ground
@@ -75,6 +78,7 @@ class Parts:
     read: ReadSettings
     chunk: ChunkSettings
     clock: Callable[[], datetime]
+    wake: Callable[[], None] = lambda: None
     pace: Pace = field(default_factory=Pace)
     telemetry: Telemetry = field(default_factory=Telemetry.off)
     openers: tuple[Callable[[], Awaitable[None]], ...] = ()

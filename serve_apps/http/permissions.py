@@ -133,6 +133,12 @@ MATRIX: Mapping[RouteKey, Access] = {
     ("POST", "/api/runs/{run_id}/cancel"): _READ,
     ("POST", "/api/runs/{run_id}/resume"): _READ,
     ("POST", "/api/runs/{run_id}/replay"): _READ,
+    ("GET", "/api/scheduler/jobs"): _READ,
+    ("POST", "/api/scheduler/jobs"): _BUILD,
+    ("PATCH", "/api/scheduler/jobs/{schedule_id}"): _BUILD,  # its owner; operators may switch it off
+    ("DELETE", "/api/scheduler/jobs/{schedule_id}"): _BUILD,
+    ("POST", "/api/scheduler/jobs/{schedule_id}/run"): _BUILD,
+    ("GET", "/api/scheduler/jobs/{schedule_id}/runs"): _READ,
     ("GET", "/api/approvals"): _OPERATE,
     ("GET", "/api/approvals/{approval_id}"): _READ,
     ("POST", "/api/approvals/{approval_id}"): _OPERATE,

@@ -29,6 +29,7 @@ from cluster.state.job_desk import JobDesk
 from cluster.state.jobs import Jobs
 from cluster.state.postgres import Database
 from cluster.state.run_desk import RunDesk
+from cluster.state.schedules import Schedules
 from cluster.state.vault import Vault, VaultKey
 from configs.sections import AuthSettings, ChunkSettings, HttpSettings, MemorySettings, ModelsSettings, ReadSettings
 from pipelines.documents.blobs import FolderBlobs
@@ -153,6 +154,7 @@ def make_parts(app_dsn: str, folder: Path, clock: Clock | None = None, **other: 
         memory=make_memory(database),
         approvals=Approvals(database, Audit(database)),
         toolbox=Toolbox(),
+        schedules=Schedules(database),
         skills=Skills(database),
         ground=ground(),
         replays=ScriptedReplays(),

@@ -14,6 +14,7 @@ import httpx
 import psycopg
 import pytest
 
+from cluster.basics.archive import Bundle, pack
 from cluster.basics.scope import Role
 from cluster.models.ports import EmbedderFacts, Lane
 from cluster.state.runs import Runs
@@ -57,6 +58,7 @@ class Owned:
     credential: str
     binding: str
     skill: str
+    schedule: str
 
 
 @pytest.fixture
@@ -99,8 +101,10 @@ async def furnish(api: Api, admin_dsn: str, office: Office) -> Owned:
     wanted = {"name": "a_skill_of_a", "description": SECRET, "text": SECRET}
     skill = (await client.post("/api/skills", json=wanted)).json()["name"]
     assert (await client.post(f"/api/agents/{agent}/skills", json={"name": skill})).status_code == 200
+    wanted = {"name": "s", "agent": agent, "cron": "0 2 * * *", "payload": {"message": SECRET}}
+    schedule = (await client.post("/api/scheduler/jobs", json=wanted)).json()["id"]
     return Owned(
-        document, row[0], agent, job, key, session, run, approval, connection_id, credential, binding, skill
+        document, row[0], agent, job, key, session, run, approval, connection_id, credential, binding, skill, schedule
     )  # fmt: skip
 
 
@@ -149,12 +153,22 @@ BODIES: dict[str, Any] = {
 }
 
 
+# What takes a file before it looks for the object.
+FILES: dict[str, Any] = {
+    f"POST /api/{kind}/{{agent_id}}/import-skill-pack": {
+        "file": ("of_b.skill", pack(Bundle("of-b", {"SKILL.md": b"---\nname: of-b\ndescription: d\n---\nBrief.\n"})))
+    }
+    for kind in ("agents", "universal-agents")
+}
+
+
 def addressed(path: str, owned: Owned) -> str:
     values = {
         "{document_id}": owned.document, "{number}": "1", "{job_id}": owned.job, "{key_id}": owned.key,
         "{agent_id}": owned.agent, "{model_id}": owned.agent, "{session_id}": owned.session, "{run_id}": owned.run,
         "{approval_id}": owned.approval, "{connection_id}": owned.connection,
         "{credential_id}": owned.credential, "{binding_id}": owned.binding, "{skill_name}": owned.skill,
+        "{schedule_id}": owned.schedule,
     }  # fmt: skip
     for name, value in values.items():
         path = path.replace(name, value)
@@ -168,7 +182,8 @@ async def walk(client: httpx.AsyncClient, api: Api, owned: Owned) -> list[tuple[
     for method, path in sorted(set(route_keys(api.app))):
         if "{" in path:
             body = BODIES.get(f"{method} {path}", {}) if method in ("POST", "PATCH", "PUT") else None
-            answer = await client.request(method, addressed(path, owned), json=body)
+            sent = {"files": FILES[key]} if (key := f"{method} {path}") in FILES else {"json": body}
+            answer = await client.request(method, addressed(path, owned), **sent)
             seen.append((f"{method} {path}", answer.status_code))
     for path in ("reindex-all", "embed-pending"):
         answer = await client.post(f"/api/documents/{path}", params={"agent_id": owned.agent})
@@ -215,7 +230,7 @@ async def read_everything(client: httpx.AsyncClient, owned: Owned) -> list[httpx
         for path in (
             "/api/documents/", "/api/jobs", "/api/agents", "/api/api-keys", "/api/users", "/api/workspaces",
             "/api/sessions", "/api/sessions?everyone=true", "/api/runs", "/api/approvals", "/api/llm-connections",
-            "/api/credentials", "/api/skills", "/v1/models",
+            "/api/credentials", "/api/skills", "/api/scheduler/jobs", "/v1/models",
         )
     ]  # fmt: skip
     answers.append(await client.get("/api/tenants"))
@@ -268,6 +283,7 @@ async def test_row_level_security_alone_holds_when_the_where_clauses_are_gone(
     for part in (
         parts.library, parts.links, parts.desk, parts.jobs, parts.identity, parts.accounts, parts.conversations,
         parts.runs, parts.approvals, parts.connections, parts.credentials, parts.skills,
+        parts.schedules,
     ):  # fmt: skip
         before: Any = part._sql  # type: ignore[attr-defined]
         part._sql = without_wall(before)  # type: ignore[attr-defined]
