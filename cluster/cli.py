@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 
 from cluster.basics.errors import AosError
-from cluster.console import api, chat, commands, connections, packages, schedules, secrets, turns, vault
+from cluster.console import api, chat, commands, connections, mcp, packages, schedules, secrets, turns, vault
 from cluster.console.commands import AsJson, Session
 from cluster.console.credentials import Credentials
 from configs.settings import InvalidConfiguration, load
@@ -29,6 +29,7 @@ app.command()(commands.export)
 app.add_typer(commands.jobs, name="jobs")
 app.add_typer(commands.documents, name="documents")
 app.command()(chat.chat)
+app.command("mcp")(mcp.serve)
 app.command()(turns.replay)
 app.add_typer(turns.runs, name="runs")
 app.add_typer(turns.approvals, name="approvals")

@@ -125,6 +125,14 @@ class Api:
         secure = self.url.startswith("https:")
         return httpx.stream(method, self.url + path, headers=headers, timeout=silence, verify=secure, **options)
 
+    def bearer(self) -> str | None:
+        """Our token as it is now, for clients that send requests themselves; None where nobody is signed in."""
+        return self._token()
+
+    def renewed(self) -> str | None:
+        """Another token in the place of one that ran out; None where there is none to be had."""
+        return self._renewed()
+
     def _token(self) -> str | None:
         stored = None if self.token else self.credentials.read(self.url)
         return self.token or (stored.access if stored else None)

@@ -8,10 +8,10 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from cluster.state.identity import Member
+from pipelines.documents.document import Status
 from serve_apps.agents.collect import Collected
 from serve_apps.http import agents, asking, documents, intake
 from serve_apps.http.chat import Problem
-from serve_apps.http.documents import Status
 from serve_apps.http.fields import DocumentKey, Name, Question, Text
 from serve_apps.http.live import begin, closed
 from serve_apps.http.parts import Parts

@@ -1,6 +1,7 @@
 """The official MCP client against our server, over real HTTP, with two tenants; and skills found at an MCP server."""
 
 import json
+import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
@@ -12,7 +13,7 @@ import httpx
 import httpx2
 import psycopg
 import pytest
-from mcp import Client
+from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp.types import CallToolResult
 
@@ -239,3 +240,28 @@ def test_sk_18_a_servers_tools_are_looked_at_and_registered_in_one_go(served: Se
     ):
         refused = httpx.post(url, json=wrong, headers=operator)
         assert refused.json()["code"] == code, refused.text
+
+
+async def test_aos_mcp_is_the_same_over_pipes(served: Served) -> None:
+    """`aos mcp` and the official client's way of starting programs: the same tools, rights and errors."""
+    for role, more in ((Role.DEVELOPER, {"reprocess_document"}), (Role.VIEWER, set())):
+        words = ["-m", "cluster.cli", "--url", served.url, "--token", served.token(role), "mcp"]
+        root = Path(__file__).parents[2]
+        async with Client(StdioServerParameters(command=sys.executable, args=words, cwd=root)) as mcp:
+            assert {one.name for one in (await mcp.list_tools()).tools} == set(OFFERS) - {"reprocess_document"} | more
+            found = await given(mcp, "search", query="When does the lease of the harbour end?")
+            assert [one["document_id"] for one in found["results"]] == [served.lease]
+            assert (await failed(mcp, "read_page", document_id=served.secret)).startswith("not_found:")
+
+
+def test_aos_skills_mcp_tools_shows_and_adds(served: Served) -> None:
+    aos = [sys.executable, "-m", "cluster.cli", "--url", served.url, "--token", served.token(), "skills", "mcp-tools"]
+    server = ["--", sys.executable, "-m", "mcp_server_time"]
+    shown = subprocess.run([*aos, "--json", "--prefix", "t", "--add", *server], capture_output=True, check=True)
+    body = json.loads(shown.stdout)
+    assert body["added"] == 2 and [one["name"] for one in body["items"]] == ["t_get_current_time", "t_convert_time"]
+    refused = subprocess.run([*aos, "--", "/bin/sh", "-c", "id"], capture_output=True, text=True)
+    assert refused.returncode and "skills.mcp_commands" in refused.stdout + refused.stderr
+    nobody = [sys.executable, "-m", "cluster.cli", "--url", served.url, "--token", "no.such.token", "mcp"]
+    out = subprocess.run(nobody, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    assert out.returncode and "Traceback" not in out.stderr
