@@ -229,7 +229,7 @@ async def test_a_dead_collector_blocks_nothing(port_is_open: bool, caplog: pytes
             TelemetrySettings(endpoint=collector.url if port_is_open else "http://127.0.0.1:9"),
             time.monotonic,
             {},
-            patience=0.1,
+            patience=0.3,
         )
         with caplog.at_level(logging.WARNING):
             slowest = 0.0
