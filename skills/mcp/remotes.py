@@ -195,8 +195,9 @@ class Remotes:
             try:
                 client = await link.client(self._connect)
             except AosError as error:
-                self._away[context.away] = (self._clock() + self._away_seconds, error)
                 link.broken = True
+                if isinstance(error, Transient):  # another one is an answer, and a better one may be asked for at once
+                    self._away[context.away] = (self._clock() + self._away_seconds, error)
                 raise
             yield link, client
         except AosError:

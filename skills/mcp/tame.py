@@ -24,6 +24,7 @@ _DROPPED = frozenset(
     }
 )  # fmt: skip
 _NAMED = frozenset({"properties", "dependentSchemas", "dependentRequired"})
+_QUOTES = str.maketrans("“”", "''")  # what somebody says ends where we say so
 _LOCAL = re.compile(r"#/(\$defs|definitions)/([^/]+)")
 
 
@@ -36,7 +37,7 @@ def plain(text: str, most: int) -> str:
 
 def told(server: str, tool: str, description: str | None) -> str:
     """The description that our models read: it says whose words they are."""
-    words = plain(description or "", MOST_TOLD)
+    words = plain(description or "", MOST_TOLD).translate(_QUOTES)
     says = f"; that server says of it: “{words}”" if words else ""
     return f"The tool {plain(tool, 100)} of the MCP server {plain(server, 100)}{says}"
 

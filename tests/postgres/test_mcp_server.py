@@ -25,6 +25,7 @@ from serve_apps.http.mcp_tools import OFFERS
 from serve_apps.http.permissions import MATRIX
 from serve_apps.retrieval.answer import Answerer
 from serve_apps.retrieval.search import Search
+from skills.mcp.remotes import Remotes
 from tests.fakes import corpus
 from tests.fakes.corpus import Book, Passage, hash_vector
 from tests.fakes.ground import ground
@@ -62,7 +63,11 @@ def served(admin_dsn: str, app_dsn: str, tmp_path: Path) -> Iterator[Served]:
         generation = corpus.open_generation(connection, here.scope, there.scope)
         (lease,) = corpus.load(connection, here.scope, generation, [book("lease.txt", LEASE)])
         (secret,) = corpus.load(connection, there.scope, generation, [book("lighthouse.txt", SECRET)])
-    on = ground(settings=SkillSettings(off=(), mcp_commands=(f"{sys.executable} -m mcp_server_time",)))
+    # A busy machine needs more than the product's ten seconds to start a Python with the SDK.
+    on = ground(
+        settings=SkillSettings(off=(), mcp_commands=(f"{sys.executable} -m mcp_server_time",)),
+        remotes=Remotes(connect=60),
+    )
     parts = make_parts(app_dsn, tmp_path, orchestrator=agents, ground=on)
     search = Search(parts.database, FakeEmbedder(), None, SearchSettings(), RerankSettings())
     answerer = Answerer(search, parts.database, FakeEmbedder(), LlmSettings(), httpx.AsyncClient())
@@ -216,7 +221,7 @@ def test_sk_18_a_servers_tools_are_looked_at_and_registered_in_one_go(served: Se
     """SK-18: POST /api/skills/mcp:discover with the public reference server; twice adds nothing; fenced."""
     operator = {"Authorization": f"Bearer {served.token()}"}
     url = f"{served.url}/api/skills/mcp:discover"
-    place = {"command": sys.executable, "args": ["-m", "mcp_server_time"], "prefix": "time"}
+    place = {"command": sys.executable, "args": ["-m", "mcp_server_time"], "prefix": "time", "timeout": 60}
     looked = httpx.post(url, json=place, headers=operator, timeout=60).json()
     assert [(one["name"], one["risk"], one["version"]) for one in looked["items"]] == [
         ("time_get_current_time", "read", None), ("time_convert_time", "read", None),

@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from cluster.basics.errors import AosError, TooLarge, Unavailable
 from cluster.basics.scope import Role, Scope, TenantId, UserId, WorkspaceId
 from configs.sections_skills import SkillSettings
 from skills.contract import Call, Effect
+from skills.fence import Called, Fence
 from skills.ground import Ground
 from skills.http.answers import ServiceDenied, ServiceGarbled
 from skills.http.fetch import OutcomeUnknown
@@ -35,6 +36,7 @@ from skills.shelf import build
 from tests.fakes.ground import KeptSecrets, ground
 from tests.fakes.mcp_http import TOKEN
 
+PATIENCE = 60.0  # a busy machine needs more than the product's ten seconds to start a Python with the SDK
 FAKE = str(Path(__file__).parents[1] / "fakes" / "mcp_stdio.py")
 READS = {"type": "object", "properties": {"text": {"type": "string"}}}
 ME = Scope(TenantId("t"), WorkspaceId("w"), (), UserId("u"), Role.OPERATOR)
@@ -48,6 +50,14 @@ def echo(mode: str, seconds: float = 20, **other: Any) -> Manifest:
     """The fake's tool, read-only but for what the test says."""
     options = {"command": sys.executable, "args": ["-I", "-S", FAKE, mode], "tool": "echo", **other.pop("options", {})}
     return replace(Manifest("echo", "Says it.", Kind.MCP, READS, seconds=seconds, options=options), **other)
+
+
+@dataclass
+class Trail:
+    codes: list[str] = field(default_factory=list)
+
+    async def called(self, call: Call, what: Called) -> None:
+        self.codes.append(what.code)
 
 
 def away(pid: int) -> bool:
@@ -68,7 +78,7 @@ async def soon(true: Any) -> bool:
 
 @pytest.fixture
 async def on() -> AsyncIterator[Ground]:
-    made = ground(settings=SkillSettings(off=(), mcp_commands=(sys.executable,)))
+    made = ground(settings=SkillSettings(off=(), mcp_commands=(sys.executable,)), remotes=Remotes(connect=PATIENCE))
     yield made
     await made.remotes.aclose()
 
@@ -92,11 +102,12 @@ def over_http(url: str, **other: Any) -> Ground:
     """A ground that may call the server, with a token for it."""
     secrets = KeptSecrets({CredentialType.BEARER_TOKEN: {"token": TOKEN}})
     made = ground(credentials=secrets, hosts=(url.removeprefix("http://"),), settings=SkillSettings(off=()))
+    made = replace(made, remotes=Remotes(connect=PATIENCE))
     return replace(made, **other)
 
 
 def bearing(**other: Any) -> Manifest:
-    return replace(Manifest("any", "Any.", Kind.MCP, credential=CredentialType.BEARER_TOKEN, seconds=30), **other)
+    return replace(Manifest("any", "Any.", Kind.MCP, credential=CredentialType.BEARER_TOKEN, seconds=PATIENCE), **other)
 
 
 def of(found: list[Offered], tool: str) -> Manifest:
@@ -108,7 +119,7 @@ def of(found: list[Offered], tool: str) -> Manifest:
 async def test_sk_18_the_public_reference_server_is_listed_registered_and_called(on: Ground) -> None:
     """SK-18: mcp-server-time from PyPI over its pipes; its tools become skills, read-only by its own word."""
     place = Place(command=sys.executable, args=("-m", "mcp_server_time"))
-    found = await discover(on, call(), Manifest("time", "Time.", Kind.MCP), place, "time")
+    found = await discover(on, call(), Manifest("time", "Time.", Kind.MCP, seconds=PATIENCE), place, "time")
     assert [one.manifest and one.manifest.name for one in found] == ["time_get_current_time", "time_convert_time"]
     convert = of(found, "convert_time")
     assert "$ref" not in json.dumps(convert.parameters) and "source_timezone" in convert.parameters["properties"]
@@ -141,6 +152,17 @@ async def test_sk_18_over_http_with_the_token_of_the_call(url: str) -> None:
     await on.remotes.aclose()
 
 
+async def test_a_server_that_repeats_the_token_gives_none_of_it_away(url: str) -> None:
+    """Through the fence, as agents call it: what was opened for the call is taken out of what comes back."""
+    trail = Trail()
+    on = over_http(url)
+    manifest = bearing(options={"url": f"{url}/mcp", "tool": "whoami"})
+    made = await Fence(on, trail).around(manifest).run(call())
+    assert made["data"]["authorization"] == "Bearer [secret]" and TOKEN not in json.dumps(made)
+    assert trail.codes == ["ok"]
+    await on.remotes.aclose()
+
+
 async def test_sk_18_a_token_of_oauth_and_none_where_the_client_is_unknown(url: str) -> None:
     """SK-18: client credentials (RFC 6749, 4.4); a wrong one is refused by name, and shows nothing of itself."""
     options = {"url": f"{url}/mcp", "tool": "whoami", "oauth": {"url": f"{url}/token", "scope": "mcp"}}
@@ -154,8 +176,9 @@ async def test_sk_18_a_token_of_oauth_and_none_where_the_client_is_unknown(url: 
         await build(manifest, over_http(url, credentials=KeptSecrets(wrong))).run(call())
     assert "another-secret-88" not in repr(refused.value) + refused.value.detail
     stale = over_http(url, credentials=KeptSecrets({CredentialType.BEARER_TOKEN: {"token": "stale-token-1234"}}))
-    with pytest.raises(ServiceDenied) as denied:
-        await build(bearing(options={"url": f"{url}/mcp", "tool": "whoami"}), stale).run(call())
+    for _ in range(2):  # an answer is no absence: the second one is told the same
+        with pytest.raises(ServiceDenied) as denied:
+            await build(bearing(options={"url": f"{url}/mcp", "tool": "whoami"}), stale).run(call())
     assert "stale-token-1234" not in repr(denied.value) + denied.value.detail
 
 
@@ -206,11 +229,11 @@ async def test_a_program_that_misbehaves_is_a_named_error(on: Ground, mode: str,
 
 async def test_one_that_hangs_is_killed_with_what_it_has_started(on: Ground, tmp_path: Path) -> None:
     with pytest.raises(ServerAway):
-        await build(echo("hang", seconds=5), on).run(call({"text": str(tmp_path / "pids")}))
+        await build(echo("hang", seconds=8), on).run(call({"text": str(tmp_path / "pids")}))
     pids = [int(one) for one in (tmp_path / "pids").read_text().split()]
     assert await soon(lambda: all(away(one) for one in pids))
     with pytest.raises(OutcomeUnknown):
-        writes = echo("writes", seconds=5, risk=Risk.WRITE)
+        writes = echo("writes", seconds=8, risk=Risk.WRITE)
         await build(writes, on).run(call({"text": str(tmp_path / "more")}))
 
 
