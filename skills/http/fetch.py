@@ -119,7 +119,7 @@ class Way:
                         return reply
                     if ask.method not in READING:
                         raise Redirected(f"{here.host} answers {ask.method} with a redirect")
-                    ask = _onwards(ask, here, urljoin(ask.url, reply.to), self.allowed)
+                    ask = _onwards(ask, here, _joined(ask.url, reply.to), self.allowed)
                     here = target(ask.url, self.allowed)
         except TimeoutError:
             raise sent.failure(f"{here.host} did not answer within {self.seconds:g} s") from None
@@ -130,8 +130,10 @@ class Way:
         headers = _headers(aim, ask)
         address = check(await self.find(aim.host, aim.port), aim)
         # No proxy and no netrc of this machine: the connection goes to the address that was checked, or nowhere. The
-        # certificate has to be the name's (sni_hostname), though the connection is the address's.
-        async with httpx.AsyncClient(trust_env=False, verify=_trust(ask.authority), transport=self.wire) as client:
+        # certificate has to be the name's (sni_hostname), though the connection is the address's. No client around
+        # it: httpx's would read redirects itself, and fail at those that are no URL.
+        wire = self.wire or httpx.AsyncHTTPTransport(verify=_trust(ask.authority), trust_env=False)
+        async with wire:
             try:
                 request = httpx.Request(
                     ask.method, _connect_to(aim, address), headers=headers, content=ask.content,
@@ -139,7 +141,7 @@ class Way:
                         "sni_hostname": aim.host, "timeout": httpx.Timeout(self.seconds).as_dict(), "trace": sent,
                     },
                 )  # fmt: skip
-                response = await client.send(request, stream=True, follow_redirects=False)
+                response = await wire.handle_async_request(request)
                 if response.status_code in _REDIRECTS and "location" in response.headers:
                     return _Elsewhere(response.headers["location"])
                 return Reply(ask.url, response.status_code, response.headers, *await self._read(response))
@@ -193,6 +195,13 @@ class _Sent:
 
     def failure(self, detail: str) -> Unavailable | OutcomeUnknown:
         return OutcomeUnknown(detail) if self._gone and not self._reads else Unavailable(detail)
+
+
+def _joined(url: str, to: str) -> str:
+    try:
+        return urljoin(url, to)
+    except ValueError:
+        raise Invalid("the address redirects to what is no URL") from None
 
 
 def _onwards(ask: Ask, here: Target, url: str, allowed: Sequence[str]) -> Ask:

@@ -12,6 +12,8 @@ Address = IPv4Address | IPv6Address
 # Public by their numbers, and yet where clouds keep their metadata: Azure's wire server, Oracle's, Alibaba's.
 _METADATA = {ip_address("168.63.129.16"), ip_address("192.0.0.192"), ip_address("100.100.100.200")}
 _NAT64 = (ip_network("64:ff9b::/96"), ip_network("64:ff9b:1::/48"))
+# IPv4 behind a translator of the site (RFC 2765), addresses for books (RFC 9637), segments of a network (RFC 9602).
+_INNER = tuple(map(ip_network, ("::ffff:0:0:0/96", "3fff::/20", "5f00::/16")))
 _PORTS = {"http": 80, "https": 443}
 
 
@@ -100,6 +102,8 @@ def is_public(address: Address) -> bool:
             inner = IPv4Address(int(address))
         if inner is not None:
             return is_public(inner)
+        if address.is_site_local or any(address in network for network in _INNER):  # fec0::/10: still routed
+            return False
     return address.is_global and not address.is_multicast and not address.is_reserved and address not in _METADATA
 
 

@@ -13,17 +13,17 @@ MOST_CHARACTERS = 60_000
 MOST_ELEMENTS = 200
 MOST_LINKS = 500
 MOST_ROWS = 500
+MOST_COLUMNS = 200
+MOST_CELLS = 20_000  # of a table, those included that a spanning cell fills
 MOST_SPAN = 50  # of a cell; the standard allows 1,000, and a page can ask for that in each cell
 
 
 def article(html: str, url: str, most: int = MOST_CHARACTERS) -> dict[str, Any]:
     """{title, author, date, text} of the page's main text as Markdown, without menus and advertising."""
-    from trafilatura import bare_extraction  # a second of imports
+    from trafilatura import extract_with_metadata  # a second of imports
 
-    found = bare_extraction(
-        html, url=url, output_format="markdown", include_comments=False, include_links=False, with_metadata=True
-    )
-    given = {} if found is None else found if isinstance(found, dict) else found.as_dict()
+    found = extract_with_metadata(html, url=url, output_format="markdown", include_comments=False, include_links=False)
+    given = {} if found is None else found.as_dict()
     text = given.get("text") or ""
     return {
         "title": given.get("title"),
@@ -95,13 +95,16 @@ def _rows(table: "Selector") -> list[list[str]]:
         cells: list[str] = []
         for cell in row.css("td, th"):
             cells += _hanging(hanging, len(cells))
-            text, wide, deep = _text(cell)[:2_000], _span(cell, "colspan"), _span(cell, "rowspan")
+            text, wide, deep = _text(cell)[:1_000], _span(cell, "colspan"), _span(cell, "rowspan")
+            wide = min(wide, MOST_COLUMNS - len(cells))
             for column in range(len(cells), len(cells) + wide):
                 hanging[column] = (deep - 1, text)
             cells += [text] * wide
         cells += _hanging(hanging, len(cells))
         if any(cells):
             rows.append(cells)
+        if sum(map(len, rows)) > MOST_CELLS:
+            break
     return rows
 
 
