@@ -6,7 +6,7 @@ from typing import Any
 from skills.contract import Call, Effect
 from skills.ground import Ground
 from skills.http.answers import Choice, ServiceGarbled, ServiceRefused, parsed, said
-from skills.http.service import Place, Request, Service, arguments, declared, filled, sure
+from skills.http.endpoint import Place, Request, Service, arguments, declared, filled, sure
 from skills.http.template import HOLE
 from skills.manifest import BadManifest, Manifest, Risk, options_of
 

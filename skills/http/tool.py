@@ -8,8 +8,8 @@ from skills.contract import Call
 from skills.ground import Ground
 from skills.http import template
 from skills.http.answers import Choice, ServiceRefused, parsed
+from skills.http.endpoint import Place, Request, Service, arguments, declared, filled
 from skills.http.fetch import READING, Reply
-from skills.http.service import Place, Request, Service, arguments, declared, filled
 from skills.manifest import BadManifest, Manifest, Risk, options_of
 
 

@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 from skills.contract import Call
 from skills.ground import Ground
 from skills.http.answers import ServiceGarbled, parsed
-from skills.http.service import Place, Request, Service, arguments, filled
+from skills.http.endpoint import Place, Request, Service, arguments, filled
 from skills.manifest import BadManifest, Manifest, Risk, options_of
 
 Task = Literal["embed", "rerank", "classify", "generate"]

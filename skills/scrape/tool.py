@@ -10,8 +10,8 @@ from cluster.basics.errors import Invalid
 from skills.contract import Call
 from skills.ground import Ground
 from skills.http.answers import refuse
+from skills.http.endpoint import filled, sure
 from skills.http.fetch import Ask, Way
-from skills.http.service import filled, sure
 from skills.manifest import BadManifest, Manifest, Risk, options_of
 from skills.scrape.apart import Reads, read
 
