@@ -33,6 +33,7 @@ from cluster.state.audit import Audit
 from cluster.state.conversations import Conversations
 from cluster.state.embedded import resolve
 from cluster.state.identity import Identity
+from cluster.state.jobs import Jobs
 from cluster.state.postgres import Database
 from cluster.state.run_desk import RunDesk
 from cluster.state.runs import Runs
@@ -40,6 +41,7 @@ from cluster.state.vault import vault_of
 from configs.sections import Settings
 from pipelines.documents.links import Links
 from serve_apps.agents import approval
+from serve_apps.agents.academy.school import School
 from serve_apps.agents.analytics.catalogue import read_catalogue
 from serve_apps.agents.analytics.figures import TTL_SECONDS, Measures
 from serve_apps.agents.analytics.handler import Analytics
@@ -214,8 +216,11 @@ class Workshop:
         if settings.llm.base_url is None and settings.models.connections_file is None:
             _log.warning("no model is configured for all workspaces: agents without a connection of theirs say so")
         owner = f"{socket.gethostname()}:{os.getpid()}:{uuid4().hex[:8]}"
+        jobs = Jobs(base.database)
+        self.school = School(base.database, base.links, jobs, base.answerer, base.audit, settings.academy)
+        way_in = desk(settings, base, {})
         self.scheduler = scheduler(
-            settings.schedules, base.database, base.audit, identity, base.runs, desk(settings, base, {}), owner
+            settings.schedules, base.database, base.audit, identity, base.runs, way_in, self.school, owner
         )
         self.runner = Runner(
             base.runs,

@@ -11,6 +11,7 @@ from starlette.routing import Route
 
 from configs.sections import HttpSettings
 from serve_apps.http import (
+    academy,
     accounts,
     agents,
     approvals,
@@ -66,6 +67,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     sessions.router,
     approvals.router,
     schedules.router,
+    academy.router,
     openai.router,
     mcp.router,
     ws.router,

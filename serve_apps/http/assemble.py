@@ -71,6 +71,7 @@ def assemble(
         memory=base.memory,
         approvals=base.approvals,
         schedules=Schedules(base.database),
+        school=workshop.school,
         toolbox=base.tools,
         skills=base.skills,
         ground=base.fence.ground,

@@ -22,6 +22,7 @@ from configs.sections import ChunkSettings, HttpSettings, ReadSettings
 from pipelines.documents.blobs import BlobStore
 from pipelines.documents.library import Library
 from pipelines.documents.links import Links
+from serve_apps.agents.academy.school import School
 from serve_apps.agents.memory.remember import Memory
 from serve_apps.agents.ports import Orchestrator
 from serve_apps.http.passwords import Passwords
@@ -67,6 +68,7 @@ class Parts:
     memory: Memory
     approvals: Approvals
     schedules: Schedules
+    school: School
     toolbox: Toolbox
     skills: Skills
     ground: Ground

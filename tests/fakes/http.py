@@ -32,11 +32,13 @@ from cluster.state.run_desk import RunDesk
 from cluster.state.schedules import Schedules
 from cluster.state.vault import Vault, VaultKey
 from configs.sections import AuthSettings, ChunkSettings, HttpSettings, MemorySettings, ModelsSettings, ReadSettings
+from configs.sections_skills import AcademySettings
 from pipelines.documents.blobs import FolderBlobs
 from pipelines.documents.document import Box, PageBox, Span
 from pipelines.documents.library import Library
 from pipelines.documents.links import Links
 from pipelines.documents.sources.files import Kind
+from serve_apps.agents.academy.school import School
 from serve_apps.agents.memory.compliance import Compliance
 from serve_apps.agents.memory.history import History
 from serve_apps.agents.memory.remember import Memory
@@ -128,6 +130,7 @@ def make_memory(database: Database) -> Memory:
 def make_parts(app_dsn: str, folder: Path, clock: Clock | None = None, **other: Any) -> Parts:
     """Parts over a database that is not open yet; `other` replaces some of them."""
     database, auth, moment = Database(app_dsn, size=6, timeout=10), AuthSettings(), clock or Clock()
+    answerer = other.get("answerer") or ScriptedAnswerer()
     vault = Vault([VaultKey(b"k" * 32)])
     connections = Connections(database, vault, Declared())
     switchboard = Switchboard(connections, httpx2.AsyncClient(verify=False), ModelsSettings(), asyncio.sleep)
@@ -142,7 +145,7 @@ def make_parts(app_dsn: str, folder: Path, clock: Clock | None = None, **other: 
         links=Links(database),
         blobs=FolderBlobs(folder / "blobs"),
         search=ScriptedSearch(),
-        answerer=ScriptedAnswerer(),
+        answerer=answerer,
         pictures=OneByOne(BlankPages()),
         embedder=FakeEmbedder(),
         connections=connections,
@@ -155,6 +158,7 @@ def make_parts(app_dsn: str, folder: Path, clock: Clock | None = None, **other: 
         approvals=Approvals(database, Audit(database)),
         toolbox=Toolbox(),
         schedules=Schedules(database),
+        school=School(database, Links(database), Jobs(database), answerer, Audit(database), AcademySettings()),
         skills=Skills(database),
         ground=ground(),
         replays=ScriptedReplays(),

@@ -5,7 +5,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from importlib.resources import files
@@ -46,7 +46,7 @@ class Clockwork:
     messages: Messages
 
     def scheduler(
-        self, actions: dict[Action, Carries] | None = None, settings: ScheduleSettings = QUICK, owner: str = "s1"
+        self, actions: Mapping[Action, Carries] | None = None, settings: ScheduleSettings = QUICK, owner: str = "s1"
     ) -> Scheduler:
         known: dict[Action, Carries] = {Action.MESSAGE: self.messages}
         database = self.database

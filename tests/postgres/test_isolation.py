@@ -101,6 +101,8 @@ async def furnish(api: Api, admin_dsn: str, office: Office) -> Owned:
     wanted = {"name": "a_skill_of_a", "description": SECRET, "text": SECRET}
     skill = (await client.post("/api/skills", json=wanted)).json()["name"]
     assert (await client.post(f"/api/agents/{agent}/skills", json={"name": skill})).status_code == 200
+    wanted = {"track": "integration", "quiz": QUIZ}
+    assert (await client.post(f"/api/agents/{agent}/academy/enrol", json=wanted)).status_code == 202
     wanted = {"name": "s", "agent": agent, "cron": "0 2 * * *", "payload": {"message": SECRET}}
     schedule = (await client.post("/api/scheduler/jobs", json=wanted)).json()["id"]
     return Owned(
@@ -136,11 +138,17 @@ def furnish_run(admin_dsn: str, office: Office, agent: str, session: str) -> tup
     return run, approval
 
 
+QUIZ = {"questions": [{"question": "What opens the vault?", "facts": ["seven turns"], "source": "vault.txt"}]}
+
 # What routes want in their bodies before they look for the object.
 BODIES: dict[str, Any] = {
     "POST /api/approvals/{approval_id}": {"decision": "approve"},
     "POST /api/chat/{agent_id}": {"message": "hello"},
     "POST /api/credentials/{credential_id}/bindings": {"skill": "any"},
+    **{
+        f"POST /api/{kind}/{{agent_id}}/academy/enrol": {"track": "integration", "quiz": QUIZ}
+        for kind in ("agents", "universal-agents")
+    },
     "PUT /api/llm-connections/{connection_id}/key": {"key": "sk-of-b"},
     **{
         f"POST /api/{kind}/{{agent_id}}/skills{what}": body
@@ -168,7 +176,7 @@ def addressed(path: str, owned: Owned) -> str:
         "{agent_id}": owned.agent, "{model_id}": owned.agent, "{session_id}": owned.session, "{run_id}": owned.run,
         "{approval_id}": owned.approval, "{connection_id}": owned.connection,
         "{credential_id}": owned.credential, "{binding_id}": owned.binding, "{skill_name}": owned.skill,
-        "{schedule_id}": owned.schedule,
+        "{schedule_id}": owned.schedule, "{track}": "integration",
     }  # fmt: skip
     for name, value in values.items():
         path = path.replace(name, value)
@@ -283,7 +291,7 @@ async def test_row_level_security_alone_holds_when_the_where_clauses_are_gone(
     for part in (
         parts.library, parts.links, parts.desk, parts.jobs, parts.identity, parts.accounts, parts.conversations,
         parts.runs, parts.approvals, parts.connections, parts.credentials, parts.skills,
-        parts.schedules,
+        parts.schedules, parts.school._register,
     ):  # fmt: skip
         before: Any = part._sql  # type: ignore[attr-defined]
         part._sql = without_wall(before)  # type: ignore[attr-defined]

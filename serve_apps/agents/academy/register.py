@@ -1,0 +1,127 @@
+"""What the academy remembers: who studies what, and how each examination ended."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from psycopg.types.json import Jsonb
+
+from cluster.basics.errors import Conflict
+from cluster.basics.ids import uuid_of
+from cluster.basics.scope import Scope
+from cluster.state.postgres import Database, Row, Transaction, load_queries
+from skills.quiz import Quiz, Result, Track, quiz_of
+
+
+class Status(StrEnum):
+    """Where an agent stands; it is `academy_status` of its metadata."""
+
+    ENROLLED = "enrolled"
+    STUDYING = "studying"
+    GRADUATED = "graduated"
+    DEMOTED = "demoted"
+
+
+class NotEnrolled(Conflict):
+    """This agent is not enrolled."""
+
+    code = "not_enrolled"
+    fix = "POST /api/agents/{id}/academy/enrol with a track."
+
+
+@dataclass(frozen=True, slots=True)
+class Enrolment:
+    """What an agent studies; `own_quiz` was brought by whoever enrolled it, `jobs` read its references."""
+
+    track: Track
+    quiz: Quiz
+    own_quiz: bool
+    jobs: tuple[str, ...]
+    at: datetime
+
+
+class Register:
+    """Every statement about enrolments and reports."""
+
+    def __init__(self, database: Database) -> None:
+        """Queries are read from register.sql beside this file."""
+        self._db = database
+        self._sql = load_queries(Path(__file__).with_suffix(".sql"))
+
+    async def enrol(self, tx: Transaction, scope: Scope, agent: str, quiz: Quiz, *, own: bool) -> None:
+        """Write down what an agent studies."""
+        await tx.run(
+            self._sql["enrol"],
+            **_named(scope, agent), track=quiz.track, quiz=Jsonb(quiz.model_dump(mode="json")), own=own,
+            user=scope.user,
+        )  # fmt: skip
+
+    async def enrolment(self, scope: Scope, agent: str) -> Enrolment | None:
+        """What an agent studies; None where it does not."""
+        async with self._db.transaction(scope) as tx:
+            row = await tx.one(self._sql["enrolment"], **_named(scope, agent))
+        if row is None:
+            return None
+        jobs = tuple(str(job) for job in row["jobs"])
+        return Enrolment(Track(row["track"]), quiz_of(row["quiz"]), row["own_quiz"], jobs, row["enrolled_at"])
+
+    async def await_jobs(self, tx: Transaction, scope: Scope, agent: str, jobs: Sequence[str]) -> None:
+        """Write down what has to end before the agent is examined."""
+        await tx.run(self._sql["jobs"], **_named(scope, agent), jobs=list(jobs))
+
+    async def refresh(self, tx: Transaction, scope: Scope, agent: str, quiz: Quiz) -> None:
+        """Take the pack's quiz as it ships now; one that somebody brought stays."""
+        await tx.run(self._sql["refresh"], **_named(scope, agent), quiz=Jsonb(quiz.model_dump(mode="json")))
+
+    async def references(self, scope: Scope, agent: str) -> list[dict[str, str]]:
+        """{origin, filename, location} of the agent's documents whose files lie in folders."""
+        async with self._db.transaction(scope) as tx:
+            return await tx.all(self._sql["references"], **_named(scope, agent))
+
+    async def counted(self, scope: Scope, agent: str) -> tuple[int, int]:
+        """How many documents the agent has, and how many of them can be searched."""
+        async with self._db.transaction(scope) as tx:
+            row = await tx.one(self._sql["count"], **_named(scope, agent))
+        return (int(row["linked"]), int(row["readable"])) if row else (0, 0)
+
+    async def unfinished(self, scope: Scope, agent: str, jobs: Sequence[str]) -> list[str]:
+        """Which of these jobs, and of those that others began for the agent's documents, have not ended."""
+        named = _named(scope, agent)
+        async with self._db.transaction(scope) as tx:
+            rows = await tx.all(self._sql["unfinished"], **named, jobs=list(jobs))
+            rows += await tx.all(self._sql["uploads"], **named)
+        return list(dict.fromkeys(str(row["id"]) for row in rows))
+
+    async def report(
+        self, tx: Transaction, scope: Scope, agent: str, track: Track, result: Result, status: Status,
+        told: dict[str, Any], due: str | None,
+    ) -> bool:  # fmt: skip
+        """Keep a report; False where the due time has one already."""
+        row = await tx.one(
+            self._sql["report"],
+            **_named(scope, agent), track=track, score=result.score, mark=result.pass_mark, passed=result.passed,
+            status=status, report=Jsonb(told), due=due, user=scope.user,
+        )  # fmt: skip
+        return row is not None
+
+    async def of_due(self, scope: Scope, due: str) -> Row | None:
+        """The report of a due time; None where it has none."""
+        async with self._db.transaction(scope) as tx:
+            return await tx.one(self._sql["of_due"], due=due, tenant=scope.tenant, workspace=scope.workspace)
+
+    async def last(self, scope: Scope, agent: str) -> Row | None:
+        """The latest report; None where the agent was never examined."""
+        async with self._db.transaction(scope) as tx:
+            return await tx.one(self._sql["last"], **_named(scope, agent))
+
+
+def _named(scope: Scope, agent: str) -> dict[str, str]:
+    """The agent within its scope.
+
+    Raises:
+        NotFound: an id that is no UUID names no agent.
+    """
+    return {"agent": uuid_of(agent, "agent"), "tenant": scope.tenant, "workspace": scope.workspace}

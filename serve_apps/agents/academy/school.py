@@ -1,0 +1,240 @@
+"""Enrol, ingest references, self-quiz, graduate: the four steps, each of which may be taken again."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from cluster.basics.errors import Conflict
+from cluster.basics.scope import Scope
+from cluster.state.audit import Audit
+from cluster.state.jobs import Jobs, Lane
+from cluster.state.postgres import Database, Row, Transaction
+from configs.sections_skills import AcademySettings
+from pipelines.documents.links import AgentChange, Links
+from serve_apps.agents.academy.register import Enrolment, NotEnrolled, Register, Status
+from serve_apps.retrieval.answer import Answer
+from skills.quiz import Answered, Mark, Passage, Question, Quiz, Result, Track, mark, result, shipped_quiz
+
+KEY = "academy_status"  # in an agent's metadata
+LOOK_SECONDS = 0.5
+_EXCERPT = 600  # characters of an answer in a report
+
+
+class StillReading(Conflict):
+    """The references are still being read."""
+
+    code = "academy_still_reading"
+    fix = "Follow the job, then ask again; or give `wait`."
+
+
+class NothingToStudy(Conflict):
+    """None of the agent's documents can be searched."""
+
+    code = "nothing_to_study"
+    fix = "Import a .skill pack for the agent, or upload documents for it."
+
+
+class Asks(Protocol):
+    """Answers from an agent's documents: `retrieval.answer.Answerer` is the one with an index."""
+
+    async def ask(self, scope: Scope, question: str, agent_id: str | None) -> Answer:
+        """By a model where one is configured, by the documents' own sentences otherwise."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """How an examination ended: its result, and where the agent stands now."""
+
+    track: Track
+    result: Result
+    status: Status
+    report: dict[str, Any]
+
+
+class School:
+    """Agents study what is linked to them, and are examined on what they can find there."""
+
+    def __init__(
+        self,
+        database: Database,
+        links: Links,
+        jobs: Jobs,
+        answerer: Asks,
+        audit: Audit,
+        settings: AcademySettings,
+        *,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        """Collaborators are injected; `answerer` is asked as many questions at a time as the settings say."""
+        self._db, self._links, self._jobs, self._answerer = database, links, jobs, answerer
+        self._audit, self._settings, self._sleep = audit, settings, sleep
+        self._register = Register(database)
+
+    @property
+    def pass_mark(self) -> float:
+        """What has to be reached where a quiz does not say."""
+        return self._settings.pass_mark
+
+    async def enrol(self, scope: Scope, agent: str, track: Track, quiz: Quiz | None) -> list[str]:
+        """Begin a track; returns the jobs that read and embed the agent's references.
+
+        Raises:
+            NotFound: there is no such agent, or no quiz ships for the track and none was given.
+            BadQuiz: the quiz is of another track.
+        """
+        await self._links.agent(scope, agent)
+        studied = shipped_quiz(track) if quiz is None else quiz.model_copy(update={"track": track})
+        async with self._db.transaction(scope) as tx:
+            await self._register.enrol(tx, scope, agent, studied, own=quiz is not None)
+            await self._stand(tx, scope, agent, Status.ENROLLED)
+            detail = {"track": str(track), "questions": len(studied.questions)}
+            await self._audit.record(tx, scope, "academy.enrol", agent, detail=detail)
+        return await self.study(scope, agent, None)
+
+    async def study(self, scope: Scope, agent: str, due: str | None) -> list[str]:
+        """Read changed references again and embed what lacks vectors; the jobs that do it, also those of before.
+
+        Args:
+            scope: the asker's.
+            agent: its id.
+            due: of a schedule: the same jobs answer it when it is begun again.
+        """
+        files = await self._register.references(scope, agent)
+        async with self._db.transaction(scope) as tx:
+            jobs = []
+            if files:
+                payload = {"files": files, "agent_id": agent}
+                key = due and f"academy:{due}:read"
+                jobs.append((await self._jobs.enqueue(tx, scope, "upload", Lane.BULK, payload, key)).job)
+            key = due and f"academy:{due}:embed"
+            jobs.append((await self._jobs.enqueue(tx, scope, "embed", Lane.BULK, {"agent_id": agent}, key)).job)
+            await self._register.await_jobs(tx, scope, agent, jobs)
+            row = await self._links.look_up(tx, scope, agent)
+            if row["metadata"].get(KEY) not in (Status.GRADUATED, Status.DEMOTED):
+                await self._stand(tx, scope, agent, Status.STUDYING)
+        return [str(job) for job in jobs]
+
+    async def wait(self, scope: Scope, agent: str, seconds: float) -> list[str]:
+        """Until the agent's references are read; which jobs have not ended when the time is up."""
+        enrolment = await self._enrolment(scope, agent)
+        left = seconds
+        while open_ := await self._register.unfinished(scope, agent, enrolment.jobs):
+            if left <= 0:
+                return open_
+            await self._sleep(LOOK_SECONDS)
+            left -= LOOK_SECONDS
+        return []
+
+    async def examine(self, scope: Scope, agent: str, due: str | None = None, wait: float = 0) -> Examined:
+        """Ask every question of the quiz, mark the answers, and let the agent graduate, go on, or be demoted.
+
+        Raises:
+            NotEnrolled, StillReading, NothingToStudy: it cannot be examined now.
+        """
+        enrolment = await self._enrolment(scope, agent)
+        if open_ := await self.wait(scope, agent, wait):
+            raise StillReading(f"job {', job '.join(open_)}")
+        row = await self._links.agent(scope, agent)
+        _, readable = await self._register.counted(scope, agent)
+        if not readable and not row["whole_workspace"]:
+            raise NothingToStudy(row["name"])
+        quiz = enrolment.quiz
+        if not enrolment.own_quiz:
+            quiz = shipped_quiz(enrolment.track)
+        marks = await self._marks(scope, agent, quiz)
+        made = result(marks, quiz.pass_mark or self._settings.pass_mark)
+        return await self._conclude(scope, agent, enrolment, quiz, made, due)
+
+    async def standing(self, scope: Scope, agent: str) -> tuple[Row, Enrolment | None, Row | None]:
+        """The agent, what it studies, and its latest report.
+
+        Raises:
+            NotFound: there is no such agent here.
+        """
+        row = await self._links.agent(scope, agent)
+        return row, await self._register.enrolment(scope, agent), await self._register.last(scope, agent)
+
+    async def reported(self, scope: Scope, due: str) -> Row | None:
+        """The report of a due time; None where it has none."""
+        return await self._register.of_due(scope, due)
+
+    async def _marks(self, scope: Scope, agent: str, quiz: Quiz) -> list[Mark]:
+        room = asyncio.Semaphore(self._settings.questions_at_once)
+
+        async def one(question: Question) -> Mark:
+            async with room:
+                return mark(question, answered(await self._answerer.ask(scope, question.question, agent)))
+
+        async with asyncio.TaskGroup() as asking:
+            tasks = [asking.create_task(one(question)) for question in quiz.questions]
+        return [task.result() for task in tasks]
+
+    async def _conclude(
+        self, scope: Scope, agent: str, enrolment: Enrolment, quiz: Quiz, made: Result, due: str | None
+    ) -> Examined:
+        """Report, standing and trail, in one transaction."""
+        async with self._db.transaction(scope) as tx:
+            row = await self._links.look_up(tx, scope, agent)
+            before = row["metadata"].get(KEY)
+            status = standing_after(before, passed=made.passed)
+            told = as_report(made)
+            if await self._register.report(tx, scope, agent, enrolment.track, made, status, told, due):
+                await self._register.refresh(tx, scope, agent, quiz)
+                await self._stand(tx, scope, agent, status)
+                detail = {
+                    "track": str(enrolment.track),
+                    "score": round(made.score, 3),
+                    "from": before,
+                    "to": str(status),
+                }
+                await self._audit.record(tx, scope, "academy.examine", agent, detail=detail)
+        return Examined(enrolment.track, made, status, told)
+
+    async def _enrolment(self, scope: Scope, agent: str) -> Enrolment:
+        found = await self._register.enrolment(scope, agent)
+        if found is None:
+            await self._links.agent(scope, agent)
+            raise NotEnrolled(f"agent {agent}")
+        return found
+
+    async def _stand(self, tx: Transaction, scope: Scope, agent: str, status: Status) -> None:
+        await self._links.change_agent(tx, scope, agent, AgentChange(metadata={KEY: str(status)}))
+
+
+def standing_after(before: object, *, passed: bool) -> Status:
+    """Who passes graduates; who had graduated and fails is demoted, until it passes again."""
+    if passed:
+        return Status.GRADUATED
+    return Status.DEMOTED if before in (Status.GRADUATED, Status.DEMOTED) else Status.STUDYING
+
+
+def answered(answer: Answer) -> Answered:
+    """An answer as quizzes see it."""
+    return Answered(
+        answer.text,
+        tuple(Passage(one.filename, one.page, one.quote) for one in answer.citations),
+        tuple(Passage(hit.filename, hit.page, hit.text) for hit in answer.search.hits),
+        answer.mode,
+    )
+
+
+def as_report(made: Result) -> dict[str, Any]:
+    """What is kept of an examination, as JSON: each question with its answer, and what was missed and why."""
+    return {
+        "questions": [
+            {
+                "question": one.question.question,
+                "source": one.question.source,
+                "answer": one.answer.text[:_EXCERPT],
+                "mode": one.answer.mode,
+                "cited": [{"file": place.file, "page": place.page} for place in one.answer.cited],
+                "found": one.found,
+                "expected": one.expected,
+                "right_source": one.right_source,
+                "missed": [{"fact": missed.fact, "why": str(missed.why)} for missed in one.missed],
+            }
+            for one in made.marks
+        ]
+    }
