@@ -1,0 +1,183 @@
+"""Asks Postgres: one statement, in a transaction that may not write, for so long, through a cursor."""
+
+import asyncio
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+from cluster.basics.errors import AosError
+from cluster.state.postgres import load_queries
+from skills.http.fetch import OutcomeUnknown
+from skills.sql.answer import Answer
+from skills.sql.binding import pyformat
+from skills.sql.failures import (
+    DatabaseBusy,
+    DatabaseDenied,
+    DatabaseUnknown,
+    DatabaseUnreachable,
+    ExtensionMissing,
+    QueryTimeout,
+    QueryWrong,
+    WritesRefused,
+)
+from skills.sql.reading import Statement
+
+if TYPE_CHECKING:
+    from psycopg import AsyncConnection
+
+_SQL = load_queries(Path(__file__).with_name("postgres.sql"))
+_REFUSED = re.compile(r"authentication failed|no pg_hba\.conf entry|FATAL: +(?:database|role) \".*\" |no password")
+_PIECE = 100  # rows that are fetched at a time
+
+# Postgres says of these that they may change something, since what they give differs from call to call; it is all.
+HARMLESS = frozenset({
+    "random", "random_normal", "clock_timestamp", "timeofday", "gen_random_uuid", "uuidv4", "uuidv7", "currval",
+    "lastval", "pg_database_size", "pg_relation_size", "pg_total_relation_size", "pg_table_size", "pg_indexes_size",
+    "pg_tablespace_size", "pg_is_in_recovery", "pg_is_wal_replay_paused", "pg_last_wal_receive_lsn",
+    "pg_last_wal_replay_lsn", "pg_last_xact_replay_timestamp", "pg_current_wal_lsn", "pg_current_wal_insert_lsn",
+    "pg_current_wal_flush_lsn", "pg_blocking_pids", "pg_safe_snapshot_blocking_pids", "pg_lock_status",
+    "pg_sequence_last_value", "pg_relation_filepath", "pg_relation_filenode", "pg_column_size", "pg_current_logfile",
+    "pg_stat_statements", "pg_stat_statements_info", "pg_timezone_names", "pg_show_all_settings",
+})  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a call may take: connecting included in `seconds`; `bytes` of JSON; `reads`: nothing may change."""
+
+    seconds: float
+    rows: int
+    bytes: int
+    reads: bool
+
+
+async def ask(
+    dsn: str, statement: Statement, values: Mapping[str, Any], limits: Limits, needs: str | None = None
+) -> dict[str, Any]:
+    """Give {columns, rows} with {cut} where there is more, or {affected} where a statement gives no rows.
+
+    A single value that is huge is fetched before it can be cut; Postgres itself allows it up to a gigabyte.
+
+    Args:
+        dsn: of libpq, as URL or words. A password that it lacks is not looked up in a file here.
+        statement, values: what is asked.
+        limits: for the call.
+        needs: an extension without which the query has no table.
+
+    Raises:
+        AosError: by name, those of `failures`; no text of a failed login is passed on.
+        OutcomeUnknown: a statement that writes was stopped at its end.
+    """
+    begun: list[bool] = []
+    try:
+        async with asyncio.timeout(limits.seconds):
+            connection = await psycopg.AsyncConnection.connect(_login(dsn, limits.seconds))
+            begun.append(True)
+            try:
+                return await _asked(connection, statement, values, limits, needs)
+            finally:
+                await connection.close()
+    except TimeoutError:
+        if begun and not limits.reads:
+            raise OutcomeUnknown(f"the statement did not end within {limits.seconds:g} s") from None
+        raise QueryTimeout(f"no end within {limits.seconds:g} s") from None
+    except psycopg.Error as error:
+        raise _named(error, limits, unknown=bool(begun) and not limits.reads) from None
+
+
+async def _asked(
+    connection: "AsyncConnection[Any]", statement: Statement, values: Mapping[str, Any], limits: Limits,
+    needs: str | None,
+) -> dict[str, Any]:  # fmt: skip
+    await connection.set_read_only(limits.reads)
+    # Also what a reading transaction lets through goes back: EXPLAIN ANALYZE CREATE TABLE AS does make its table.
+    async with connection.transaction(force_rollback=limits.reads):
+        fence = {"ms": str(max(1, round(limits.seconds * 1000))), "reads": "on" if limits.reads else "off"}
+        await connection.execute(_SQL["fence"], fence)
+        if limits.reads:
+            await _sure(connection, statement.names)
+        if needs is not None:
+            found = await (await connection.execute(_SQL["extension"], {"name": needs})).fetchone()
+            if not found or not found[0]:
+                fix = f"An administrator of the database runs: create extension {needs};"
+                raise ExtensionMissing(f"{needs} is not in this database", fix=fix)
+        return await (_through_cursor if statement.rows else _at_once)(connection, statement, values, limits)
+
+
+async def _sure(connection: "AsyncConnection[Any]", names: frozenset[str]) -> None:
+    rows = await (await connection.execute(_SQL["doubtful"], {"names": sorted(names)})).fetchall()
+    if doubtful := sorted(row[0] for row in rows if row[0] not in HARMLESS):
+        fix = "Where it only reads, whoever defined it says so: alter function … stable."
+        raise WritesRefused(f"{doubtful[0]} may change something", fix=fix)
+
+
+async def _through_cursor(
+    connection: "AsyncConnection[Any]", statement: Statement, values: Mapping[str, Any], limits: Limits
+) -> dict[str, Any]:
+    # DECLARE takes nothing but a query, and one only; rows beyond the limit never leave the server.
+    async with connection.cursor(name="answer") as cursor:
+        await cursor.execute(*_written(statement, values))
+        answer = Answer([column.name for column in cursor.description or ()], limits.rows, limits.bytes)
+        while not answer.cut and (rows := await cursor.fetchmany(_PIECE)):
+            answer.add(rows)
+        return answer.given()
+
+
+async def _at_once(
+    connection: "AsyncConnection[Any]", statement: Statement, values: Mapping[str, Any], limits: Limits
+) -> dict[str, Any]:
+    # Prepared: the protocol takes one statement then, whatever the text holds.
+    cursor = await connection.execute(*_written(statement, values), prepare=True)
+    if cursor.description is None:
+        return {"affected": cursor.rowcount}
+    answer = Answer([column.name for column in cursor.description], limits.rows, limits.bytes)
+    answer.add(await cursor.fetchall())
+    return answer.given()
+
+
+def _written(statement: Statement, values: Mapping[str, Any]) -> tuple[str, Mapping[str, Any] | None]:
+    # Without values psycopg reads no %.
+    return (pyformat(statement.text), values) if values else (statement.text, None)
+
+
+def _login(dsn: str, seconds: float) -> str:
+    try:
+        words = conninfo_to_dict(dsn)
+    except psycopg.Error:
+        raise DatabaseUnknown("dsn cannot be read") from None
+    own: dict[str, Any] = {"passfile": f"{os.devnull}/none", "application_name": "aos", "client_encoding": "utf8"}
+    return make_conninfo(**{**own, **words, "connect_timeout": max(2, round(seconds))})
+
+
+def _named(error: psycopg.Error, limits: Limits, *, unknown: bool) -> AosError:
+    """By SQLSTATE; the message of the server is passed on where it speaks of the statement alone."""
+    state, said = error.sqlstate or "", (error.diag.message_primary or "")[:500]
+    match state[:2]:
+        case "57" if state == "57014":
+            return QueryTimeout(f"the database stopped it after {limits.seconds:g} s")
+        case "25" if state == "25006":
+            return WritesRefused(said)
+        case "28" | "3D":
+            return DatabaseDenied("the login fails, or there is no such database")
+        case "42" if state == "42501":
+            return DatabaseDenied(said)
+        case "42" | "22" | "23" | "0A" | "26" | "34" | "2F" | "P0" | "21" | "44" | "25" | "2B":
+            return QueryWrong(said)
+        case "55" if state == "55000":
+            return QueryWrong(said)
+        case "40" | "53" | "55" | "57":
+            return DatabaseBusy(said)
+        case _ if state[:2] in ("", "08"):
+            if unknown:
+                return OutcomeUnknown("the connection was lost")
+            # A refused login comes without a state, in the words of libpq, which name the user.
+            denied = isinstance(error, psycopg.OperationalError) and _REFUSED.search(str(error))
+            return DatabaseDenied("the login fails") if denied else DatabaseUnreachable(type(error).__name__)
+        case _:
+            return QueryWrong(f"{said} ({state})")

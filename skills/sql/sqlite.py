@@ -1,0 +1,130 @@
+"""Asks a file of SQLite: opened for reading, with an authorizer that knows what the statement will really do."""
+
+import asyncio
+import sqlite3
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from time import monotonic
+from typing import Any
+from urllib.parse import quote, unquote
+
+from cluster.basics.errors import AosError
+from skills.sql.answer import Answer
+from skills.sql.failures import (
+    DatabaseBusy,
+    DatabaseUnknown,
+    DatabaseUnreachable,
+    QueryTimeout,
+    QueryWrong,
+    WritesRefused,
+)
+from skills.sql.postgres import Limits
+from skills.sql.reading import FORBIDDEN, Statement
+
+_PREFIX = "sqlite:///"
+_STEPS = 2_000  # of SQLite's machine between two looks at the clock: about a tenth of a millisecond
+_LONGEST = 10_000_000  # bytes of one value
+
+_READS = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RECURSIVE})
+_WRITES = frozenset({
+    sqlite3.SQLITE_INSERT, sqlite3.SQLITE_UPDATE, sqlite3.SQLITE_DELETE, sqlite3.SQLITE_TRANSACTION,
+    sqlite3.SQLITE_SAVEPOINT,
+})  # fmt: skip
+_PRAGMAS = frozenset({"table_info", "table_xinfo", "table_list", "index_list", "index_info", "foreign_key_list"})
+
+
+async def ask(dsn: str, statement: Statement, values: Mapping[str, Any], limits: Limits) -> dict[str, Any]:
+    """Give {columns, rows} with {cut} where there is more, or {affected}.
+
+    Raises:
+        AosError: by name, those of `failures`.
+    """
+    stop = threading.Event()
+    try:
+        return await asyncio.to_thread(_asked, file_of(dsn), statement, values, limits, stop)
+    finally:
+        stop.set()  # a cancelled call leaves its thread behind; it ends at its next look
+
+
+def file_of(dsn: str) -> Path:
+    """The file of an address such as sqlite:////folder/file.
+
+    Raises:
+        DatabaseUnknown: it is none, or not absolute.
+    """
+    path = Path(unquote(dsn.removeprefix(_PREFIX)))
+    if not dsn.startswith(_PREFIX) or not path.is_absolute():
+        raise DatabaseUnknown("dsn is no absolute path of a file")
+    return path
+
+
+def connect(path: Path, limits: Limits) -> sqlite3.Connection:
+    """The file, for reading only where the limits say so; it is never made.
+
+    Raises:
+        sqlite3.Error: there is no such file, or it is no database.
+    """
+    mode = "ro" if limits.reads else "rw"
+    connection = sqlite3.connect(f"file:{quote(str(path))}?mode={mode}", uri=True, timeout=min(limits.seconds, 5.0))
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST)
+    connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
+    if limits.reads:
+        connection.execute("pragma query_only = on")
+    return connection
+
+
+def _asked(
+    path: Path, statement: Statement, values: Mapping[str, Any], limits: Limits, stop: threading.Event
+) -> dict[str, Any]:
+    end = monotonic() + limits.seconds
+    try:
+        connection = connect(path, limits)
+    except sqlite3.Error:
+        raise DatabaseUnreachable("the file cannot be opened") from None
+    try:
+        connection.set_authorizer(_authorizer(limits.reads))
+        connection.set_progress_handler(lambda: int(stop.is_set() or monotonic() > end), _STEPS)
+        with connection:
+            cursor = connection.execute(statement.text, values)
+            if cursor.description is None:
+                return {"affected": cursor.rowcount}
+            answer = Answer([column[0] for column in cursor.description], limits.rows, limits.bytes)
+            for row in cursor:
+                answer.add([row])
+                if answer.cut:
+                    break
+            return answer.given()
+    except sqlite3.Error as error:
+        raise _named(error, limits) from None
+    finally:
+        connection.close()
+
+
+def _authorizer(reads: bool) -> Callable[..., int]:
+    def decide(action: int, first: str | None, second: str | None, *_: object) -> int:
+        allowed = action in _READS or (not reads and action in _WRITES)
+        allowed = allowed or (action == sqlite3.SQLITE_FUNCTION and not FORBIDDEN.fullmatch(second or ""))
+        allowed = allowed or (action == sqlite3.SQLITE_PRAGMA and first in _PRAGMAS)
+        # So it announces the columns of pragma_table_info and its like; a statement cannot write there by itself.
+        allowed = allowed or (action == sqlite3.SQLITE_UPDATE and first == "sqlite_master")
+        return sqlite3.SQLITE_OK if allowed else sqlite3.SQLITE_DENY
+
+    return decide
+
+
+def _named(error: sqlite3.Error, limits: Limits) -> AosError:
+    code, said = getattr(error, "sqlite_errorcode", None), str(error)[:500]
+    match code:
+        case sqlite3.SQLITE_INTERRUPT:
+            return QueryTimeout(f"no end within {limits.seconds:g} s")
+        case sqlite3.SQLITE_AUTH:
+            return WritesRefused("the statement does what this skill is not for")
+        case sqlite3.SQLITE_READONLY:
+            return WritesRefused(said)
+        case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
+            return DatabaseBusy(said)
+        case sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_NOTADB | sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_IOERR:
+            return DatabaseUnreachable(said)
+        case _:
+            return QueryWrong(said)

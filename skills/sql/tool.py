@@ -1,0 +1,130 @@
+"""Skills that ask a database: a query from the manifest, or one that is written for the call (SK-16)."""
+
+import asyncio
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, model_validator
+
+from cluster.basics.errors import AosError, Invalid
+from cluster.basics.scope import Role
+from skills.contract import Call
+from skills.ground import Ground
+from skills.manifest import BadManifest, CredentialType, Manifest, Risk, options_of
+from skills.sql import binding, postgres, sqlite
+from skills.sql.failures import DatabaseUnknown
+from skills.sql.reading import Dialect, Statement, check, one
+
+QUERY = "query"  # the argument of a free query
+_TRUSTED = frozenset({Role.OPERATOR, Role.ADMIN})
+
+
+class SqlOptions(BaseModel):
+    """What is asked.
+
+    Attributes:
+        query: with `:name` where an argument's value is bound; what is not given is NULL.
+        query_argument: the query is the argument `query`.
+        dialect: of which database the credential has to be; without it a free query goes to either.
+        readonly: the parser lets only reading statements through, and the database is asked not to write.
+        rows: at most so many are given.
+        needs: an extension of Postgres that the query reads.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    query: str | None = Field(None, min_length=1, max_length=20_000)
+    query_argument: StrictBool = False
+    dialect: Literal["postgres", "sqlite"] | None = None
+    readonly: StrictBool = True
+    rows: int = Field(500, ge=1, le=10_000)
+    needs: str | None = Field(None, pattern=r"^[a-z_][a-z0-9_]*$")
+
+    @model_validator(mode="after")
+    def _one(self) -> "SqlOptions":
+        if (self.query is not None) == self.query_argument:
+            raise ValueError("query or query_argument: one of them")
+        if self.query is not None and self.dialect is None:
+            raise ValueError("a query has a dialect")
+        return self
+
+
+class Query:
+    """One query to the database of the credential."""
+
+    def __init__(self, manifest: Manifest, ground: Ground) -> None:
+        """Raises BadManifest where options, parameters, risk and roles do not fit together."""
+        how = options_of(manifest, SqlOptions)
+        _fits(manifest, how)
+        self.spec, self.effect = manifest.spec, manifest.effect
+        self._manifest, self._how, self._credentials = manifest, how, ground.credentials
+        self._limits = postgres.Limits(manifest.seconds, how.rows, ground.settings.result_bytes * 7 // 8, how.readonly)
+        self._statement: Statement | None = None
+        if how.query is not None and how.dialect is not None:
+            try:
+                self._statement = _checked(how.query, how.dialect, how.readonly)
+            except AosError as error:
+                raise BadManifest(f"{manifest.name}: {error.detail}") from error
+
+    async def run(self, call: Call) -> Any:
+        """Give {columns, rows}, each row a list, with {cut} where there is more; or {affected}.
+
+        Raises:
+            WritesRefused, QueryWrong: the statement is not one for this skill, or none at all.
+            DatabaseUnknown: the credential is for another database.
+            AosError: those of `Credentials.open`, `postgres.ask` and `sqlite.ask`; none quotes a secret.
+        """
+        how = self._how
+        secret = await self._credentials.open(call, self._manifest)
+        dsn = secret.get("dsn", "")
+        dialect = _dialect(dsn)
+        if how.dialect not in (None, dialect):
+            raise DatabaseUnknown(f"{self._manifest.name} asks {how.dialect}; {secret.name} is for {dialect}", fix="")
+        statement, values = self._statement, {}
+        if statement is None:
+            text = call.arguments.get(QUERY)
+            if not isinstance(text, str) or not text.strip():
+                raise Invalid("query is an empty text, or none")
+            statement = await asyncio.to_thread(_checked, text, dialect, how.readonly)
+        else:
+            given = _defaults(self._manifest) | dict(call.arguments)
+            values = binding.values(binding.names(statement.text), given)
+        if dialect == "sqlite":
+            return await sqlite.ask(dsn, statement, values, self._limits)
+        return await postgres.ask(dsn, statement, values, self._limits, how.needs)
+
+
+def build(manifest: Manifest, ground: Ground) -> Query:
+    """See `Build`."""
+    return Query(manifest, ground)
+
+
+def _checked(text: str, dialect: Dialect, readonly: bool) -> Statement:
+    return check(text, dialect) if readonly else one(text, dialect)
+
+
+def _dialect(dsn: str) -> Dialect:
+    scheme, mark, _ = dsn.partition("://")
+    if mark and scheme == "sqlite":
+        return "sqlite"
+    if dsn and (not mark or scheme in ("postgres", "postgresql") or "=" in scheme):
+        return "postgres"
+    raise DatabaseUnknown("dsn is of neither")
+
+
+def _defaults(manifest: Manifest) -> dict[str, Any]:
+    properties = manifest.parameters.get("properties", {})
+    return {name: one["default"] for name, one in properties.items() if "default" in one}
+
+
+def _fits(manifest: Manifest, how: SqlOptions) -> None:
+    if manifest.credential is not CredentialType.DB_DSN:
+        raise BadManifest(f"{manifest.name}: skills of type sql have `credential: db_dsn`")
+    if (manifest.risk is Risk.READ) != how.readonly:
+        raise BadManifest(f"{manifest.name}: risk {manifest.risk} and readonly {how.readonly} do not fit")
+    known = set(manifest.parameters.get("properties", {}))
+    wanted = {QUERY} if how.query is None else binding.names(how.query)
+    if known != wanted:
+        names = ", ".join(sorted(known ^ wanted))
+        raise BadManifest(f"{manifest.name}: parameters and what the query binds differ in {names}")
+    destroys = how.query is None and not how.readonly
+    if destroys and (manifest.risk is not Risk.DESTRUCTIVE or not set(manifest.permissions) <= _TRUSTED):
+        raise BadManifest(f"{manifest.name}: a free statement is destructive, and for operators and admins")
