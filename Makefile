@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .PHONY: help install system demo up down doctor test test-unit lint \
         eval-ocr eval-ir eval-ingest eval-agents eval-security eval-replay eval-routing eval-guard eval-sandbox \
-        bench test-kill test-approvals test-api test-vllm clean
+        packs bench test-kill test-approvals test-api test-vllm clean
 
 PYTHON ?= python3.11
 VENV := .venv
@@ -55,6 +55,9 @@ test: install ## all tests
 
 test-unit: install ## the tests that need no Ray, no database and no other process, and how long they take
 	$(RUN) -m tests.evals.eval_units
+
+packs: install ## the .skill packages that ship, into build/packs
+	$(VENV)/bin/aos skills packs -o build/packs
 
 lint: install ## ruff, types, import contracts
 	$(VENV)/bin/ruff check .

@@ -21,6 +21,7 @@ from tests.fakes.ground import ground
 from tests.fakes.http import Api, Office, make_parts, open_office, serve
 from tests.fakes.ledger import Bench, bench
 
+ROOT = Path(__file__).parents[2] / "skills" / "packs"
 SKILL = b"---\nname: harbour-agent\ndescription: Knows the harbour.\n---\n# Prompt\n\nYou know the harbour.\n"
 ABOUT = (
     b"---\nname: berth_fee\ndescription: What a berth costs.\nparameters: {type: object, properties: {m: {}}}\n---\n"
@@ -275,3 +276,18 @@ async def test_gw_07_a_skill_goes_out_as_the_package_it_came_in(
     again = await send(client, answer.content, agent)
     assert (again.status_code, again.json()["created"], again.json()["job_id"]) == (200, [], None)
     assert read_package((await client.get("/api/skills/calculator/package")).content).manifest.name == "calculator"
+
+
+@pytest.mark.parametrize("track", ["presales", "finance", "infrastructure", "legal"])
+async def test_sk_08_a_package_that_ships_is_imported_and_read(
+    client: httpx.AsyncClient, agent: str, worker: Bench, track: str
+) -> None:
+    """SK-08, AC-03: each of its references is a document of the agent, complete, and with vectors."""
+    (folder,) = (path.parent for path in (ROOT / track).glob("*/SKILL.md"))
+    files = {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*.md")}
+    answer = await send(client, package(files, folder.name), agent)
+    assert (answer.status_code, answer.json()["ignored"]) == (202, []), answer.text
+    await worker.run(Lane.SMALL)
+    shown = [(await client.get(f"/api/documents/{one['document_id']}")).json() for one in answer.json()["documents"]]
+    assert len(shown) == len(files) - 1
+    assert all(one["status"] == "completed" and one["has_embeddings"] for one in shown)
