@@ -1,6 +1,6 @@
 """Agents as far as documents know them: who they are, and which documents each may search."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -40,19 +40,30 @@ class AgentChange:
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """The agent that every workspace has as soon as somebody asks for it; `opened` puts on record that it came."""
+
+    agent: NewAgent
+    opened: Callable[[Transaction, Scope, str], Awaitable[None]]
+
+
 class Links:
     """A document is stored once and linked to any number of agents; an agent sees exactly its links."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, standing: Standing | None = None) -> None:
         """Queries are read from links.sql beside this file."""
-        self._db = database
+        self._db, self._standing = database, standing
         self._sql = load_queries(Path(__file__).with_suffix(".sql"))
 
     async def agents(self, scope: Scope, skip: int, limit: int) -> tuple[list[Row], int]:
         """A page of the workspace's agents, and how many there are."""
         async with self._db.transaction(scope) as tx:
-            rows = await tx.all(self._sql["list"], workspace=scope.workspace, skip=skip, limit=limit)
             total = await tx.one(self._sql["count"], workspace=scope.workspace)
+            if self._standing is not None and total == {"total": 0}:
+                await self._open(tx, scope, self._standing)
+                total = await tx.one(self._sql["count"], workspace=scope.workspace)
+            rows = await tx.all(self._sql["list"], workspace=scope.workspace, skip=skip, limit=limit)
         return rows, int(total["total"]) if total else 0
 
     async def add_agent(self, tx: Transaction, scope: Scope, agent: NewAgent) -> Row:
@@ -62,13 +73,7 @@ class Links:
             Conflict: the name is taken.
         """
         try:
-            row = await tx.one(
-                self._sql["add"],
-                tenant=scope.tenant, workspace=scope.workspace, name=agent.name, description=agent.description,
-                system_prompt=agent.system_prompt, auto_link_uploads=agent.auto_link_uploads,
-                config=Jsonb(dict(agent.config)), metadata=Jsonb(dict(agent.metadata)),
-                whole_workspace=agent.whole_workspace,
-            )  # fmt: skip
+            row = await tx.one(self._sql["add"], **_values(scope, agent))
         except psycopg.errors.UniqueViolation as error:
             raise Conflict(f"the agent {agent.name} exists already") from error
         assert row is not None
@@ -143,9 +148,18 @@ class Links:
 
     async def _resolve(self, tx: Transaction, scope: Scope, agent: str) -> str:
         row = await tx.one(self._sql["resolve"], agent=agent, workspace=scope.workspace)
+        if row is None and self._standing is not None and agent == self._standing.agent.name:
+            await self._open(tx, scope, self._standing)
+            row = await tx.one(self._sql["resolve"], agent=agent, workspace=scope.workspace)
         if row is None:
             raise NotFound(f"agent {agent}")
         return str(row["id"])
+
+    async def _open(self, tx: Transaction, scope: Scope, standing: Standing) -> None:
+        """Of several that ask at the same moment one makes it; the others wait for that and find it."""
+        row = await tx.one(self._sql["open"], **_values(scope, standing.agent))
+        if row is not None:
+            await standing.opened(tx, scope, str(row["id"]))
 
     async def link(self, tx: Transaction, scope: Scope, agent: str, documents: Sequence[str]) -> int:
         """Link all of them or none; returns how many are new.
@@ -179,3 +193,12 @@ class Links:
         missing = await tx.all(self._sql["missing"], documents=list(documents), workspace=scope.workspace)
         if missing:
             raise NotFound(f"document {missing[0]['id']}")
+
+
+def _values(scope: Scope, agent: NewAgent) -> dict[str, Any]:
+    return {
+        "tenant": scope.tenant, "workspace": scope.workspace, "name": agent.name, "description": agent.description,
+        "system_prompt": agent.system_prompt, "auto_link_uploads": agent.auto_link_uploads,
+        "config": Jsonb(dict(agent.config)), "metadata": Jsonb(dict(agent.metadata)),
+        "whole_workspace": agent.whole_workspace,
+    }  # fmt: skip

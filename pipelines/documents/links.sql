@@ -16,6 +16,13 @@ values (%(tenant)s, %(workspace)s, %(name)s, %(description)s, %(system_prompt)s,
 returning id, name, description, system_prompt, auto_link_uploads, whole_workspace, config, metadata, created_at,
     updated_at;
 
+-- open: The agent that every workspace has; nothing where it is there.
+insert into agents (tenant_id, workspace_id, name, description, system_prompt, auto_link_uploads, whole_workspace,
+    config, metadata)
+values (%(tenant)s, %(workspace)s, %(name)s, %(description)s, %(system_prompt)s, %(auto_link_uploads)s,
+    %(whole_workspace)s, %(config)s, %(metadata)s)
+on conflict (workspace_id, name) do nothing returning id;
+
 -- show: One agent, with how many documents it may search.
 select a.id, a.name, a.description, a.system_prompt, a.auto_link_uploads, a.whole_workspace, a.config, a.metadata, a.created_at,
        a.updated_at,

@@ -45,6 +45,7 @@ from serve_apps.agents.academy.school import School
 from serve_apps.agents.analytics.catalogue import read_catalogue
 from serve_apps.agents.analytics.figures import TTL_SECONDS, Measures
 from serve_apps.agents.analytics.handler import Analytics
+from serve_apps.agents.assistant import standing
 from serve_apps.agents.cleanly import closing
 from serve_apps.agents.delegate import StoredAgents
 from serve_apps.agents.desk import Carrier, Desk, Records, remembering
@@ -149,7 +150,7 @@ def ground(settings: Settings, embedder: Embedder, reranker: Reranker | None) ->
         audit=audit,
         search=search,
         answerer=Answerer(search, database, embedder, settings.llm, client),
-        links=Links(database),
+        links=Links(database, standing(audit)),
         conversations=conversations,
         memory=Memory(database, conversations, history, compliance, settings.memory),
         connections=connections,

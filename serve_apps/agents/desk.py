@@ -1,12 +1,11 @@
 """The single way in: who is spoken to, in which conversation, on which path; then a run on record is carried out."""
 
-import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 from uuid import UUID
 
-from cluster.basics.errors import Conflict, NotFound
+from cluster.basics.errors import Conflict
 from cluster.basics.scope import Scope
 from cluster.models.messages import Message
 from cluster.state.audit import Audit
@@ -15,7 +14,8 @@ from cluster.state.postgres import Database, Transaction
 from cluster.state.run import NewRun
 from cluster.state.runs import Runs
 from configs.sections import AgentSettings
-from pipelines.documents.links import Links, NewAgent
+from pipelines.documents.links import Links
+from serve_apps.agents.assistant import ASSISTANT
 from serve_apps.agents.cleanly import closing
 from serve_apps.agents.delegate import StoredAgents
 from serve_apps.agents.events import Event
@@ -28,18 +28,6 @@ from serve_apps.agents.route_cache import CachedRouter
 from serve_apps.agents.runner import Kept, Remember
 from serve_apps.agents.turn import dump, load
 from skills.store import Skills
-
-_log = logging.getLogger("aos.agents")
-
-ASSISTANT = NewAgent(
-    name="assistant",
-    description="Answers questions about this workspace's documents and does small tasks with tools.",
-    system_prompt=(
-        "You are a helpful assistant for the people of this workspace. You search its documents, calculate, look up"
-        " the time, and act only through your tools. Say so when you do not know."
-    ),
-    whole_workspace=True,
-)
 
 
 class Carrier(Protocol):
@@ -167,22 +155,7 @@ class Desk:
     async def _agent(self, scope: Scope, wanted: str) -> Agent:
         """The agent as it is now; every workspace has a default one as soon as it is spoken to."""
         agents = StoredAgents(self._records.database, self._records.links, self._records.skills)
-        name = wanted or ASSISTANT.name
-        try:
-            return await agents.find(scope, name)
-        except NotFound:
-            if name != ASSISTANT.name:
-                raise
-            await self._open_assistant(scope)
-        return await agents.find(scope, name)
-
-    async def _open_assistant(self, scope: Scope) -> None:
-        try:
-            async with self._records.database.transaction(scope) as tx:
-                row = await self._records.links.add_agent(tx, scope, ASSISTANT)
-                await self._records.audit.record(tx, scope, "agent.add", str(row["id"]), detail={"name": row["name"]})
-        except Conflict:
-            _log.info("somebody else spoke to %s first, at the same moment", ASSISTANT.name)
+        return await agents.find(scope, wanted or ASSISTANT.name)
 
     async def _route(self, incoming: Incoming) -> tuple[Path, Mapping[str, Any]]:
         """By rule; who brings tools of their own wants a model, whatever the words are."""

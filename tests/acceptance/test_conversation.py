@@ -1,7 +1,8 @@
 """The conversation of README, against the running product and a scripted model, all of it over real HTTP."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import httpx
@@ -40,15 +41,21 @@ def dutiful(body: Any) -> Say:
     return Say("I read the gauge.", calls=(Use("http_get", {"url": address}),))
 
 
-@pytest.fixture
-def model(http: httpx.Client) -> Iterator[ModelServer]:
+@contextmanager
+def scripted(http: httpx.Client, says: Callable[[Any], Say]) -> Iterator[ModelServer]:
     """A scripted model that the workspace's agents ask."""
-    with serve_model(dutiful) as served:
+    with serve_model(says) as served:
         wanted = {"name": "scripted", "base_url": served.url, "model": "scripted-1", "supports_tools": True}
         made = http.post("/api/llm-connections", json=wanted | {"default": True})
         assert made.status_code == 201, made.text
         yield served
         http.delete(f"/api/llm-connections/{made.json()['id']}").raise_for_status()
+
+
+@pytest.fixture
+def model(http: httpx.Client) -> Iterator[ModelServer]:
+    with scripted(http, dutiful) as served:
+        yield served
 
 
 def test_the_conversation_of_readme(

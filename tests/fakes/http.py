@@ -39,6 +39,7 @@ from pipelines.documents.library import Library
 from pipelines.documents.links import Links
 from pipelines.documents.sources.files import Kind
 from serve_apps.agents.academy.school import School
+from serve_apps.agents.assistant import standing
 from serve_apps.agents.memory.compliance import Compliance
 from serve_apps.agents.memory.history import History
 from serve_apps.agents.memory.remember import Memory
@@ -142,7 +143,7 @@ def make_parts(app_dsn: str, folder: Path, clock: Clock | None = None, **other: 
         identity=Identity(database),
         accounts=Accounts(database),
         library=Library(database),
-        links=Links(database),
+        links=Links(database, standing(Audit(database))),
         blobs=FolderBlobs(folder / "blobs"),
         search=ScriptedSearch(),
         answerer=answerer,
