@@ -1,0 +1,86 @@
+"""What an operation works with: a connection, the arguments of its call, and how lists are cut."""
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from cluster.basics.errors import Invalid
+
+MOST = 200  # of a list, where the call names no limit
+_NO_SEGMENT = re.compile(r"[/\\?#%\x00-\x1f\x7f]")
+
+
+@dataclass(frozen=True, slots=True)
+class Cloud:
+    """One call of an operation.
+
+    Attributes:
+        connection: an `openstack.connection.Connection`.
+        arguments: valid against the skill's schema.
+        key: the same at every repetition of this call.
+        most_bytes: of a result.
+    """
+
+    connection: Any
+    arguments: Mapping[str, Any]
+    key: str
+    most_bytes: int
+
+    def name(self, argument: str) -> str:
+        """An argument that is a name or an id, and becomes a part of an address.
+
+        Raises:
+            Invalid: it is missing, or would lead to another address.
+        """
+        return segment(self.arguments.get(argument), argument)
+
+    def given(self, *names: str) -> dict[str, Any]:
+        """Those of the arguments that were given."""
+        return {name: self.arguments[name] for name in names if self.arguments.get(name) is not None}
+
+    def listed(self, what: str, found: Iterable[Any], shape: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
+        """Give {what: [...], count}, with {cut: true} where there is more. No more pages are asked for than are given.
+
+        Args:
+            what: the name of the list.
+            found: pages are fetched as it is read.
+            shape: what is given of each.
+        """
+        most = self.limit
+        rows: list[dict[str, Any]] = []
+        left, cut = self.most_bytes * 9 // 10, False
+        for one in islice(found, most + 1):
+            row = shape(one)
+            left -= len(json.dumps(row, ensure_ascii=False, default=str).encode()) + 2
+            if len(rows) == most or left < 0:
+                cut = True
+                break
+            rows.append(row)
+        return {what: rows, "count": len(rows)} | ({"cut": True} if cut else {})
+
+    @property
+    def limit(self) -> int:
+        """How many entries of a list are given."""
+        return int(self.arguments.get("limit", MOST))
+
+
+def segment(value: Any, argument: str) -> str:
+    """A name or an id that becomes one segment of a path; the SDK does not quote it.
+
+    Raises:
+        Invalid: it would lead to another address.
+    """
+    if not isinstance(value, str) or not value.strip():
+        raise Invalid(f"{argument} is missing")
+    if _NO_SEGMENT.search(value) or value.strip() in (".", ".."):
+        raise Invalid(f"{argument} has characters that no address has", fix="Give the id in the place of the name.")
+    return value
+
+
+def picked(resource: Any, *names: str) -> dict[str, Any]:
+    """Fields of an object of the SDK; those without a value are left out."""
+    found = ((name, getattr(resource, name, None)) for name in names)
+    return {name: value for name, value in found if value is not None}

@@ -1,0 +1,67 @@
+"""Cinder: volumes, and Nova where they are attached to servers; and Glance's images, from which both begin."""
+
+from typing import Any
+
+from cluster.basics.errors import Invalid
+from skills.openstack.cloud import Cloud, picked
+
+
+def list_volumes(cloud: Cloud) -> dict[str, Any]:
+    """Volumes with size in GiB, state, and the servers they are attached to."""
+    query = cloud.given("status", "name", "all_projects")
+    found = cloud.connection.block_storage.volumes(limit=min(cloud.limit + 1, 1_000), **query)
+    return cloud.listed("volumes", found, _volume)
+
+
+def list_images(cloud: Cloud) -> dict[str, Any]:
+    """Images that a server or a volume can be made of."""
+    found = cloud.connection.image.images(
+        limit=min(cloud.limit + 1, 1_000), **cloud.given("name", "status", "visibility")
+    )
+    shown = ("id", "name", "status", "visibility", "disk_format", "size", "min_disk", "min_ram", "created_at")
+    return cloud.listed("images", found, lambda one: picked(one, *shown))
+
+
+def manage_volume(cloud: Cloud) -> dict[str, Any]:
+    """Create, delete, attach, detach or extend.
+
+    Raises:
+        Invalid: an argument that the action needs is missing; it is named.
+    """
+    storage, action = cloud.connection.block_storage, cloud.arguments["action"]
+    if action == "create":
+        return {"action": action, **_volume(_created(cloud))}
+    volume = storage.find_volume(cloud.name("volume"), ignore_missing=False)
+    if action == "delete":
+        storage.delete_volume(volume.id, ignore_missing=False)
+        return {"action": action, "id": volume.id, "name": volume.name}
+    if action == "extend":
+        storage.extend_volume(volume.id, _size(cloud))
+    else:
+        compute = cloud.connection.compute
+        server = compute.find_server(cloud.name("server"), ignore_missing=False)
+        if action == "attach":
+            compute.create_volume_attachment(server.id, volume=volume.id)
+        else:
+            compute.delete_volume_attachment(server.id, volume.id, ignore_missing=False)
+    return {"action": action, **_volume(storage.get_volume(volume.id))}
+
+
+def _created(cloud: Cloud) -> Any:
+    wanted = cloud.given("name", "description", "volume_type", "availability_zone")
+    if cloud.arguments.get("image"):
+        wanted["image_id"] = cloud.connection.image.find_image(cloud.name("image"), ignore_missing=False).id
+    return cloud.connection.block_storage.create_volume(size=_size(cloud), **wanted)
+
+
+def _size(cloud: Cloud) -> int:
+    size = cloud.arguments.get("size_gb")
+    if not isinstance(size, int):
+        raise Invalid("size_gb is missing")
+    return size
+
+
+def _volume(volume: Any) -> dict[str, Any]:
+    attached = [{"server_id": one.get("server_id"), "device": one.get("device")} for one in volume.attachments or ()]
+    shown = picked(volume, "id", "name", "status", "size", "volume_type", "is_bootable", "created_at")
+    return {**shown, "attachments": attached}
