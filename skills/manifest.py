@@ -237,7 +237,8 @@ class _Once(yaml.SafeLoader):
         self.deep += 1
         if self.deep > MOST_DEPTH:
             raise yaml.YAMLError(f"more than {MOST_DEPTH} levels")
-        if self.check_event(yaml.AliasEvent) or getattr(self.peek_event(), "anchor", None):
+        event = self.peek_event()  # type: ignore[no-untyped-call]  # the stubs leave it out
+        if self.check_event(yaml.AliasEvent) or getattr(event, "anchor", None):
             raise yaml.YAMLError("anchors and aliases are not read: a few lines of them unfold into gigabytes")
         made = super().compose_node(parent, index)
         self.deep -= 1
