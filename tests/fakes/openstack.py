@@ -2,6 +2,7 @@
 
 import json
 import re
+import ssl
 import threading
 import uuid
 from collections.abc import Callable, Iterator
@@ -241,13 +242,15 @@ class _Server(ThreadingHTTPServer):
 
 
 @contextmanager
-def fake_cloud() -> Iterator[FakeCloud]:
-    """A cloud that listens while the block runs; it begins with what `fill` gives it."""
+def fake_cloud(tls: ssl.SSLContext | None = None, host: str = "127.0.0.1") -> Iterator[FakeCloud]:
+    """A cloud that listens while the block runs and calls itself `host`; it begins with what `fill` gives it."""
     from tests.fakes.openstack_identity import fill
 
     cloud = FakeCloud()
     server = _Server(("127.0.0.1", 0), type("Handler", (_Handler,), {"cloud": cloud}))
-    cloud.url = f"http://127.0.0.1:{server.server_address[1]}"
+    if tls is not None:
+        server.socket = tls.wrap_socket(server.socket, server_side=True)
+    cloud.url = f"{'https' if tls else 'http'}://{host}:{server.server_address[1]}"
     fill(cloud)
     thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
     thread.start()

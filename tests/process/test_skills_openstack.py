@@ -2,7 +2,10 @@
 
 import base64
 import json
+import subprocess
+import sys
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -201,3 +204,28 @@ async def test_os_04_objects_are_kept_and_never_replaced(cloud: FakeCloud) -> No
     assert large["cut"] and large["bytes"] == 800_000 and len(large["text"]) == 64_000
     for name in ("../up", "a//b", "a/../../../v3"):
         assert isinstance(await refused(on_, "object_storage", **{**up, "object": name}, text="x"), Invalid)
+
+
+COMMANDS = (
+    ("server list", "web-1"), ("network list", "private"), ("volume list", "data-1"), ("image list", "cirros"),
+    ("stack list", "app"), ("container list", "box"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("command", "shown"), COMMANDS)
+def test_os_01_the_official_command_line_takes_the_fake_for_a_cloud(
+    cloud: FakeCloud, tmp_path: Path, command: str, shown: str
+) -> None:
+    """OS-01: what the skills are tested against is not made for them alone."""
+    cloud.containers["box"] = {}
+    cloud.stacks["s"] = {"id": "s", "stack_name": "app", "stack_status": "CREATE_COMPLETE", "creation_time": "2026"}
+    environment = {
+        "PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "OS_AUTH_URL": f"{cloud.url}/identity", "OS_USERNAME": "demo",
+        "OS_PASSWORD": cloud.password, "OS_PROJECT_NAME": "demo", "OS_USER_DOMAIN_NAME": "Default",
+        "OS_PROJECT_DOMAIN_NAME": "Default", "OS_IDENTITY_API_VERSION": "3",
+    }  # fmt: skip
+    program = [str(Path(sys.executable).with_name("openstack")), *command.split(), "-f", "json"]
+    done = subprocess.run(program, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr[-2_000:]
+    rows = json.loads(done.stdout)
+    assert shown in {row.get("Name", row.get("Stack Name")) for row in rows}
