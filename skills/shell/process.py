@@ -1,0 +1,122 @@
+"""A program of this machine: no shell, nearly no environment, a folder that is gone afterwards, an end in time."""
+
+import asyncio
+import os
+import signal
+from asyncio.subprocess import DEVNULL, PIPE, Process
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from cluster.basics.errors import Permanent, Transient
+from skills.http.fetch import OutcomeUnknown
+
+PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+_PIECE = 65_536
+
+
+class ProgramUnstartable(Permanent):
+    """The program cannot be started."""
+
+    code, status = "shell_unstartable", 502
+
+
+class ProgramTimeout(Transient):
+    """The program did not end in its time, and was killed."""
+
+    code, status = "shell_timeout", 504
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a program may take.
+
+    Attributes:
+        seconds: from its start on.
+        bytes: of what it prints that is kept; standard error has an eighth of it.
+        reads: it changes nothing: it may be killed when there is enough of it, and be repeated.
+    """
+
+    seconds: float
+    bytes: int
+    reads: bool
+
+
+@dataclass(slots=True)
+class _Kept:
+    data: bytearray
+    cut: bool = False
+
+    @property
+    def text(self) -> str:
+        return self.data.decode("utf-8", "replace")
+
+
+async def run(argv: Sequence[str], limits: Limits) -> dict[str, Any]:
+    """Give {exit_status, stdout, stderr}, with {signal} where one ended it and {cut} where there was more.
+
+    However it ends, its process group is killed, and what was started in the background with it. A process that put
+    itself into a session of its own is not reached; what may do so does not belong among the allowed programs.
+
+    Raises:
+        ProgramUnstartable: nothing was run.
+        ProgramTimeout: a reading program was killed.
+        OutcomeUnknown: one that changes something was killed.
+    """
+    with TemporaryDirectory(prefix="aos-shell-") as folder:
+        try:
+            async with asyncio.timeout(limits.seconds), _started(argv, folder) as process:
+                assert process.stdout is not None
+                assert process.stderr is not None
+                out, err = await asyncio.gather(
+                    _taken(process, process.stdout, limits.bytes, limits.reads),
+                    _taken(process, process.stderr, limits.bytes // 8, limits.reads),
+                )
+                return _answer(await process.wait(), out, err)
+        except TimeoutError:
+            if not limits.reads:
+                raise OutcomeUnknown(f"{argv[0]} did not end within {limits.seconds:g} s and was killed") from None
+            raise ProgramTimeout(f"{argv[0]}: no end within {limits.seconds:g} s") from None
+
+
+@asynccontextmanager
+async def _started(argv: Sequence[str], folder: str) -> AsyncIterator[Process]:
+    env: Mapping[str, str] = {"PATH": PATH}
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *argv, stdin=DEVNULL, stdout=PIPE, stderr=PIPE, cwd=folder, env=env, start_new_session=True
+        )
+    except (OSError, ValueError) as error:
+        raise ProgramUnstartable(f"{argv[0]}: {type(error).__name__}") from None
+    try:
+        yield process
+    finally:
+        _kill(process)
+        await process.wait()
+
+
+def _answer(status: int, out: _Kept, err: _Kept) -> dict[str, Any]:
+    given: dict[str, Any] = {"exit_status": status, "stdout": out.text, "stderr": err.text}
+    if status < 0:
+        given |= {"exit_status": None, "signal": signal.Signals(-status).name.removeprefix("SIG")}
+    return given | ({"cut": True} if out.cut or err.cut else {})
+
+
+async def _taken(process: Process, stream: asyncio.StreamReader, most: int, reads: bool) -> _Kept:
+    """The beginning of a stream; what is too much is read and dropped, or a program that writes would stand still."""
+    kept = _Kept(bytearray())
+    while piece := await stream.read(_PIECE):
+        room = most - len(kept.data)
+        kept.data += piece[:room]
+        if len(piece) > room and not kept.cut:
+            kept.cut = True
+            if reads:
+                _kill(process)
+    return kept
+
+
+def _kill(process: Process) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
