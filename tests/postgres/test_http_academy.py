@@ -2,32 +2,20 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-import httpx
 import pytest
 
 from cluster.basics.archive import Bundle, pack
-from cluster.basics.scope import Role
 from cluster.state.audit import Audit
 from cluster.state.identity import Identity
-from cluster.state.jobs import Lane
 from cluster.state.schedules import Action
 from cluster.state.schedules_due import DueSchedules
-from configs.sections import LlmSettings, RerankSettings, SearchSettings
-from configs.sections_skills import SandboxSettings, SkillSettings
 from serve_apps.agents.schedule import Scheduler
 from serve_apps.agents.schedule_academy import Examinations
-from serve_apps.retrieval.answer import Answerer
-from serve_apps.retrieval.search import Search
 from skills.quiz import quiz_of
 from skills.quiz_skill import quiz_skill
-from skills.sandbox import Layer, Sandbox
-from tests.fakes.ground import ground
-from tests.fakes.http import Api, Office, make_parts, open_office, serve
-from tests.fakes.ledger import Bench, bench
+from tests.fakes.campus import Campus, open_campus
 from tests.fakes.schedules import QUICK
 
 INCIDENTS = "# Incidents\n\nThe engineer on call acknowledges a severity 1 incident within 15 minutes.\n"
@@ -50,61 +38,10 @@ QUIZ = {
 CURL = {"Content-Type": "application/x-www-form-urlencoded"}  # what `curl -d` says where nobody says otherwise
 
 
-@dataclass
-class Campus:
-    """An operator's client, a worker that reads, and an agent."""
-
-    api: Api
-    client: httpx.AsyncClient
-    worker: Bench
-    office: Office
-    agent: str
-    scans: Path
-
-    @property
-    def path(self) -> str:
-        return f"/api/universal-agents/{self.agent}"
-
-    async def work(self) -> None:
-        """Every job that waits."""
-        for lane in Lane:
-            while job := await self.worker.jobs.claim("worker-1", lane, 60):
-                runner = self.worker.runner()
-                while not (await runner.turn(job, await self.worker.recipe(), lambda: False)).ended:
-                    job = await self.worker.jobs.reload(job)
-
-    async def scan(self, **files: str) -> None:
-        """Write files into a folder and let the agent have them."""
-        self.scans.mkdir(exist_ok=True)
-        for name, text in files.items():
-            (self.scans / f"{name}.md").write_text(text)
-        body = {"path": str(self.scans), "agent_id": self.agent}
-        assert (await self.client.post("/api/documents/batch-scan", json=body)).status_code == 202
-        await self.work()
-
-    async def enrol(self, track: str = "infrastructure", quiz: dict[str, Any] | None = None) -> httpx.Response:
-        return await self.client.post(f"{self.path}/academy/enrol", json={"track": track, "quiz": quiz or QUIZ})
-
-    async def status(self) -> str | None:
-        row = (await self.client.get(f"/api/agents/{self.agent}")).json()
-        return row["metadata"].get("academy_status")
-
-
 @pytest.fixture
 async def campus(app_dsn: str, admin_dsn: str, tmp_path: Path) -> AsyncIterator[Campus]:
-    async with (
-        bench(app_dsn, tmp_path) as worker,
-        Sandbox(SandboxSettings(warm=0, untrusted_without=tuple(Layer))) as sandbox,
-        httpx.AsyncClient() as nobody,
-    ):
-        search = Search(worker.database, worker.embedder, None, SearchSettings(), RerankSettings())
-        answerer = Answerer(search, worker.database, worker.embedder, LlmSettings(), nobody)
-        on = ground(settings=SkillSettings(off=("shell",)), scripts=sandbox)
-        async with serve(make_parts(app_dsn, tmp_path, ground=on, answerer=answerer)) as api:
-            office = open_office(admin_dsn)
-            client = await api.sign_in(office.emails[Role.OPERATOR])
-            agent = (await client.post("/api/agents", json={"name": "runner"})).json()["id"]
-            yield Campus(api, client, worker, office, agent, tmp_path / "scans")
+    async with open_campus(app_dsn, admin_dsn, tmp_path) as made:
+        yield made
 
 
 async def test_ac_03_the_bootstrap_script_works_as_given(campus: Campus) -> None:
@@ -132,7 +69,7 @@ async def test_ac_01_an_agent_enrols_reads_is_examined_and_graduates(campus: Cam
     """AC-01, AC-04: without a model; a quiz before its references are read is refused."""
     await campus.scan(incidents=INCIDENTS, backups=BACKUPS)
     assert (await campus.client.post(f"{campus.path}/academy/quiz")).json()["code"] == "not_enrolled"
-    enrolled = await campus.enrol()
+    enrolled = await campus.enrol(quiz=QUIZ)
     assert enrolled.status_code == 202 and enrolled.json()["status"] == "studying" == await campus.status()
     early = await campus.client.post(f"{campus.path}/academy/quiz")
     assert (early.status_code, early.json()["code"]) == (409, "academy_still_reading")
@@ -150,7 +87,7 @@ async def test_ac_01_an_agent_enrols_reads_is_examined_and_graduates(campus: Cam
 async def test_ac_04_who_fails_is_told_what_was_missed_and_why(campus: Campus) -> None:
     """AC-04: below the mark nobody graduates; a higher mark of the quiz's own holds."""
     await campus.scan(incidents=INCIDENTS)
-    await campus.enrol()
+    await campus.enrol(quiz=QUIZ)
     await campus.work()
     report = (await campus.client.post(f"{campus.path}/academy/quiz")).json()["report"]
     assert report["score"] == pytest.approx(2 / 3) and not report["passed"] and await campus.status() == "studying"
@@ -168,7 +105,7 @@ async def test_ac_02_integration_brings_its_own_quiz(campus: Campus) -> None:
     assert len(listed) == 5 and {"track": "integration", "questions": None, "sources": []} in listed
     wrong = await campus.enrol("integration", {"questions": [{"question": "q", "facts": [], "source": "s"}]})
     assert (wrong.status_code, wrong.json()["code"]) == (422, "bad_quiz")
-    assert (await campus.enrol("integration")).status_code == 202
+    assert (await campus.enrol("integration", QUIZ)).status_code == 202
     await campus.work()
     nothing = await campus.client.post(f"{campus.path}/academy/quiz")
     assert (nothing.status_code, nothing.json()["code"]) == (409, "nothing_to_study")
@@ -177,7 +114,7 @@ async def test_ac_02_integration_brings_its_own_quiz(campus: Campus) -> None:
 async def test_ac_05_a_nightly_run_reads_changes_and_demotes_and_graduates_again(campus: Campus) -> None:
     """AC-05: a schedule with the action academy; a changed file is read again before the agent is examined."""
     await campus.scan(incidents=INCIDENTS, backups=BACKUPS)
-    await campus.enrol()
+    await campus.enrol(quiz=QUIZ)
     await campus.work()
     assert (await campus.client.post(f"{campus.path}/academy/quiz")).json()["status"] == "graduated"
     body = {"name": "nightly", "agent": "runner", "cron": "0 2 * * *", "action": "academy"}

@@ -1,0 +1,85 @@
+"""A campus: the API in this process, a worker that reads and embeds, real retrieval, a sandbox, and an agent."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from cluster.basics.scope import Role
+from cluster.models.ports import Embedder
+from cluster.state.jobs import Lane
+from configs.sections import LlmSettings, RerankSettings, SearchSettings
+from configs.sections_skills import SandboxSettings, SkillSettings
+from serve_apps.retrieval.answer import Answerer
+from serve_apps.retrieval.search import Search
+from skills.sandbox import Layer, Sandbox
+from tests.fakes.ground import ground
+from tests.fakes.http import Api, Office, make_parts, open_office, serve
+from tests.fakes.ledger import Bench, bench
+
+
+@dataclass
+class Campus:
+    """An operator's client, a worker that reads, and an agent."""
+
+    api: Api
+    client: httpx.AsyncClient
+    worker: Bench
+    office: Office
+    agent: str
+    scans: Path
+
+    @property
+    def path(self) -> str:
+        return f"/api/universal-agents/{self.agent}"
+
+    async def work(self) -> None:
+        """Every job that waits."""
+        for lane in Lane:
+            while job := await self.worker.jobs.claim("worker-1", lane, 60):
+                runner = self.worker.runner()
+                while not (await runner.turn(job, await self.worker.recipe(), lambda: False)).ended:
+                    job = await self.worker.jobs.reload(job)
+
+    async def scan(self, **files: str) -> None:
+        """Write files into a folder and let the agent have them."""
+        self.scans.mkdir(exist_ok=True)
+        for name, text in files.items():
+            (self.scans / f"{name}.md").write_text(text)
+        body = {"path": str(self.scans), "agent_id": self.agent}
+        assert (await self.client.post("/api/documents/batch-scan", json=body)).status_code == 202
+        await self.work()
+
+    async def enrol(self, track: str = "infrastructure", quiz: dict[str, Any] | None = None) -> httpx.Response:
+        """Without a quiz, that of the pack."""
+        body = {"track": track} | ({} if quiz is None else {"quiz": quiz})
+        return await self.client.post(f"{self.path}/academy/enrol", json=body)
+
+    async def status(self) -> str | None:
+        row = (await self.client.get(f"/api/agents/{self.agent}")).json()
+        return row["metadata"].get("academy_status")
+
+
+@asynccontextmanager
+async def open_campus(
+    app_dsn: str, admin_dsn: str, folder: Path, embedder: Embedder | None = None, reader: Any = None
+) -> AsyncIterator[Campus]:
+    """Without an embedder and a reader those of the ledger's tests: letters are counted, form feeds part pages."""
+    async with (
+        bench(app_dsn, folder) as worker,
+        Sandbox(SandboxSettings(warm=0, untrusted_without=tuple(Layer))) as sandbox,
+        httpx.AsyncClient() as nobody,
+    ):
+        worker.embedder = embedder or worker.embedder  # type: ignore[assignment]
+        worker.reader = reader or worker.reader
+        search = Search(worker.database, worker.embedder, None, SearchSettings(), RerankSettings())
+        answerer = Answerer(search, worker.database, worker.embedder, LlmSettings(), nobody)
+        on = ground(settings=SkillSettings(off=("shell",)), scripts=sandbox)
+        async with serve(make_parts(app_dsn, folder, ground=on, answerer=answerer)) as api:
+            office = open_office(admin_dsn)
+            client = await api.sign_in(office.emails[Role.OPERATOR])
+            agent = (await client.post("/api/agents", json={"name": "runner"})).json()["id"]
+            yield Campus(api, client, worker, office, agent, folder / "scans")
