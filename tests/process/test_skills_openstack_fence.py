@@ -41,8 +41,7 @@ def cloud() -> Iterator[FakeCloud]:
 
 async def test_os_05_both_ways_to_sign_in(cloud: FakeCloud) -> None:
     """OS-05: by name and password with the usual domains, with `key` in the place of a password, by application."""
-    bare = on(cloud, user_domain_name="", project_domain_name="", region_name="")
-    by_key = on(cloud, password="", key=cloud.password)
+    bare, by_key = on(cloud, user_domain_name="", region_name=""), on(cloud, password="", key=cloud.password)
     by_application = on(
         cloud, username="", password="", project_name="", application_credential_id=APPLICATION,
         application_credential_secret=cloud.application_secret,
@@ -109,7 +108,7 @@ async def test_os_05_a_catalogue_that_points_elsewhere_gets_no_token(cloud: Fake
     cloud.moved["compute"] = where
     error = await refused(on(cloud), "list_servers")
     assert error.code == "address_not_allowed" and not any("compute" in line for line in cloud.asked)
-    # The ground's resolver says of each name that it is this machine: a name with no port is not to lead there.
+    # The resolver says of each name that it is this machine: one without a port is not to lead there.
     named_ = on(cloud, hosts=(cloud.url.removeprefix("http://"), "elsewhere.example.org"))
     assert (await refused(named_, "list_servers")).code == "address_not_allowed"
 
@@ -122,8 +121,8 @@ async def test_os_05_the_cloud_itself_has_to_be_allowed(cloud: FakeCloud) -> Non
 
 def _certificate(folder: Path, name: str) -> tuple[ssl.SSLContext, str]:
     """A server's context, and the certificate that it shows."""
-    key, subject = ec.generate_private_key(ec.SECP256R1()), x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
-    now = datetime.now(UTC)
+    key, now = ec.generate_private_key(ec.SECP256R1()), datetime.now(UTC)
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
     builder = x509.CertificateBuilder(subject, subject, key.public_key(), x509.random_serial_number(), now, now + _DAY)
     builder = builder.add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), critical=False)
     builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
@@ -176,7 +175,7 @@ async def test_os_05_a_token_that_expires_midway_is_renewed_once(cloud: FakeClou
 
 @pytest.mark.parametrize("fault", [Fault("GET .*/detail", hangs=True), Fault("GET .*/detail", drips=True)])
 async def test_os_01_a_silent_service_is_given_up_in_time(cloud: FakeCloud, fault: Fault) -> None:
-    """OS-01: and no connection and no thread stays behind."""
+    """OS-01: and no connection stays behind."""
     cloud.faults = [fault]
     await call(on(cloud), "keystone_auth")  # the SDK is imported
     begun = asyncio.get_running_loop().time()
@@ -230,7 +229,7 @@ async def test_os_01_ten_thousand_servers_are_cut(cloud: FakeCloud) -> None:
 async def test_os_05_an_answer_that_never_ends_is_not_read(cloud: FakeCloud) -> None:
     cloud.faults = [Fault("GET .*/servers/detail", Says(b" " * 17_000_000))]
     assert (await refused(on(cloud), "list_servers")).code == "too_large"
-    packed = Says(b"\x1f\x8b", headers={"Content-Encoding": "gzip", "Content-Type": "application/json"})
+    packed = Says(b"\x1f\x8b", headers={"Content-Encoding": "gzip"})
     cloud.faults = [Fault("GET .*/servers/detail", packed)]
     assert (await refused(on(cloud), "list_servers")).code == "invalid"
 
