@@ -91,7 +91,7 @@ async def furnish(api: Api, admin_dsn: str, office: Office) -> Owned:
     client = await api.sign_in(office.emails[Role.ADMIN])
     job = (await client.post("/api/documents/reindex-all")).json()["job_id"]
     key = (await client.post("/api/api-keys", json={"name": "k"})).json()["id"]
-    wanted = {"name": "c", "base_url": "http://127.0.0.1:9/v1", "model": "m"}
+    wanted: dict[str, Any] = {"name": "c", "base_url": "http://127.0.0.1:9/v1", "model": "m"}
     connection_id = (await client.post("/api/llm-connections", json=wanted)).json()["id"]
     session = (await client.post("/v1/agent/sessions", json={"session_id": "diary"})).json()["id"]
     run, approval = furnish_run(admin_dsn, office, agent, session)
@@ -293,9 +293,9 @@ async def test_row_level_security_alone_holds_when_the_where_clauses_are_gone(
         parts.runs, parts.approvals, parts.connections, parts.credentials, parts.skills,
         parts.schedules, parts.school._register,
     ):  # fmt: skip
-        before: Any = part._sql  # type: ignore[attr-defined]
-        part._sql = without_wall(before)  # type: ignore[attr-defined]
-        weakened += sum(before[name] != part._sql[name] for name in before)  # type: ignore[attr-defined]
+        before: Any = part._sql
+        part._sql = without_wall(before)
+        weakened += sum(before[name] != part._sql[name] for name in before)
     assert weakened >= 60
     seen = await walk(client, api, owned)
     assert [line for line in seen if line[1] != 404] == []
