@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 from tests.fakes.api_server import serve_api
-from tests.unit.test_cli_credentials import ROW, TYPES
+from tests.wire.test_cli_credentials import ROW, TYPES
 
 
 def test_a_credential_is_typed_unseen(tmp_path: Path) -> None:

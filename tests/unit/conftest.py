@@ -1,4 +1,4 @@
-"""The fence around unit tests: none starts a process, and a run of them alone imports no Ray."""
+"""The fence around unit tests: none starts a process or opens a connection; a run of them alone imports no Ray."""
 
 import sys
 from pathlib import Path
@@ -8,6 +8,7 @@ import pytest
 
 HERE = Path(__file__).parent
 STARTS = {"subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.exec", "os.spawn", "os.system"}
+TALKS = {"socket.bind", "socket.connect"}
 
 
 class Fence:
@@ -19,6 +20,8 @@ class Fence:
         # OpenAI's library puts platform.processor() into a header, and that asks `uname`, once.
         if self.closed and event in STARTS and args[1:2] != (["uname", "-p"],):
             raise AssertionError(f"a unit test starts no process; move it to tests/process: {event}{args[:2]}")
+        if self.closed and event in TALKS:
+            raise AssertionError(f"a unit test opens no connection; move it to tests/wire: {event}{args[1:]}")
 
 
 fence = Fence()
