@@ -1,0 +1,151 @@
+"""What is asked of an engine, by Docker's own library, and what is kept of its answers (Engine API 1.44 and later)."""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from docker import APIClient
+
+_Asks = Callable[["APIClient", Mapping[str, Any], int], dict[str, Any]]
+
+
+def _containers(client: "APIClient", given: Mapping[str, Any], most: int) -> dict[str, Any]:
+    found = client.containers(all=bool(given.get("all", False)))
+    return {
+        "containers": [
+            {
+                "id": one["Id"][:12],
+                "name": (one.get("Names") or [""])[0].lstrip("/"),
+                "image": one.get("Image"),
+                "state": one.get("State"),
+                "status": one.get("Status"),
+                "created": one.get("Created"),  # seconds since 1970
+                "ports": [_port(port) for port in one.get("Ports") or []],
+            }
+            for one in found
+        ]
+    }
+
+
+def _logs(client: "APIClient", given: Mapping[str, Any], most: int) -> dict[str, Any]:
+    """The last lines, read until there are `most` bytes: a single line may be larger than all memory."""
+    kept, cut = bytearray(), False
+    pieces = client.logs(
+        given["container"], stdout=True, stderr=True, timestamps=True, tail=int(given.get("lines", 100)), stream=True,
+        follow=False,
+    )  # fmt: skip
+    for piece in pieces:
+        room = most - len(kept)
+        kept += piece[:room]
+        if len(piece) > room:
+            cut = True
+            break
+    return {"logs": kept.decode("utf-8", "replace")} | ({"cut": True} if cut else {})
+
+
+def _inspect(client: "APIClient", given: Mapping[str, Any], most: int) -> dict[str, Any]:
+    """Values of variables and labels, and the arguments of the command, are left out: passwords stand there."""
+    whole = client.inspect_container(given["container"])
+    how, host, state = whole.get("Config") or {}, whole.get("HostConfig") or {}, whole.get("State") or {}
+    networks = (whole.get("NetworkSettings") or {}).get("Networks") or {}
+    shown = ("Status", "Running", "ExitCode", "OOMKilled", "Error", "StartedAt", "FinishedAt")
+    return {
+        "id": whole["Id"][:12],
+        "name": whole.get("Name", "").lstrip("/"),
+        "image": how.get("Image"),
+        "program": whole.get("Path"),
+        "user": how.get("User"),
+        "created": whole.get("Created"),
+        "restarts": whole.get("RestartCount"),
+        "restart_policy": (host.get("RestartPolicy") or {}).get("Name"),
+        "state": {name: state[name] for name in shown if name in state},
+        "health": (state.get("Health") or {}).get("Status"),
+        "environment": [name.partition("=")[0] for name in how.get("Env") or []],
+        "labels": sorted(how.get("Labels") or {}),
+        "mounts": [
+            {"type": one.get("Type"), "source": one.get("Source"), "to": one.get("Destination"), "rw": one.get("RW")}
+            for one in whole.get("Mounts") or []
+        ],
+        "networks": {name: (one or {}).get("IPAddress") for name, one in networks.items()},
+        "privileged": host.get("Privileged"),
+    }
+
+
+def _images(client: "APIClient", given: Mapping[str, Any], most: int) -> dict[str, Any]:
+    return {
+        "images": [
+            {
+                "id": one["Id"],
+                "tags": one.get("RepoTags") or [],
+                "bytes": one.get("Size"),
+                "created": one.get("Created"),
+            }
+            for one in client.images()
+        ]
+    }
+
+
+def _stats(client: "APIClient", given: Mapping[str, Any], most: int) -> dict[str, Any]:
+    """Shares as `docker stats` counts them: of one processor, and of memory without the file cache."""
+    one = client.stats(given["container"], stream=False)
+    now, before, memory = one.get("cpu_stats") or {}, one.get("precpu_stats") or {}, one.get("memory_stats") or {}
+    used = _spent(now) - _spent(before)
+    passed = now.get("system_cpu_usage", 0) - before.get("system_cpu_usage", 0)
+    cache = (memory.get("stats") or {}).get("inactive_file", 0)
+    networks = (one.get("networks") or {}).values()
+    return {
+        "cpu_percent": round(100 * used / passed * (now.get("online_cpus") or 1), 2) if passed > 0 else None,
+        "memory_bytes": memory["usage"] - cache if "usage" in memory else None,
+        "memory_limit_bytes": memory.get("limit"),
+        "processes": (one.get("pids_stats") or {}).get("current"),
+        "received_bytes": sum(net.get("rx_bytes", 0) for net in networks),
+        "sent_bytes": sum(net.get("tx_bytes", 0) for net in networks),
+    }
+
+
+def _restart(client: "APIClient", given: Mapping[str, Any], most: int) -> dict[str, Any]:
+    client.restart(given["container"], timeout=int(given.get("grace", 10)))
+    return {"restarted": given["container"]}
+
+
+def _stop(client: "APIClient", given: Mapping[str, Any], most: int) -> dict[str, Any]:
+    client.stop(given["container"], timeout=int(given.get("grace", 10)))
+    return {"stopped": given["container"]}
+
+
+def _prune(client: "APIClient", given: Mapping[str, Any], most: int) -> dict[str, Any]:
+    match given["what"]:
+        case "containers":
+            answer, key = client.prune_containers(), "ContainersDeleted"
+        case "images":  # those without a name only: an unused one with a name may be wanted tomorrow
+            answer, key = client.prune_images(filters={"dangling": True}), "ImagesDeleted"
+        case "networks":
+            answer, key = client.prune_networks(), "NetworksDeleted"
+        case _:
+            answer, key = client.prune_volumes(), "VolumesDeleted"
+    return {"removed": answer.get(key) or [], "bytes": answer.get("SpaceReclaimed", 0)}
+
+
+# By the name in a skill's options.
+ASKS: Mapping[str, _Asks] = MappingProxyType(
+    {
+        "containers": _containers,
+        "logs": _logs,
+        "inspect": _inspect,
+        "images": _images,
+        "stats": _stats,
+        "restart": _restart,
+        "stop": _stop,
+        "prune": _prune,
+    }
+)
+
+
+def _port(one: Mapping[str, Any]) -> str:
+    inner = f"{one.get('PrivatePort')}/{one.get('Type')}"
+    return f"{one.get('IP')}:{one['PublicPort']}->{inner}" if one.get("PublicPort") else inner
+
+
+def _spent(cpu: Mapping[str, Any]) -> int:
+    return int((cpu.get("cpu_usage") or {}).get("total_usage", 0))
