@@ -1,0 +1,1 @@
+"""Skills that run a playbook of the folder that the settings name; their arguments are values, never templates."""

@@ -1,0 +1,86 @@
+"""What of a playbook skill is checked before anything runs: where the files are, and what arguments become."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictStr
+
+from cluster.basics.errors import Invalid
+from skills.ansible.failures import AnsibleUnset, PlaybookNotFound
+from skills.manifest import BadManifest, CredentialType, Manifest
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+MOST_MESSAGE = 500  # characters of what a failed task says
+
+
+class AnsibleOptions(BaseModel):
+    """What is run.
+
+    Attributes:
+        playbook: relative to `skills.ansible_dir`.
+        inventory: relative to it too; without one it is this machine alone.
+        check: nothing is changed; modules say what they would do (`--check`).
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    playbook: StrictStr = Field(min_length=1, max_length=1_000)
+    inventory: StrictStr | None = Field(None, min_length=1, max_length=1_000)
+    check: StrictBool = False
+
+
+def check(manifest: Manifest) -> None:
+    """Nothing, where parameters and credential fit.
+
+    Raises:
+        BadManifest: they do not.
+    """
+    if manifest.credential not in (None, CredentialType.SSH):
+        raise BadManifest(f"{manifest.name}: skills of type ansible have `credential: ssh`, or none")
+    for name in manifest.parameters.get("properties", {}):
+        if not _NAME.fullmatch(name) or name.startswith("ansible_"):
+            raise BadManifest(f"{manifest.name}: {name!r} is no name of a variable, or one that is Ansible's own")
+
+
+def within(folder: Path | None, relative: str) -> Path:
+    """The file of this relative path, all links followed.
+
+    Raises:
+        AnsibleUnset: there is no folder.
+        PlaybookNotFound: it is no file, or lies elsewhere.
+    """
+    if folder is None:
+        raise AnsibleUnset
+    root, parts = folder.resolve(), Path(relative)
+    found = (root / parts).resolve()
+    if parts.is_absolute() or ".." in parts.parts or not found.is_relative_to(root) or not found.is_file():
+        raise PlaybookNotFound(relative[:200])
+    return found
+
+
+def variables(manifest: Manifest, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments as extra variables, where every text is marked as one that is never a template.
+
+    Without the mark `{{ lookup('pipe', …) }}` in an argument would run a command.
+
+    Raises:
+        Invalid: an argument is no parameter, or a key in it means something to Ansible.
+    """
+    properties = manifest.parameters.get("properties", {})
+    if unknown := set(arguments) - set(properties):
+        raise Invalid(f"no parameters: {', '.join(sorted(unknown))}")
+    values = {name: one["default"] for name, one in properties.items() if "default" in one} | dict(arguments)
+    return {name: _marked(value) for name, value in values.items()}
+
+
+def _marked(value: Any) -> Any:
+    if isinstance(value, str):
+        return {"__ansible_unsafe": value}
+    if isinstance(value, list | tuple):
+        return [_marked(one) for one in value]
+    if isinstance(value, Mapping):
+        if odd := [key for key in value if key.startswith("__ansible") or "{" in key]:
+            raise Invalid(f"{odd[0][:100]!r} cannot be a key")
+        return {key: _marked(one) for key, one in value.items()}
+    return value
