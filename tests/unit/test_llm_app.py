@@ -57,9 +57,7 @@ def test_gpus_are_taken_whole_and_the_rest_is_shared() -> None:
     made = llm.config(load(env))
     assert made["accelerator_config"] == {"kind": "gpu"} and made["engine_kwargs"]["tensor_parallel_size"] == 2
     (embedder,) = planned(env)["embedding"]["deployments"]
-    assert embedder["ray_actor_options"]["num_gpus"] == 0.2, (
-        "two embedders, a worker, two readers share the rest"
-    )
+    assert embedder["ray_actor_options"]["num_gpus"] == 0.2, "two embedders, a worker, two readers share the rest"
     all_taken = env | {"AOS_RAY_NUM_GPUS": "2"}
     (embedder,) = planned(all_taken)["embedding"]["deployments"]
     assert "num_gpus" not in embedder["ray_actor_options"]
