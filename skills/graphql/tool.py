@@ -7,6 +7,7 @@ from skills.contract import Call, Effect
 from skills.ground import Ground
 from skills.http.answers import Choice, ServiceGarbled, ServiceRefused, parsed, said
 from skills.http.endpoint import Place, Request, Service, arguments, declared, filled, sure
+from skills.http.fetch import OutcomeUnknown, Reply
 from skills.http.template import HOLE
 from skills.manifest import BadManifest, Manifest, Risk, options_of
 
@@ -50,12 +51,21 @@ class Graph:
         Raises:
             AosError: those of `Service.ask`.
             ServiceGarbled: the answer is not GraphQL's.
+            OutcomeUnknown: the same of a mutation.
             ServiceRefused: it answers with errors and no data.
         """
         values = filled(self._manifest, call.arguments)
         given = {name: values[argument] for name, argument in self._variables.items() if argument in values}
         content = json.dumps({"query": self._query, "variables": given}).encode()
         reply = await self._service.ask(call, Request("POST", values, self.effect is Effect.READ, content=content))
+        try:
+            return self._given(reply)
+        except ServiceGarbled as error:
+            if self.effect is Effect.READ:
+                raise
+            raise OutcomeUnknown(f"{reply.status}: {error.detail}") from None
+
+    def _given(self, reply: Reply) -> dict[str, Any]:
         answer = parsed(reply)
         if not isinstance(answer, dict) or not ("data" in answer or "errors" in answer):
             raise ServiceGarbled("the answer has neither data nor errors")

@@ -21,6 +21,8 @@ READING = frozenset({"GET", "HEAD"})
 
 _TEXT = re.compile(r"text/[\w.+-]+|application/(?:[\w.+-]*\+)?(?:json|xml|yaml|javascript|x-ndjson)", re.IGNORECASE)
 _REDIRECTS = {301, 302, 303, 307, 308}
+_SEE_OTHER = 303
+_NOT_DONE = {301, 307, 308}  # the request itself belongs elsewhere; after a 302 some services have carried it out
 _FIELD = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
 _VALUE = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?")
 
@@ -67,8 +69,10 @@ class Reply:
 
     Attributes:
         url: that gave it, after redirects.
+        status: 200 for the 303 by which a service says that it has done what changes something; see `Location`.
         kind: the media type, lower case, without parameters.
         text: the body; empty where a failure's body is no text.
+        unread: the body could not be given; only of a request that changes something, for which that is no failure.
     """
 
     url: str
@@ -76,6 +80,7 @@ class Reply:
     headers: Mapping[str, str]
     kind: str
     text: str
+    unread: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,11 +108,11 @@ class Way:
 
         Raises:
             Disallowed: the address, or one it redirects to, is not allowed.
-            Invalid: no URL, not a text, too many redirects, or a header that cannot be sent.
-            TooLarge: a larger body.
+            Invalid: no URL, too many redirects, or a header that cannot be sent; not a text, of what reads.
+            TooLarge: a larger body, of what reads.
             Redirected: another method is redirected.
             Unavailable: no connection, or too slow.
-            OutcomeUnknown: the same after a request that changes something has gone out.
+            OutcomeUnknown: the same after a request that changes something has gone out, or a 302 to it.
         """
         sent = _Sent(ask.reads)
         here = target(ask.url, self.allowed)
@@ -142,16 +147,30 @@ class Way:
                     },
                 )  # fmt: skip
                 response = await wire.handle_async_request(request)
-                if response.status_code in _REDIRECTS and "location" in response.headers:
-                    return _Elsewhere(response.headers["location"])
-                return Reply(ask.url, response.status_code, response.headers, *await self._read(response))
+                return await self._answer(ask, aim, response)
             except (httpx.HTTPError, httpx.InvalidURL) as error:
                 # Not the error's own text: libraries quote what was sent.
                 raise sent.failure(f"{aim.host} cannot be reached: {type(error).__name__}") from None
 
+    async def _answer(self, ask: Ask, aim: Target, response: httpx.Response) -> "Reply | _Elsewhere":
+        status, headers = response.status_code, response.headers
+        if not ask.reads and status == _SEE_OTHER:
+            return Reply(ask.url, 200, headers, "", "", unread=True)
+        if status in _REDIRECTS and "location" in headers:
+            if not ask.reads and status not in _NOT_DONE:
+                raise OutcomeUnknown(f"{aim.host} answers {ask.method} with a redirect ({status})")
+            return _Elsewhere(headers["location"])
+        try:
+            return Reply(ask.url, status, headers, *await self._read(response))
+        except (Invalid, TooLarge):
+            if ask.reads:
+                raise
+            # The status has said how it went: a body that cannot be given does not undo what was done.
+            return Reply(ask.url, status, headers, _kind(response), "", unread=True)
+
     async def _read(self, response: httpx.Response) -> tuple[str, str]:
         """The media type and the text."""
-        kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+        kind = _kind(response)
         if kind and not _TEXT.fullmatch(kind):
             if response.status_code >= 400:
                 return kind, ""
@@ -238,6 +257,10 @@ def _trust(authority: str | None) -> ssl.SSLContext:
         except (ssl.SSLError, ValueError):
             raise Invalid("ca_cert of the credential is no certificate in PEM") from None
     return context
+
+
+def _kind(response: httpx.Response) -> str:
+    return response.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
 def _charset(response: httpx.Response) -> str:

@@ -7,9 +7,9 @@ from pydantic import Field, model_validator
 from skills.contract import Call
 from skills.ground import Ground
 from skills.http import template
-from skills.http.answers import Choice, ServiceRefused, parsed
+from skills.http.answers import Choice, ServiceGarbled, ServiceRefused, parsed
 from skills.http.endpoint import Place, Request, Service, arguments, declared, filled
-from skills.http.fetch import READING, Reply
+from skills.http.fetch import READING, OutcomeUnknown, Reply
 from skills.manifest import BadManifest, Manifest, Risk, options_of
 
 
@@ -60,9 +60,12 @@ class Rest:
     async def run(self, call: Call) -> Any:
         """Give {status, data} of JSON or {status, text}; an empty answer is {status}.
 
+        What changes something and is answered with what is no text gives {status, content_type}; a `location` is added.
+
         Raises:
             AosError: those of `Service.ask`.
             ServiceGarbled: the answer is not what the service documents.
+            OutcomeUnknown: the same of what changes something.
             ServiceRefused: it says in an answer that looks well that it has failed.
         """
         how, values = self._how, filled(self._manifest, call.arguments)
@@ -70,16 +73,23 @@ class Rest:
         request = Request(how.method, values, how.method in READING, how.query, content, kind)
         reply = await self._service.ask(call, request)
         given: dict[str, Any] = {"status": reply.status}
-        if reply.status in (201, 202) and "location" in reply.headers:
+        if (reply.unread or reply.status in (201, 202)) and "location" in reply.headers:
             given["location"] = reply.headers["location"][:2_000]
+        if reply.unread:
+            return given | ({"content_type": reply.kind[:100]} if reply.kind else {})
         if how.gives == "text":
             return given | _text(reply, self._most)
-        value = parsed(reply)
-        if value is None:
-            return given
-        if self._failure.wanted and (said := self._failure.of(value)):
-            raise ServiceRefused(str(said)[:400])
-        return given | {"data": self._select.of(value)}
+        try:
+            value = parsed(reply)
+            if value is None:
+                return given
+            if self._failure.wanted and (said := self._failure.of(value)):
+                raise ServiceRefused(str(said)[:400])
+            return given | {"data": self._select.of(value)}
+        except ServiceGarbled as error:
+            if how.method in READING:
+                raise
+            raise OutcomeUnknown(f"{reply.status}: {error.detail}") from None
 
     def _content(self, values: dict[str, Any]) -> tuple[bytes | None, str]:
         how = self._how

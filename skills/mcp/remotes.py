@@ -103,13 +103,16 @@ class Link:
         """The work's result, or the connection's end: the library leaves some callers waiting for good.
 
         Raises:
-            AosError: the connection has ended.
+            AosError: the connection has ended, or (ServiceGarbled) an answer cannot be read: nobody knows then what
+                the server has done.
         """
         working = asyncio.create_task(work)
         try:
             await asyncio.wait({working, self._task}, return_when=asyncio.FIRST_COMPLETED)
             if not working.done():
                 raise self.why("ended the connection")
+            if (error := working.exception()) is not None:
+                raise _unreadable(error, self.server.name) or error
             return working.result()
         finally:
             if not working.done():
@@ -264,6 +267,12 @@ class Remotes:
         closing = asyncio.create_task(link.close())
         self._closing.add(closing)
         closing.add_done_callback(self._closing.discard)
+
+
+def _unreadable(error: BaseException, server: str) -> AosError | None:
+    from skills.mcp.results import garbled  # stands on the SDK, which whoever has a connection has imported
+
+    return garbled(error, server)
 
 
 def _kind(error: BaseException) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, assert_never
 
+import httpx2
 from mcp import MCPError
 from mcp.types import (
     CONNECTION_CLOSED,
@@ -17,6 +18,7 @@ from mcp.types import (
     TextResourceContents,
 )
 from mcp.types import Tool as RemoteTool
+from pydantic import ValidationError
 
 from cluster.basics.errors import AosError, Permanent
 from cluster.state.canonical import digest
@@ -110,18 +112,26 @@ def given(result: CallToolResult) -> dict[str, Any]:
     return made | ({"parts": parts} if parts else {}) | ({"cut": True} if cut else {})
 
 
+def garbled(error: BaseException, server: str) -> ServiceGarbled | None:
+    """A name for what the library raised of an answer that has not the form that it should have; None for the rest."""
+    if isinstance(error, MCPError):
+        is_no_message = error.error.code == PARSE_ERROR
+        return ServiceGarbled(f"{server} answers with something that is no message") if is_no_message else None
+    if isinstance(error, ValidationError | RuntimeError | httpx2.HTTPError):
+        return ServiceGarbled(f"{server} answers in another form than it should: {type(error).__name__}")
+    return None
+
+
 def failure(error: Exception, server: str, otherwise: AosError) -> AosError:
     """A name for what the library raised.
 
     Args:
-        error: MCPError; pydantic's, or RuntimeError, where an answer has not the form that it should have.
+        error: MCPError, or what `garbled` has a name for.
         server: its name.
         otherwise: where it only says that the connection has ended.
     """
-    if not isinstance(error, MCPError):
-        return ServiceGarbled(f"{server} answers in another form than it should: {type(error).__name__}")
-    if error.error.code == PARSE_ERROR:
-        return ServiceGarbled(f"{server} answers with something that is no message")
+    if (named := garbled(error, server)) is not None or not isinstance(error, MCPError):
+        return named or otherwise
     if error.error.code in (CONNECTION_CLOSED, INTERNAL_ERROR):
         return otherwise
     return RemoteRefused(f"{server}: {plain(error.error.message, MOST_SAID)} ({error.error.code})")

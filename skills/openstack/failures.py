@@ -78,6 +78,11 @@ def named(changed: "Changed") -> Iterator[None]:
     """
     try:
         yield
+    except AosError as error:
+        if not changed() or isinstance(error, OutcomeUnknown):
+            raise
+        # The wire did not take the answer to what changes something: too large, packed, or one that sends elsewhere.
+        raise OutcomeUnknown(error.detail or error.title) from None
     except (sdk.SDKException, login.ClientException, RequestException) as error:
         raise _named(error, changed()) from None
 

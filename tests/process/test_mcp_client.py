@@ -224,7 +224,13 @@ async def test_a_program_that_misbehaves_is_a_named_error(on: Ground, mode: str,
         await build(echo(mode), on).run(call())
     assert time.monotonic() - began < 15, "not waited for"
     assert len(raised.value.detail) < 500 and not set("<>\u202e") & set(raised.value.detail)
-    assert len(on.remotes) == (1 if mode in ("failing", "wrong") else 0)
+    assert len(on.remotes) == (1 if mode == "failing" else 0)
+
+
+@pytest.mark.parametrize("mode", ["die", "garbage", "wrong", "huge"])
+async def test_what_writes_and_is_answered_with_nonsense_may_have_been_done(on: Ground, mode: str) -> None:
+    with pytest.raises(OutcomeUnknown):
+        await build(echo(mode, risk=Risk.WRITE), on).run(call())
 
 
 async def test_one_that_hangs_is_killed_with_what_it_has_started(on: Ground, tmp_path: Path) -> None:

@@ -234,6 +234,22 @@ async def test_os_05_an_answer_that_never_ends_is_not_read(cloud: FakeCloud) -> 
     assert (await refused(on(cloud), "list_servers")).code == "invalid"
 
 
+@pytest.mark.parametrize(
+    "says",
+    [
+        Says(b" " * 17_000_000, 202), Says(b"\x1f\x8b", 202, {"Content-Encoding": "gzip"}),
+        Says(None, 302, {"Location": "http://elsewhere.example.org/"}),
+    ],
+)  # fmt: skip
+async def test_os_05_what_writes_and_has_an_answer_that_is_not_read_may_have_been_done(
+    cloud: FakeCloud, says: Says
+) -> None:
+    """OS-05: it is not called a failure after which it can be asked for again."""
+    cloud.faults = [Fault("POST .*/volumes$", says)]
+    error = await refused(on(cloud), "manage_volume", action="create", size_gb=1)
+    assert error.code == "outcome_unknown", error
+
+
 class _Nowhere:
     async def called(self, call: Call, what: Any) -> None:
         """Nothing is recorded."""

@@ -274,12 +274,15 @@ async def test_a_redirect_to_another_host_gets_no_credential(to: str, kept: bool
         assert (TOKEN in str(last.headers)) is kept
 
 
-@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-async def test_what_changes_something_follows_no_redirect(status: int) -> None:
-    """SK-04: neither the body nor the secret goes to a place that nobody named."""
+@pytest.mark.parametrize(
+    ("status", "error"),
+    [(301, Redirected), (302, OutcomeUnknown), (307, Redirected), (308, Redirected)],
+)
+async def test_what_changes_something_follows_no_redirect(status: int, error: type[AosError]) -> None:
+    """SK-04: neither the body nor the secret goes to a place that nobody named; after a 302 it may have been done."""
     async with web(lambda asked: Says(status=status, headers={"Location": "http://other.test/b"})) as site:
         options = {"url": f"{near(site)}/a", "method": "POST", "body": {"a": 1}}
-        with pytest.raises(Redirected):
+        with pytest.raises(error):
             await run(skill(options, risk="write", credential="bearer_token"), on(site, {"token": TOKEN}))
         assert len(site.asked) == 1
 
@@ -292,12 +295,12 @@ async def test_what_changes_something_follows_no_redirect(status: int) -> None:
         (Says(status=502), ServiceFailed, OutcomeUnknown),
         (Says(status=409), ServiceRefused, ServiceRefused),
         (Says(status=304), ServiceRefused, ServiceRefused),
-        (Says(b'{"a": 1', kind="application/json"), ServiceGarbled, ServiceGarbled),
-        (Says(b"[" * 200_000, kind="application/json"), ServiceGarbled, ServiceGarbled),
-        (Says(b"\x89PNG", kind="image/png"), Invalid, Invalid),
+        (Says(b'{"a": 1', kind="application/json"), ServiceGarbled, OutcomeUnknown),
+        (Says(b"[" * 200_000, kind="application/json"), ServiceGarbled, OutcomeUnknown),
+        (Says(b"<html>", kind="text/html"), ServiceGarbled, OutcomeUnknown),
         (Says(b"\x89PNG", 502, kind="image/png"), ServiceFailed, OutcomeUnknown),
-        (Says(b"{}", kind="application/json", headers={"Content-Encoding": "gzip"}), Invalid, Invalid),
-        (Says(b" " * 5_000_001, kind="text/plain"), TooLarge, TooLarge),
+        (Says(b"{}", 502, "application/json", {"Content-Encoding": "gzip"}), Invalid, OutcomeUnknown),
+        (Says(b" " * 5_000_001, 409, kind="text/plain"), TooLarge, ServiceRefused),
         (Says(b"{}", wait=3), Unavailable, OutcomeUnknown),
     ],
 )
@@ -309,6 +312,34 @@ async def test_failures_are_told_apart(says: Says, reads: type[AosError], change
                 sent = skill({"url": f"{near(site)}/a", "method": method}, risk=risk, timeout=0.2 if says.wait else 5)
                 await run(sent, on(site))
             assert type(raised.value) is error
+
+
+@pytest.mark.parametrize(
+    ("says", "reads", "given"),
+    [
+        (Says(b"\x89PNG", kind="image/png"), Invalid, {"status": 200, "content_type": "image/png"}),
+        (
+            Says(b"%PDF", 201, "application/pdf", {"Location": "/a/7"}), Invalid,
+            {"status": 201, "content_type": "application/pdf", "location": "/a/7"},
+        ),
+        (
+            Says(b"{}", kind="application/json", headers={"Content-Encoding": "gzip"}), Invalid,
+            {"status": 200, "content_type": "application/json"},
+        ),
+        (Says(b" " * 5_000_001, kind="text/plain"), TooLarge, {"status": 200, "content_type": "text/plain"}),
+        (Says(status=303, headers={"Location": "/a"}), Invalid, {"status": 200, "location": "/a"}),
+    ],
+)  # fmt: skip
+async def test_what_was_done_is_no_failure_though_its_answer_is_no_text(
+    says: Says, reads: type[AosError], given: dict[str, Any]
+) -> None:
+    """SK-04: whoever is told of a failure does it again; a 303 says that it is done, and is not followed."""
+    async with web(lambda _: says) as site:
+        with pytest.raises(reads):
+            await run(skill({"url": f"{near(site)}/a"}), on(site))
+        before = len(site.asked)
+        assert await run(skill({"url": f"{near(site)}/a", "method": "POST"}, risk="write"), on(site)) == given
+        assert len(site.asked) == before + 1
 
 
 async def test_what_was_never_sent_can_be_repeated() -> None:
@@ -456,6 +487,18 @@ async def test_errors_of_graphql_are_read(says: Says, given: Any) -> None:
             assert type(raised.value) is given
         else:
             assert (await run(manifest, on(site), {"n": "x"})).get("errors") == given
+
+
+@pytest.mark.parametrize(
+    "says",
+    [as_json({"other": 1}), Says(b"<html>"), Says(b"\x89PNG", kind="image/png"), Says(status=303)],
+)
+async def test_a_mutation_whose_answer_cannot_be_read_may_have_been_done(says: Says) -> None:
+    """SK-02: it is not called a failure after which it can be asked for again."""
+    async with web(lambda _: says) as site:
+        options = {"url": f"{near(site)}/graphql", "query": MUTATION}
+        with pytest.raises(OutcomeUnknown):
+            await run(skill(options, {"n": ""}, kind="graphql", risk="write"), on(site), {"n": "x"})
 
 
 async def test_a_host_that_is_not_allowed_is_not_asked() -> None:

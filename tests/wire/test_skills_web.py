@@ -143,7 +143,8 @@ def failures(case: Mapping[str, Any], manifest: Manifest) -> Iterator[tuple[Says
     yield replace(told, status=422), ServiceRefused
     yield replace(told, status=500), ServiceFailed if manifest.risk is Risk.READ else OutcomeUnknown
     if case.get("answer") is not None:
-        yield Says(b"<html><form action=login></form></html>"), ServiceGarbled
+        garbled = ServiceGarbled if manifest.risk is Risk.READ else OutcomeUnknown
+        yield Says(b"<html><form action=login></form></html>"), garbled
     if "failing" in case:
         yield as_json(case["failing"]), ServiceRefused
 
