@@ -67,14 +67,17 @@ def delegating(tools: Catalog, config: Mapping[str, Any], bound: Executions) -> 
 
 
 def narrowed(own: Agent, skill: Manifest, scope: Scope) -> Agent:
-    """Who carries a skill out: the agent itself, with the skill's text for a prompt and the skill's tools only.
+    """Who carries a skill out: the agent itself, with the skill's text for a prompt and those of its tools that it has.
 
     Its spending, documents and credentials are the agent's.
     """
     kept = {name: own.config[name] for name in _INHERITED if name in own.config}
     if scope.model is not None:
         kept["llm_routing"] = {"primary_connection_id": scope.model}
-    given = [one for one in own.config.get(KEY) or () if one["front"]["name"] in scope.tools]
+    # As `offer` reads it: without a list it has all of them, and what is attached need not be listed.
+    listed, attached_too = own.config.get("tools"), given(own.config)
+    tools = [name for name in scope.tools if listed is None or name in listed or name in attached_too]
+    held = [one for one in own.config.get(KEY) or () if one["front"]["name"] in tools]
     limits = {"max_iterations": scope.max_turns, CALLS: scope.calls_per_tool}
-    config = {**kept, **limits, "tools": list(scope.tools), KEY: given}
+    config = {**kept, **limits, "tools": tools, KEY: held}
     return Agent(own.id, skill.name, skill.text, skill.description, config)
