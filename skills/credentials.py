@@ -14,6 +14,7 @@ from skills.manifest import CredentialType, Kind
 
 # A field that is called like one of these is sealed wherever it was given: people put passwords into `extra`.
 SECRET_WORDS = ("passw", "passphrase", "pwd", "secret", "token", "key", "dsn", "credential")
+TOKEN_URL = "token_url"  # an address, for all its name
 MOST_FIELDS = 32
 MOST_CHARACTERS = 16_000  # of a value: a private key with its certificate fits
 FIELD = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,63}")
@@ -22,6 +23,7 @@ POWERFUL = frozenset({Kind.SSH, Kind.SHELL})
 
 _ADD = "An administrator adds one: POST /api/credentials, or `aos credentials add`."
 _CHOOSE = "Name one in the agent's config.credentials ({skill or type: name}), or bind one to the agent."
+_AGAIN = "Look at what the skill does now, and bind again, by its name: POST /api/credentials/{id}/bindings."
 _SECRET_VALUE = re.compile(r"://[^/?#@\s]*:[^/?#\s]+@|-----BEGIN [A-Z ]*PRIVATE KEY-----")
 
 Plain = str | int | float | bool
@@ -107,12 +109,17 @@ class Credential:
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """Who may use a credential: calls of this agent, of this skill, made with this role, where each is given."""
+    """Who may use a credential: calls of this agent, of this skill, made with this role, where each is given.
+
+    Attributes:
+        sha256: of the skill as it was bound; None where it ships, or was not there.
+    """
 
     credential: str
     agent: str | None = None
     skill: str | None = None
     role: Role | None = None
+    sha256: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +133,8 @@ class Need:
         agent, session: in which it is called; None outside of a turn.
         at: the moment.
         shipped: whether what is called came with this program. Who writes a skill of the workspace also writes where
-            its requests go: it gets no credential that nobody gave it.
+            its requests go: it gets no credential that nobody gave it, as it is now.
+        sha256: of what is called (`skills.store.fingerprint`).
     """
 
     type: CredentialType
@@ -137,6 +145,7 @@ class Need:
     session: str | None
     at: datetime
     shipped: bool = True
+    sha256: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +158,7 @@ class Found:
 
 def looks_secret(name: str, value: object = None) -> bool:
     """Whether a field is to be sealed for its name, or for a value such as an address with a password in it."""
-    if any(word in name.lower() for word in SECRET_WORDS):
+    if name != TOKEN_URL and any(word in name.lower() for word in SECRET_WORDS):
         return True
     return isinstance(value, str) and _SECRET_VALUE.search(value) is not None
 
@@ -216,7 +225,9 @@ def discover(
     allowed = [one for one in usable if not one.bound or one.id in fitting]
     named = _named(need, agent_config)
     if named is not None:
-        return Found(_of_name(named, need, known, usable, allowed), "agent")
+        if any(one.name == named for one in allowed):
+            return Found(_only([one for one in allowed if one.name == named], need), "agent")
+        raise _unnamed(named, need, known, usable, bindings)
     if given := [one for one in allowed if one.id in fitting]:
         return Found(_only(given, need), "binding")
     closed = need.kind in POWERFUL or need.type is CredentialType.SSH or not need.shipped
@@ -225,9 +236,8 @@ def discover(
         called = [one for one in free if one.name == need.skill] or [one for one in free if one.name == need.kind]
         return Found(_only(called or free, need), "type")
     if usable:
-        raise CredentialForbidden(
-            f"no credential of type {need.type} is given to this agent for {need.skill}, called as {need.role}"
-        )
+        detail = f"no credential of type {need.type} is given to this agent for {need.skill}, called as {need.role}"
+        raise _forbidden(detail, need, usable, bindings)
     raise CredentialMissing(f"{need.skill} needs a credential of type {need.type}, and there is none", fix=_ADD)
 
 
@@ -239,14 +249,13 @@ def _named(need: Need, config: Mapping[str, Any]) -> str | None:
     return next((name for name in names if isinstance(name, str) and name), None)
 
 
-def _of_name(
-    name: str, need: Need, known: Sequence[Credential], usable: Sequence[Credential], allowed: Sequence[Credential]
-) -> Credential:
+def _unnamed(
+    name: str, need: Need, known: Sequence[Credential], usable: Sequence[Credential], bindings: Sequence[Binding]
+) -> CredentialForbidden | CredentialMissing:
     """What the agent names is taken or refused: to take another one in its place would surprise its owner."""
-    if found := [one for one in allowed if one.name == name]:
-        return _only(found, need)
-    if any(one.name == name for one in usable):
-        raise CredentialForbidden(f"{name} is not given to this agent for {need.skill}, called as {need.role}")
+    if of_name := [one for one in usable if one.name == name]:
+        detail = f"{name} is not given to this agent for {need.skill}, called as {need.role}"
+        return _forbidden(detail, need, of_name, bindings)
     others = [one for one in known if one.name == name and one.context in (None, need.session)]
     why = "there is none of this name"
     if others:
@@ -255,7 +264,15 @@ def _of_name(
         if of_type:
             why = "it ran out" if of_type[0].active else "it is switched off"
     detail = f"the agent names {name} for {need.skill}, which needs type {need.type}: {why}"
-    raise CredentialMissing(detail, fix=_ADD)
+    return CredentialMissing(detail, fix=_ADD)
+
+
+def _forbidden(detail: str, need: Need, of: Sequence[Credential], bindings: Sequence[Binding]) -> CredentialForbidden:
+    """Says as well where there is a binding that a skill which ships could use."""
+    ids = {one.id for one in of}
+    if not any(binding.credential in ids and _meant(binding, need) for binding in bindings):
+        return CredentialForbidden(detail)
+    return CredentialForbidden(f"{detail}: a binding is there, but not for this skill as it is now", fix=_AGAIN)
 
 
 def _only(candidates: Sequence[Credential], need: Need) -> Credential:
@@ -274,6 +291,12 @@ def _lives(one: Credential, need: Need) -> bool:
 
 
 def _fits(binding: Binding, need: Need) -> bool:
+    """A skill of the workspace is bound by name and content: whoever registers its next version is not trusted so."""
+    same = bool(need.sha256) and (binding.skill, binding.sha256) == (need.skill, need.sha256)
+    return _meant(binding, need) and (need.shipped or same)
+
+
+def _meant(binding: Binding, need: Need) -> bool:
     return (
         binding.agent in (None, need.agent)
         and binding.skill in (None, need.skill)

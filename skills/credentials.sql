@@ -60,11 +60,17 @@ left join agents a on a.id = b.agent_id and a.workspace_id = b.workspace_id
 where b.tenant_id = %(tenant)s and b.workspace_id = %(workspace)s and b.credential_id = %(id)s::uuid
 order by b.created_at, b.id;
 
--- bind: One more who may use it; nothing where the same stands there.
-insert into credential_bindings (id, tenant_id, workspace_id, credential_id, agent_id, skill, role, created_by)
-values (%(binding)s, %(tenant)s, %(workspace)s, %(id)s, %(agent)s::uuid, %(skill)s, %(role)s, %(user)s::uuid)
-on conflict do nothing
-returning id;
+-- bind: One more who may use it, for the newest content of a skill of the workspace; one that was made for another
+-- content is made anew. Nothing where the same stands there.
+insert into credential_bindings as b
+    (id, tenant_id, workspace_id, credential_id, agent_id, skill, role, created_by, sha256)
+values (%(binding)s, %(tenant)s, %(workspace)s, %(id)s, %(agent)s::uuid, %(skill)s, %(role)s, %(user)s::uuid,
+    (select s.sha256 from skills s where s.workspace_id = %(workspace)s and s.name = %(skill)s
+     order by s.version desc limit 1))
+on conflict (credential_id, coalesce(agent_id::text, ''), coalesce(skill, ''), coalesce(role, ''))
+do update set sha256 = excluded.sha256, created_by = excluded.created_by, created_at = now()
+where b.sha256 is distinct from excluded.sha256
+returning b.id;
 
 -- close: From now on only calls that a binding fits may use it.
 update credentials c set bound = true, updated_at = clock_timestamp()
@@ -83,7 +89,7 @@ where c.tenant_id = %(tenant)s and c.workspace_id = %(workspace)s
 order by c.name, c.id;
 
 -- granted: Who may use which of the credentials of a type.
-select b.credential_id, b.agent_id, b.skill, b.role
+select b.credential_id, b.agent_id, b.skill, b.role, b.sha256
 from credential_bindings b
 join credentials c on c.id = b.credential_id and c.workspace_id = b.workspace_id
 where b.tenant_id = %(tenant)s and b.workspace_id = %(workspace)s and c.type = %(type)s

@@ -17,6 +17,7 @@ from skills.credentials_store import QUERIES, TABLE
 from skills.ground import CredentialMissing, Secret
 from skills.manifest import CredentialType, Manifest
 from skills.scrub import opened
+from skills.store import fingerprint
 
 OPEN = "credential.open"  # the action in the trail
 
@@ -49,7 +50,7 @@ class Vaulted:
         scope = call.scope
         need = Need(
             manifest.credential, manifest.name, manifest.kind, scope.role, _id(call.agent), _id(call.session),
-            self._clock(), self._ships(manifest),
+            self._clock(), self._ships(manifest), fingerprint(manifest),
         )  # fmt: skip
         detail: dict[str, Any] = {"skill": need.skill, "type": need.type, "agent": need.agent, "role": need.role}
         try:
@@ -103,4 +104,5 @@ def _credential(row: Row) -> Credential:
 
 def _binding(row: Row) -> Binding:
     agent = None if row["agent_id"] is None else str(row["agent_id"])
-    return Binding(str(row["credential_id"]), agent, row["skill"], None if row["role"] is None else Role(row["role"]))
+    role = None if row["role"] is None else Role(row["role"])
+    return Binding(str(row["credential_id"]), agent, row["skill"], role, row["sha256"])

@@ -163,6 +163,8 @@ class Keyring:
     async def bind(self, tx: Transaction, scope: Scope, id_: str, grant: Grant) -> Row:
         """Let somebody use it; from now on nobody else may, where nobody had to be let before.
 
+        A skill of the workspace is let use it as it is now: with its next version it has to be bound again.
+
         Raises:
             NotFound: there is no such credential or agent here.
             BadCredential: the grant says nothing.
@@ -174,13 +176,13 @@ class Keyring:
         agent = None if grant.agent is None else uuid_of(grant.agent, "agent")
         if agent is not None and await tx.one(self._sql["agent"], id=agent, **_of(scope)) is None:
             raise NotFound(f"agent {grant.agent}")
-        made = str(uuid4())
-        values = {"agent": agent, "skill": grant.skill, "role": grant.role, "user": _user(scope), "binding": made}
-        if await tx.one(self._sql["bind"], id=row["id"], **values, **_of(scope)) is None:
+        values = {"agent": agent, "skill": grant.skill, "role": grant.role, "user": _user(scope)}
+        made = await tx.one(self._sql["bind"], id=row["id"], binding=str(uuid4()), **values, **_of(scope))
+        if made is None:
             raise Conflict("this binding stands there already")
         await tx.run(self._sql["close"], id=row["id"], **_of(scope))
         written = await self.bindings(tx, scope, str(row["id"]))
-        return next(one for one in written if str(one["id"]) == made)
+        return next(one for one in written if one["id"] == made["id"])
 
     async def unbind(self, tx: Transaction, scope: Scope, id_: str, binding: str) -> None:
         """Let somebody use it no longer. Without bindings nobody may, until its `bound` is taken away.

@@ -26,6 +26,7 @@ MOST_SCHEMA = 20_000  # characters of JSON
 MOST_VERSIONS = 200  # that are shown
 
 _REFERENCES = frozenset({"$ref", "$dynamicRef", "$recursiveRef", "$id"})
+_OVER = "Call it otherwise, or import with replace=true, which gives every agent that has the skill the new one."
 
 
 class SkillNotFound(NotFound):
@@ -89,20 +90,32 @@ class Skills:
         """
         _check(manifest)
 
-    async def register(self, tx: Transaction, scope: Scope, manifest: Manifest) -> tuple[Stored, bool]:
+    async def register(
+        self, tx: Transaction, scope: Scope, manifest: Manifest, package: str | None = None, *, over: bool = True
+    ) -> tuple[Stored, bool]:
         """Keep a skill, and whether that made a version: the content of the newest one makes none.
 
+        Args:
+            tx: the caller's.
+            scope: whose workspace.
+            manifest: the skill.
+            package: that it came in.
+            over: also where the newest version came from elsewhere.
+
         Raises:
-            Conflict: the name belongs to a skill that ships, or there are too many.
+            Conflict: the name belongs to a skill that ships, or (not `over`) from elsewhere, or there are too many.
             BadManifest, Invalid, TooLarge: as `check`.
         """
         self.check(manifest)
         values = {"workspace": scope.workspace, "name": manifest.name}
         await tx.one(self._sql["hold"], **values)
         row = await tx.one(self._sql["newest"], version=None, **values)
-        sha256 = digest([as_json(replace(manifest, version=1)), manifest.text, manifest.code])
+        sha256 = fingerprint(manifest)
         if row is not None and row["sha256"] == sha256:
             return _stored(row), False
+        if row is not None and not over and row["package"] != package:
+            whose = f"came from the package {row['package']}" if row["package"] else "came from no package"
+            raise Conflict(f"{manifest.name} is a skill of this workspace, and {whose}", fix=_OVER)
         if row is None:
             counted = await tx.one(self._sql["count"], workspace=scope.workspace)
             if counted is not None and counted["total"] >= MOST_SKILLS:
@@ -111,7 +124,8 @@ class Skills:
         made = await tx.one(
             self._sql["add"],
             tenant=scope.tenant, version=version, manifest=Jsonb(as_json(replace(manifest, version=version))),
-            body=manifest.text, code=manifest.code, sha256=sha256, user=scope.user, **values,
+            body=manifest.text, code=manifest.code, sha256=sha256, user=scope.user, package=package,
+            **values,
         )  # fmt: skip
         assert made is not None
         return _stored(made), True
@@ -210,6 +224,11 @@ class Skills:
         values = {"agent": uuid_of(agent, "agent"), "workspace": scope.workspace}
         if await tx.one(self._sql["agent"], **values) is None:
             raise NotFound(f"agent {agent}")
+
+
+def fingerprint(manifest: Manifest) -> str:
+    """The sha256 of all that a skill says and does, whatever its version."""
+    return digest([as_json(replace(manifest, version=1)), manifest.text, manifest.code])
 
 
 def freeze(manifest: Manifest) -> dict[str, Any]:

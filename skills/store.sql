@@ -5,12 +5,13 @@ select pg_advisory_xact_lock(hashtextextended(%(workspace)s || ' skill ' || %(na
 select count(distinct s.name) as total from skills s where s.workspace_id = %(workspace)s;
 
 -- add: The next version.
-insert into skills (tenant_id, workspace_id, name, version, manifest, body, code, sha256, created_by)
-values (%(tenant)s, %(workspace)s, %(name)s, %(version)s, %(manifest)s, %(body)s, %(code)s, %(sha256)s, %(user)s)
+insert into skills (tenant_id, workspace_id, name, version, manifest, body, code, sha256, created_by, package)
+values (%(tenant)s, %(workspace)s, %(name)s, %(version)s, %(manifest)s, %(body)s, %(code)s, %(sha256)s, %(user)s,
+    %(package)s)
 returning name, version, manifest, body, code, sha256, created_by, created_at;
 
 -- newest: The newest version of a name, or the one that is asked for.
-select s.name, s.version, s.manifest, s.body, s.code, s.sha256, s.created_by, s.created_at from skills s
+select s.name, s.version, s.manifest, s.body, s.code, s.sha256, s.created_by, s.created_at, s.package from skills s
 where s.workspace_id = %(workspace)s and s.name = %(name)s and (%(version)s::int is null or s.version = %(version)s)
 order by s.version desc limit 1;
 

@@ -4,7 +4,7 @@ import asyncio
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Path, Response, UploadFile
+from fastapi import APIRouter, Path, Query, Response, UploadFile
 from pydantic import BaseModel
 
 from cluster.basics.archive import MOST_ENTRIES, PackageTooLarge
@@ -23,6 +23,7 @@ from skills.store import Stored
 router = APIRouter(route_class=Guarded, tags=["skills"])
 
 AgentInPath = Annotated[UUID, Path()]
+Over = Annotated[bool, Query(description="Also skills of these names that came from elsewhere.")]
 MEDIA_TYPE = "application/zip"
 
 
@@ -54,13 +55,15 @@ class Imported(BaseModel):
 
 @router.post("/api/skills/import-package", status_code=202, responses={200: {"model": Imported}})
 async def import_package(
-    file: UploadFile, me: Me, parts: Its, response: Response, agent_id: AgentInQuery = None
+    file: UploadFile, me: Me, parts: Its, response: Response, agent_id: AgentInQuery = None, replace: Over = False
 ) -> Imported:
     """Register a package's skills and let its documents be read: 202 with a job, 200 where nothing is left to read.
 
-    The same package again changes nothing; a changed reference becomes a version of its document.
+    The same package again changes nothing; a changed reference becomes a version of its document. A skill
+    that the workspace has from elsewhere stays as it is, and nothing is imported: 409, unless `replace` says otherwise.
     """
-    return await _import(parts, me, file, await parts.links.resolve(me.scope, agent_id), response)
+    agent = await parts.links.resolve(me.scope, agent_id)
+    return await _import(parts, me, file, agent, response, over=replace)
 
 
 @router.post("/api/agents/{agent_id}/import-skill-pack", status_code=202, responses={200: {"model": Imported}})
@@ -68,11 +71,11 @@ async def import_package(
     "/api/universal-agents/{agent_id}/import-skill-pack", status_code=202, responses={200: {"model": Imported}}
 )
 async def import_skill_pack(
-    agent_id: AgentInPath, file: UploadFile, me: Me, parts: Its, response: Response
+    agent_id: AgentInPath, file: UploadFile, me: Me, parts: Its, response: Response, replace: Over = False
 ) -> Imported:
     """As import-package, and give the agent the skills and the documents."""
     await parts.links.agent(me.scope, str(agent_id))
-    return await _import(parts, me, file, str(agent_id), response)
+    return await _import(parts, me, file, str(agent_id), response, over=replace)
 
 
 @router.get("/api/skills/{skill_name}/package", responses={200: {"content": {MEDIA_TYPE: {}}}}, response_class=Response)
@@ -87,7 +90,9 @@ async def export_package(skill_name: SkillInPath, me: Me, parts: Its) -> Respons
     return Response(made, media_type=MEDIA_TYPE, headers=headers)
 
 
-async def _import(parts: Parts, me: Member, file: UploadFile, agent: str | None, response: Response) -> Imported:
+async def _import(
+    parts: Parts, me: Member, file: UploadFile, agent: str | None, response: Response, *, over: bool
+) -> Imported:
     """All of it, or nothing."""
     package = await _read(parts, file)
     skills = (package.manifest, *package.scripts)
@@ -96,7 +101,7 @@ async def _import(parts: Parts, me: Member, file: UploadFile, agent: str | None,
         await checked(parts, manifest)
     references = await stored(parts, me, package.manifest.name, package.references)
     try:
-        made = await _accept(parts, me, package, references, agent)
+        made = await _accept(parts, me, package, references, agent, over=over)
     except (Permanent, Overloaded):  # nothing was accepted; after any other end the job may exist and need the bytes
         await forget(parts, references)
         raise
@@ -113,12 +118,12 @@ async def _read(parts: Parts, file: UploadFile) -> Package:
 
 
 async def _accept(
-    parts: Parts, me: Member, package: Package, references: list[Reference], agent: str | None
+    parts: Parts, me: Member, package: Package, references: list[Reference], agent: str | None, *, over: bool
 ) -> Imported:
     name, kept, created, attached = package.manifest.name, list[Stored](), list[str](), list[str]()
     async with parts.database.transaction(me.scope) as tx:
         for manifest in (package.manifest, *package.scripts):
-            one, new = await parts.skills.register(tx, me.scope, manifest)
+            one, new = await parts.skills.register(tx, me.scope, manifest, name, over=over)
             kept.append(one)
             if new:
                 created.append(manifest.name)

@@ -1,7 +1,8 @@
 """POST /api/skills/mcp:discover: what an MCP server has, looked at first, and registered as skills in one go."""
 
+from dataclasses import replace
 from typing import Annotated, Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 from fastapi import APIRouter
 from pydantic import BaseModel, Field, StringConstraints
@@ -17,6 +18,9 @@ from skills.contract import Call
 from skills.manifest import CredentialType, Kind, Risk, manifest_of, options_of
 from skills.mcp.discover import CATEGORY, Offered, discover
 from skills.mcp.options import Place
+
+# No skill can be called so: what is bound to one is not for a server that somebody just named.
+PROBE = "MCP discovery"
 
 router = APIRouter(route_class=Guarded, tags=["skills"])
 
@@ -38,6 +42,7 @@ class DiscoverRequest(Body):
     timeout: Annotated[float, Field(gt=0, le=MOST_SECONDS, description="A call may take so long.")] = 30
     tools: Annotated[list[Text] | None, Field(max_length=200, description="Only these; null for all.")] = None
     add: bool = False
+    agent_id: Annotated[UUID | None, Field(description="Its config.credentials names the credential.")] = None
 
     def options(self) -> dict[str, Any]:
         """Of the skills."""
@@ -78,18 +83,22 @@ class FoundTools(BaseModel):
 @router.post("/api/skills/mcp:discover")
 async def discover_mcp(body: DiscoverRequest, me: Me, parts: Its) -> FoundTools:
     """List an MCP server's tools. What it says of them is data: cut, without markup, and never less than it asks for.
+    Bindings do not count here: the server gets the credential that the agent's config names, or none.
 
     A tool reads only where its server says so; one that says nothing writes. What a skill stands on is kept with it: a
     server that changes a tool later is not called until the tool is added anew.
     """
     agree(me, body.tenant_id, body.workspace_id)
+    agent = None if body.agent_id is None else str(body.agent_id)
+    if agent is not None:
+        await parts.links.agent(me.scope, agent)
     front = {
-        "name": body.prefix or "mcp", "description": "An MCP server.", "type": "mcp", "category": CATEGORY,
+        "name": "mcp", "description": "An MCP server.", "type": "mcp", "category": CATEGORY,
         "permissions": body.permissions, "timeout": body.timeout, "credential": body.credential,
         "options": body.options(),
     }  # fmt: skip
-    like = manifest_of(front)
-    call = Call(me.scope, None, uuid4().hex, {})
+    like = replace(manifest_of(front), name=PROBE)
+    call = Call(me.scope, agent, uuid4().hex, {})
     found = await discover(parts.ground, call, like, options_of(like, Place), body.prefix)
     if body.tools is not None:
         found = [one for one in found if one.tool in body.tools]

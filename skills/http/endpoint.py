@@ -4,17 +4,16 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict
 
-from cluster.basics.errors import AosError, Forbidden, Invalid
+from cluster.basics.errors import AosError, Invalid
 from skills.contract import Call
 from skills.ground import Ground, Secret
 from skills.http import template
 from skills.http.answers import refuse
 from skills.http.fetch import Ask, Reply, Way
-from skills.http.login import TokenEndpoint, is_client, token
+from skills.http.login import TokenEndpoint, belongs, entrusted, is_client, token
 from skills.http.login import headers as login_headers
 from skills.http.template import holes, plain
 from skills.manifest import BadManifest, Manifest
@@ -25,13 +24,6 @@ MOST_BYTES = 5_000_000  # of an answer, before a part of it is chosen
 _BASE = re.compile(r"\{credential\.([A-Za-z_][A-Za-z0-9_.-]*)\}")
 _FIXED = re.compile(r"https?://[A-Za-z0-9.\[\]:-]+(?=/|$)")
 _CREDENTIAL = "credential."
-
-
-class CredentialElsewhere(Forbidden):
-    """The credential belongs to another address than the one that the skill calls."""
-
-    code = "credential_elsewhere"
-    fix = "Bind a credential whose base_url is this service's."
 
 
 class Place(BaseModel):
@@ -90,7 +82,7 @@ class Service:
 
         Raises:
             AosError: those of `Credentials.open`, `Way.send` and `answers.refuse`; none quotes a secret.
-            CredentialElsewhere: the credential has a base_url of another origin.
+            CredentialElsewhere: as `login.belongs` and `login.entrusted`.
             Invalid: an argument cannot stand where it should.
         """
         if self._manifest.credential is None:
@@ -111,8 +103,8 @@ class Service:
         if self._place.base_url is not None:
             values.setdefault(f"{_CREDENTIAL}base_url", self._place.base_url)
         url = _address(self._place.url, values)
-        if secret is not None and "base_url" in secret and _origin(secret["base_url"]) != _origin(url):
-            raise CredentialElsewhere(f"{secret.name} is not for {urlsplit(url).hostname}")
+        if secret is not None:
+            belongs(secret, url)
         if query := template.query(request.query, values):
             url += ("&" if "?" in url else "?") + query
         headers = {"Accept": "application/json, text/*", "Content-Type": request.kind, **self._place.headers}
@@ -132,7 +124,9 @@ class Service:
         oauth = self._place.oauth
         if oauth is None or not is_client(secret):
             return login_headers(self._place.login, secret)
-        return await token(self._way, _address(oauth.url, values), oauth.scope, secret)
+        url = _address(oauth.url, values)
+        entrusted(self._manifest, secret, url)
+        return await token(self._way, url, oauth.scope, secret)
 
 
 def filled(manifest: Manifest, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -202,20 +196,6 @@ def _address(url: str, values: Mapping[str, Any]) -> str:
     if rest and set(start) & set("?#"):
         raise Invalid(f"the credential's {base[1]} has a query, and is to be the beginning of an address")
     return (start.rstrip("/") if rest else start) + rest
-
-
-def _origin(url: str) -> tuple[str, str, int | None]:
-    """Scheme, host and port.
-
-    Raises:
-        Invalid: it is no URL.
-    """
-    try:
-        parts = urlsplit(url)
-        port = parts.port or {"http": 80, "https": 443}.get(parts.scheme)
-    except ValueError:
-        raise Invalid("the address is no URL") from None
-    return parts.scheme, (parts.hostname or "").rstrip("."), port
 
 
 def _defaults(manifest: Manifest) -> dict[str, Any]:

@@ -2,17 +2,26 @@
 
 from base64 import b64encode
 from collections.abc import Mapping
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
 
 from pydantic import BaseModel, ConfigDict
 
+from cluster.basics.errors import Forbidden, Invalid
+from skills import shelf
 from skills.ground import Secret
 from skills.http import template
 from skills.http.answers import ServiceDenied, ServiceGarbled, parsed, refuse, said
 from skills.http.fetch import Ask, Way
 from skills.http.template import holes
-from skills.manifest import CredentialType
+from skills.manifest import CredentialType, Manifest
 from skills.scrub import opened
+
+
+class CredentialElsewhere(Forbidden):
+    """The credential belongs to another address than the one that the skill calls."""
+
+    code = "credential_elsewhere"
+    fix = "Bind a credential whose base_url is this service's."
 
 
 class TokenEndpoint(BaseModel):
@@ -25,6 +34,47 @@ class TokenEndpoint(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
     url: str
     scope: str
+
+
+def belongs(secret: Secret, url: str) -> None:
+    """Nothing, where the credential may be sent to this address: one without a base_url may be sent to any.
+
+    Raises:
+        CredentialElsewhere: its base_url has another origin.
+        Invalid: one of them is no URL.
+    """
+    if "base_url" in secret and origin(secret["base_url"]) != origin(url):
+        raise CredentialElsewhere(f"{secret.name} is not for {urlsplit(url).hostname}")
+
+
+def entrusted(manifest: Manifest, secret: Secret, url: str) -> None:
+    """Nothing, where the client's secret may be sent to this token endpoint.
+
+    Who writes a skill of a workspace also writes where its token is asked for: the credential has to say so itself.
+
+    Raises:
+        CredentialElsewhere: neither its base_url nor its token_url does.
+        Invalid: one of them is no URL.
+    """
+    if shelf.ships(manifest) or secret.get("token_url") == url:
+        return
+    if "base_url" not in secret or origin(secret["base_url"]) != origin(url):
+        fix = "Put the address of the token endpoint into the credential's extra, as token_url."
+        raise CredentialElsewhere(f"{secret.name} says nothing of tokens from {urlsplit(url).hostname}", fix=fix)
+
+
+def origin(url: str) -> tuple[str, str, int | None]:
+    """Scheme, host and port.
+
+    Raises:
+        Invalid: it is no URL.
+    """
+    try:
+        parts = urlsplit(url)
+        port = parts.port or {"http": 80, "https": 443}.get(parts.scheme)
+    except ValueError:
+        raise Invalid("the address is no URL") from None
+    return parts.scheme, (parts.hostname or "").rstrip("."), port
 
 
 def headers(wanted: Mapping[str, str] | None, secret: Secret) -> dict[str, str]:

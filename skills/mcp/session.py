@@ -18,6 +18,7 @@ from skills.contract import Call
 from skills.ground import Ground, Secret
 from skills.http.answers import ServiceDenied, ServiceGarbled, parsed, refuse, said
 from skills.http.fetch import Ask, OutcomeUnknown, Way
+from skills.http.login import belongs, entrusted
 from skills.manifest import CredentialType, Manifest, Risk
 from skills.mcp.options import Place
 from skills.mcp.process import Pipe, allowed
@@ -63,6 +64,7 @@ class Session:
                 the connection or an answer.
             OutcomeUnknown: it went wrong after something that writes had been sent.
             CredentialMissing, AmbiguousCredential: no one credential.
+            CredentialElsewhere: it is not for this server, or not for its token endpoint.
         """
 
         async def work(link: Link, client: Client) -> dict[str, Any]:
@@ -136,8 +138,10 @@ class Session:
     async def _login(self, secret: Secret | None) -> dict[str, str]:
         if secret is None or self._place.url is None:
             return {}
+        belongs(secret, self._place.url)
         oauth = self._place.oauth
         if oauth is not None and secret.get("client_id") and secret.get("client_secret"):
+            entrusted(self._manifest, secret, oauth.url)
             return {"Authorization": f"Bearer {await self._token(oauth.url, oauth.scope, secret)}"}
         if secret.get("token"):
             return {"Authorization": f"Bearer {_sendable(secret['token'])}"}

@@ -29,6 +29,7 @@ from skills.credentials_store import Grant, Keyring, Replacement, Wanted
 from skills.ground import AmbiguousCredential, CredentialMissing
 from skills.manifest import CredentialType, Kind, Manifest
 from skills.scrub import MARK, watching
+from skills.store import Skills, freeze, thaw
 from tests.fakes.corpus import open_agent
 from tests.fakes.ledger import new_workspace
 
@@ -336,3 +337,33 @@ async def test_a_skill_that_the_workspace_wrote_needs_a_credential_of_its_own(de
     await desk.add(TOKEN)
     with pytest.raises(CredentialForbidden):
         await vaulted.open(Call(desk.scope, desk.agent, "k", {}), PING)
+
+
+async def test_au_05_the_next_version_of_a_skill_has_to_be_bound_again(desk: Desk) -> None:
+    """AU-05: by its name alone whoever registered it would get the secret; bound again it does, as a turn keeps it."""
+    skills = Skills(desk.database)
+    vaulted = Vaulted(desk.database, Audit(desk.database), Vault([VaultKey(b"k" * 32)]), lambda: NOW)
+
+    async def registered(**other: Any) -> Manifest:
+        async with desk.database.transaction(desk.scope) as tx:
+            return (await skills.register(tx, desk.scope, replace(PING, **other)))[0].manifest
+
+    early = await desk.add(TOKEN, Grant(skill="ping"))
+    first = await registered(options={"url": "https://ours.example/"})
+    with pytest.raises(CredentialForbidden, match="as it is now"):  # when it was bound there was no such skill
+        await vaulted.open(desk.call(), first)
+    async with desk.database.transaction(desk.scope) as tx:
+        made = await desk.keyring.bind(tx, desk.scope, early, Grant(skill="ping"))
+        assert [one["id"] for one in await desk.keyring.bindings(tx, desk.scope, early)] == [made["id"]]
+    assert (await vaulted.open(desk.call(), thaw(freeze(first))))["token"] == SECRET
+    second = await registered(options={"url": "https://evil.example/"})
+    assert second.version == 2
+    with pytest.raises(CredentialForbidden, match="as it is now"):
+        await vaulted.open(desk.call(), second)
+    assert (await vaulted.open(desk.call(), first))["token"] == SECRET
+    async with desk.database.transaction(desk.scope) as tx:
+        await desk.keyring.bind(tx, desk.scope, early, Grant(skill="ping"))
+    assert (await vaulted.open(desk.call(), second))["token"] == SECRET
+    with pytest.raises(Conflict):
+        async with desk.database.transaction(desk.scope) as tx:
+            await desk.keyring.bind(tx, desk.scope, early, Grant(skill="ping"))

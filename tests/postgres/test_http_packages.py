@@ -291,3 +291,23 @@ async def test_sk_08_a_package_that_ships_is_imported_and_read(
     shown = [(await client.get(f"/api/documents/{one['document_id']}")).json() for one in answer.json()["documents"]]
     assert len(shown) == len(files) - 1
     assert all(one["status"] == "completed" and one["has_embeddings"] for one in shown)
+
+
+async def test_a_package_takes_no_name_from_another_skill_unless_it_is_told_to(
+    client: httpx.AsyncClient, admin_dsn: str
+) -> None:
+    """SK-07: neither a skill that was written here nor a script of another package; nothing of it comes in."""
+    own = {"name": "berth_fee", "description": "Ours.", "type": "internal", "text": "Ours."}
+    assert (await client.post("/api/skills", json=own)).status_code < 300
+    before = counted(admin_dsn)
+    refused = await send(client, package())
+    assert (refused.status_code, refused.json()["code"]) == (409, "conflict"), refused.text
+    assert "berth_fee" in refused.text and "replace=true" in refused.text
+    assert counted(admin_dsn) == before
+    path, file = "/api/skills/import-package?replace=true", ("harbour-agent.skill", package())
+    assert (await client.post(path, files={"file": file})).json()["created"] == ["harbour-agent", "berth_fee"]
+    changed = FILES | {"scripts/fee.py": CODE.replace(b"3", b"4")}
+    assert (await send(client, package(changed))).json()["created"] == ["berth_fee"], "its own goes on"
+    other = changed | {"SKILL.md": SKILL.replace(b"harbour-agent", b"port-agent"), "scripts/fee.py": CODE}
+    refused = await send(client, package(other, "port-agent"))
+    assert refused.status_code == 409 and "came from the package harbour-agent" in refused.text

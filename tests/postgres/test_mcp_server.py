@@ -1,6 +1,7 @@
 """The official MCP client against our server, over real HTTP, with two tenants; and skills found at an MCP server."""
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
@@ -23,8 +24,13 @@ from configs.sections import LlmSettings, RerankSettings, SearchSettings
 from configs.sections_skills import SkillSettings
 from serve_apps.http.mcp_tools import OFFERS
 from serve_apps.http.permissions import MATRIX
+from serve_apps.http.remote_skills import PROBE
 from serve_apps.retrieval.answer import Answerer
 from serve_apps.retrieval.search import Search
+from skills.contract import Call
+from skills.credentials import CredentialForbidden
+from skills.ground import Secret
+from skills.manifest import Manifest
 from skills.mcp.remotes import Remotes
 from tests.fakes import corpus
 from tests.fakes.corpus import Book, Passage, hash_vector
@@ -33,6 +39,14 @@ from tests.fakes.http import Office, make_parts, open_office
 from tests.fakes.listening import listening, token
 from tests.fakes.models import FakeEmbedder
 from tests.fakes.orchestrator import Act, ScriptedOrchestrator, asks_first, says
+
+
+class Refusing:
+    """Opens nothing, and says for what it was asked."""
+
+    async def open(self, call: Call, manifest: Manifest) -> Secret:
+        raise CredentialForbidden(f"{manifest.name}, agent {call.agent}")
+
 
 LEASE = "The lease of the harbour office ends on the last day of May."
 SECRET = "The lease of the lighthouse ends with the harbour master's word."
@@ -67,6 +81,7 @@ def served(admin_dsn: str, app_dsn: str, tmp_path: Path) -> Iterator[Served]:
     on = ground(
         settings=SkillSettings(off=(), mcp_commands=(f"{sys.executable} -m mcp_server_time",)),
         remotes=Remotes(connect=60),
+        credentials=Refusing(),
     )
     parts = make_parts(app_dsn, tmp_path, orchestrator=agents, ground=on)
     search = Search(parts.database, FakeEmbedder(), None, SearchSettings(), RerankSettings())
@@ -245,6 +260,18 @@ def test_sk_18_a_servers_tools_are_looked_at_and_registered_in_one_go(served: Se
     ):
         refused = httpx.post(url, json=wrong, headers=operator)
         assert refused.json()["code"] == code, refused.text
+
+
+def test_au_05_discovery_gets_nothing_that_was_bound_to_a_skill(served: Served) -> None:
+    """AU-05: whoever looks at a server chooses its address and the prefix, and called it like somebody's skill."""
+    assert re.fullmatch(r"[A-Za-z0-9_-]{1,64}", PROBE) is None, "a skill could be called so"
+    operator = {"Authorization": f"Bearer {served.token()}"}
+    body = {"command": sys.executable, "args": ["-m", "mcp_server_time"], "prefix": "time"}
+    url = f"{served.url}/api/skills/mcp:discover"
+    asked = httpx.post(url, json=body | {"credential": "bearer_token"}, headers=operator, timeout=60)
+    assert (asked.status_code, asked.json()["detail"]) == (403, f"{PROBE}, agent None"), asked.text
+    nobody = body | {"agent_id": "11111111-1111-4111-8111-111111111111"}
+    assert httpx.post(url, json=nobody, headers=operator, timeout=60).status_code == 404
 
 
 async def test_aos_mcp_is_the_same_over_pipes(served: Served) -> None:

@@ -167,11 +167,11 @@ async def test_sk_18_a_token_of_oauth_and_none_where_the_client_is_unknown(url: 
     """SK-18: client credentials (RFC 6749, 4.4); a wrong one is refused by name, and shows nothing of itself."""
     options = {"url": f"{url}/mcp", "tool": "whoami", "oauth": {"url": f"{url}/token", "scope": "mcp"}}
     manifest = bearing(credential=CredentialType.CUSTOM, options=options)
-    known = {CredentialType.CUSTOM: {"client_id": "aos", "client_secret": "client-secret-77"}}
+    known = {CredentialType.CUSTOM: {"client_id": "aos", "client_secret": "client-secret-77", "base_url": url}}
     on = over_http(url, credentials=KeptSecrets(known))
     assert (await build(manifest, on).run(call()))["data"]["authorization"] == f"Bearer {TOKEN}"
     await on.remotes.aclose()
-    wrong = {CredentialType.CUSTOM: {"client_id": "aos", "client_secret": "another-secret-88"}}
+    wrong = {CredentialType.CUSTOM: {"client_id": "aos", "client_secret": "another-secret-88", "base_url": url}}
     with pytest.raises(ServiceDenied) as refused:
         await build(manifest, over_http(url, credentials=KeptSecrets(wrong))).run(call())
     assert "another-secret-88" not in repr(refused.value) + refused.value.detail

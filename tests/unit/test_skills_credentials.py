@@ -175,6 +175,35 @@ def test_au_05_a_skill_that_a_workspace_wrote_gets_only_what_it_was_given() -> N
     """AU-05: whoever writes a skill writes where its requests go, and would have any credential sent there."""
     with pytest.raises(CredentialForbidden):
         named(CLOUD, shipped=False)
-    assert named(CLOUD, shipped=False, bindings=[Binding("1", skill="list_servers")]) == ("cloud", "binding")
+    now: dict[str, Any] = {"shipped": False, "sha256": "now"}
+    bound = Binding("1", skill="list_servers", sha256="now")
+    assert named(CLOUD, bindings=[bound], **now) == ("cloud", "binding")
     assert named(CLOUD, shipped=False, config={"credentials": {"list_servers": "cloud"}}) == ("cloud", "agent")
     assert named(CLOUD) == ("cloud", "type")
+
+
+def test_au_05_a_binding_is_for_the_content_that_it_was_made_for() -> None:
+    """AU-05: whoever registers the next version of a skill does not get what was bound to the one before."""
+    now: dict[str, Any] = {"shipped": False, "sha256": "now"}
+    for binding in (
+        Binding("1", skill="list_servers", sha256="before"), Binding("1", skill="list_servers"),
+        Binding("1", agent="agent-1"), Binding("1", role=Role.DEVELOPER), Binding("1", agent="agent-1", sha256="now"),
+    ):  # fmt: skip
+        for config in ({}, {"credentials": {"api_key": "cloud"}}):
+            with pytest.raises(CredentialForbidden, match="not for this skill as it is now") as refused:
+                named(replace(CLOUD, bound=True), bindings=[binding], config=config, **now)
+            assert "bind again" in refused.value.hint
+        assert named(CLOUD, bindings=[binding])[0] == "cloud", "one that ships is known by its name"
+    with pytest.raises(CredentialForbidden):
+        named(CLOUD, bindings=[Binding("1", skill="list_servers", sha256="")], shipped=False)
+    both = Binding("1", "agent-1", "list_servers", sha256="now")
+    assert named(CLOUD, bindings=[both], **now) == ("cloud", "binding")
+    with pytest.raises(CredentialForbidden):
+        named(CLOUD, bindings=[both], agent="agent-2", **now)
+
+
+def test_where_tokens_come_from_is_shown() -> None:
+    """CV-03: an address is no secret for its name."""
+    given = {"token_url": "https://login.example/token"}
+    assert divide(CredentialType.CUSTOM, {"client_secret": "s"}, given).extra == given
+    assert looks_secret("token_url", "https://u:p@login.example/token") and looks_secret("token_url_key")

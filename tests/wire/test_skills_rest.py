@@ -19,7 +19,7 @@ from cluster.basics.errors import AosError, Invalid, TooLarge, Unavailable
 from skills.contract import Call, Effect
 from skills.ground import Disabled, Ground
 from skills.http.answers import ServiceBusy, ServiceDenied, ServiceFailed, ServiceGarbled, ServiceRefused
-from skills.http.endpoint import CredentialElsewhere
+from skills.http.login import CredentialElsewhere
 from skills.http.fetch import OutcomeUnknown, Redirected
 from skills.http.guard import Disallowed
 from skills.manifest import BadManifest, CredentialType, Manifest, manifest_of
@@ -373,6 +373,11 @@ async def test_a_client_gets_its_token_first() -> None:
         oauth = {"url": f"{near(site, 'other.test')}/t/{{credential.tenant}}/token", "scope": "s"}
         manifest = skill({"url": f"{near(site)}/a", "oauth": oauth}, credential="custom")
         client = {"tenant": "x", "client_id": "c", "client_secret": "good-canary"}
+        for wrong in ({}, {"token_url": f"{near(site, 'other.test')}/t"}, {"base_url": near(site)}):
+            with pytest.raises(CredentialElsewhere):
+                await run(manifest, on(site, {**client, **wrong}, "custom"))
+        assert site.asked == [], "who writes a skill does not say where a client's secret goes"
+        client["token_url"] = f"{near(site, 'other.test')}/t/x/token"
         assert (await run(manifest, on(site, client, "custom")))["data"] == {"is": "Bearer fresh"}
         assert (await run(manifest, on(site, {"token": TOKEN}, "custom")))["data"] == {"is": f"Bearer {TOKEN}"}
         with pytest.raises(ServiceDenied) as raised:

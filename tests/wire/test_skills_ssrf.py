@@ -109,6 +109,7 @@ async def call(kind: str, url: str, made: Ground) -> Any:
 
 def on(url: str, allowed: Sequence[str], find: Callable[[str, int], Awaitable[Sequence[str]]] = resolve) -> Ground:
     values = {"url": url, "there": "http://service.test/", "client_id": "c", "client_secret": "s"}
+    values["token_url"] = f"{url}t"
     return ground(hosts=tuple(allowed), resolve=find, credentials=KeptSecrets({CredentialType.CUSTOM: values}))
 
 

@@ -74,6 +74,8 @@ def local(manifest: Manifest, case: Mapping[str, Any], site: Web) -> tuple[Manif
             values["url"] = near + values["url"]
         elif "at" not in case:
             values["base_url"] = near
+    if "oauth" in options:  # it is no longer the one that ships, and has to be told
+        values["token_url"] = options["oauth"]["url"].replace("{credential.tenant_id}", values.get("tenant_id", ""))
     if "at" in case:
         assert origin in json.dumps(dict(manifest.options)), "the skill does not name this origin"
     made = ground(hosts=(f"{host}:{site.port}",), resolve=here, credentials=OneSecret(values))
