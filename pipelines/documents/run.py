@@ -126,7 +126,7 @@ class Runner:
         scope, document = lease.scope, arrival.document(lease.scope)
         version = version_id(document, result.file_hash)
         known = await self._store.known(scope, document, version)
-        if arrival.source_type == "upload" and not known.exists:
+        if (arrival.refresh or arrival.source_type == "upload") and not known.exists:
             async with self._jobs.writing(lease) as tx:
                 await self._jobs.settle(tx, lease, SURVEY, [Settled(result.key, UnitStatus.UNCHANGED)])
             self._blobs.delete(Location(arrival.location))  # deleted before it was read: it stays deleted
@@ -150,10 +150,12 @@ class Runner:
             Unit(page_id(version, n), version, self._read_fingerprint, {**page_facts, "number": n}) for n in missing
         ]
         async with self._jobs.writing(lease) as tx:
-            await self._store.add(tx, scope, arrival, row)
-            await self._jobs.expect(tx, lease, READ, pages)
-            await self._jobs.expect(tx, lease, INDEX, [Unit(version, version)])
-            await self._jobs.settle(tx, lease, SURVEY, [Settled(result.key, UnitStatus.DONE)])
+            there = await self._store.add(tx, scope, arrival, row)
+            if there:
+                await self._jobs.expect(tx, lease, READ, pages)
+                await self._jobs.expect(tx, lease, INDEX, [Unit(version, version)])
+            status = UnitStatus.DONE if there else UnitStatus.UNCHANGED
+            await self._jobs.settle(tx, lease, SURVEY, [Settled(result.key, status)])
 
     async def _read_pages(self, lease: Lease, stopped: Callable[[], bool]) -> int:
         pending = await self._jobs.pending(lease, READ, self._read.batch_pages)

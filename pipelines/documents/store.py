@@ -23,6 +23,7 @@ class Arrival:
         location: where its bytes are.
         agent: the agent to link it to.
         readers: principals who may see it; empty means the workspace.
+        refresh: a document that is there is only looked at again; its links stay, and one that is gone stays gone.
     """
 
     origin: str
@@ -33,6 +34,7 @@ class Arrival:
     tags: tuple[str, ...] = ()
     description: str = ""
     created_by: str | None = None
+    refresh: bool = False
 
     def document(self, scope: Scope) -> DocumentId:
         """The id of the document that this file is a version of."""
@@ -55,6 +57,7 @@ class Arrival:
             tags=tuple(more.get("tags") or ()),
             description=more.get("description") or "",
             created_by=more.get("created_by"),
+            refresh=bool(more.get("refresh")),
         )
 
 
@@ -103,8 +106,8 @@ class Store:
             read_with={p["number"]: p["fingerprint"] for p in pages if not p["retryable"]},
         )
 
-    async def add(self, tx: Transaction, scope: Scope, arrival: Arrival, version: Mapping[str, Any]) -> None:
-        """Write a document and its version, and link it.
+    async def add(self, tx: Transaction, scope: Scope, arrival: Arrival, version: Mapping[str, Any]) -> bool:
+        """Write a document and its version, and link it; False where it was to be refreshed and is gone.
 
         Args:
             tx: a transaction of the ledger.
@@ -112,6 +115,8 @@ class Store:
             arrival: the file.
             version: version, file_hash, file_size, kind, page_count.
         """
+        if not await self._still_there(tx, scope, arrival):
+            return False
         await tx.run(self._sql["put_document"], **self._named(scope, arrival), file_type=version["kind"])
         await tx.run(
             self._sql["put_version"],
@@ -119,16 +124,21 @@ class Store:
             location=arrival.location, **version,
         )  # fmt: skip
         await self.link(tx, scope, arrival)
+        return True
 
     async def link(self, tx: Transaction, scope: Scope, arrival: Arrival) -> None:
-        """Link a document that is there already and as it was."""
+        """Link a document that is there already and as it was; a refresh leaves its links to people."""
         await tx.run(self._sql["seen_well"], document=arrival.document(scope), workspace=scope.workspace)
+        if arrival.refresh:
+            return
         await tx.run(
             self._sql["link"], document=arrival.document(scope), workspace=scope.workspace, agent=arrival.agent
         )
 
     async def fail(self, tx: Transaction, scope: Scope, arrival: Arrival, failure: Failure) -> None:
         """Write a file that could not be opened as a document with a reason."""
+        if not await self._still_there(tx, scope, arrival):
+            return
         suffix = Path(arrival.filename).suffix.lstrip(".").lower()
         await tx.run(
             self._sql["put_failed"],
@@ -180,6 +190,13 @@ class Store:
         async with self._db.transaction(scope) as tx:
             row = await tx.one(self._sql["any_good"], workspace=scope.workspace, job=job)
         return bool(row and row["good"])
+
+    async def _still_there(self, tx: Transaction, scope: Scope, arrival: Arrival) -> bool:
+        """Whether it may be written: one that is refreshed is locked, so that it is not deleted meanwhile."""
+        if not arrival.refresh:
+            return True
+        row = await tx.one(self._sql["hold_document"], document=arrival.document(scope), workspace=scope.workspace)
+        return row is not None
 
     def _named(self, scope: Scope, arrival: Arrival) -> dict[str, Any]:
         return {

@@ -5,6 +5,9 @@ select d.current_version, d.status in ('completed', 'partial', 'failed') and exi
     where m.version_id = %(version)s and m.reads = v.reads and m.embedded) as settled
 from documents d where d.id = %(document)s and d.workspace_id = %(workspace)s;
 
+-- hold_document: A document that is refreshed, locked for this transaction; no row where it was deleted.
+select d.id from documents d where d.id = %(document)s and d.workspace_id = %(workspace)s for update;
+
 -- put_document: Add a document, or note that it is being worked on again.
 insert into documents (id, tenant_id, workspace_id, origin, filename, file_type, source_type, status, readers, tags,
                        description, created_by)

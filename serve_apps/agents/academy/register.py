@@ -12,6 +12,7 @@ from psycopg.types.json import Jsonb
 from cluster.basics.errors import Conflict
 from cluster.basics.ids import uuid_of
 from cluster.basics.scope import Scope
+from cluster.state.jobs import JobId
 from cluster.state.postgres import Database, Row, Transaction, load_queries
 from skills.quiz import Quiz, Result, Track, quiz_of
 
@@ -81,11 +82,20 @@ class Register:
         async with self._db.transaction(scope) as tx:
             return await tx.all(self._sql["references"], **_named(scope, agent))
 
-    async def counted(self, scope: Scope, agent: str) -> tuple[int, int]:
-        """How many documents the agent has, and how many of them can be searched."""
+    async def held(self, tx: Transaction, scope: Scope, agent: str) -> datetime | None:
+        """When the agent was enrolled, locked until the transaction ends; None where it is not."""
+        row = await tx.one(self._sql["held"], **_named(scope, agent))
+        return None if row is None else row["enrolled_at"]
+
+    async def job_of(self, tx: Transaction, scope: Scope, key: str) -> JobId | None:
+        """The job that carries this idempotency key; None where there is none yet."""
+        row = await tx.one(self._sql["job_of"], key=key, tenant=scope.tenant, workspace=scope.workspace)
+        return None if row is None else JobId(str(row["id"]))
+
+    async def readable(self, scope: Scope, agent: str) -> bool:
+        """Whether the agent, asked by this person, finds any document; one of the whole workspace may have any."""
         async with self._db.transaction(scope) as tx:
-            row = await tx.one(self._sql["count"], **_named(scope, agent))
-        return (int(row["linked"]), int(row["readable"])) if row else (0, 0)
+            return await tx.one(self._sql["readable"], **_named(scope, agent)) is not None
 
     async def unfinished(self, scope: Scope, agent: str, jobs: Sequence[str]) -> list[str]:
         """Which of these jobs, and of those that others began for the agent's documents, have not ended."""

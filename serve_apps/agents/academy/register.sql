@@ -25,10 +25,23 @@ where l.agent_id = %(agent)s::uuid and d.tenant_id = %(tenant)s and d.workspace_
   and d.source_type = 'folder'
 order by d.origin;
 
--- count: How many documents the agent has, and how many of them can be searched.
-select count(*) as linked, count(d.current_version) as readable from document_agent_links l
-join documents d on d.id = l.document_id and d.workspace_id = l.workspace_id
-where l.agent_id = %(agent)s::uuid and d.tenant_id = %(tenant)s and d.workspace_id = %(workspace)s;
+-- readable: A document that can be searched, of those of the agent; all are where it may search the whole workspace.
+select d.id from documents d
+join agents a on a.id = %(agent)s::uuid and a.workspace_id = d.workspace_id
+where d.tenant_id = %(tenant)s and d.workspace_id = %(workspace)s
+  and d.current_version is not null and d.chunk_count > 0
+  and (a.whole_workspace or exists (select from document_agent_links l
+                                    where l.agent_id = a.id and l.document_id = d.id and l.workspace_id = d.workspace_id))
+limit 1;
+
+-- held: When the agent was enrolled; locked, so that it is not enrolled anew while this transaction judges it.
+select enrolled_at from academy_enrolments
+where agent_id = %(agent)s::uuid and tenant_id = %(tenant)s and workspace_id = %(workspace)s
+for update;
+
+-- job_of: The job that carries an idempotency key.
+select id from jobs
+where idempotency_key = %(key)s and tenant_id = %(tenant)s and workspace_id = %(workspace)s;
 
 -- unfinished: Which of these jobs have not ended.
 select id, state from jobs

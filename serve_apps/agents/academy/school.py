@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from cluster.basics.errors import Conflict
+from cluster.basics.errors import AosError, Conflict
 from cluster.basics.scope import Scope
 from cluster.state.audit import Audit
 from cluster.state.jobs import Jobs, Lane
@@ -100,13 +100,19 @@ class School:
             scope: the asker's.
             agent: its id.
             due: of a schedule: the same jobs answer it when it is begun again.
+
+        Raises:
+            NotFound, NotEnrolled: there is nothing it could study for; nothing was written.
         """
+        await self._enrolment(scope, agent)
         files = await self._register.references(scope, agent)
         async with self._db.transaction(scope) as tx:
             jobs = []
-            if files:
-                payload = {"files": files, "agent_id": agent}
-                key = due and f"academy:{due}:read"
+            key = due and f"academy:{due}:read"
+            if key and (begun := await self._register.job_of(tx, scope, key)):
+                jobs.append(begun)  # what it reads may have changed since: it is the same job for all that
+            elif files:
+                payload = {"files": files, "agent_id": agent, "refresh": True}
                 jobs.append((await self._jobs.enqueue(tx, scope, "upload", Lane.BULK, payload, key)).job)
             key = due and f"academy:{due}:embed"
             jobs.append((await self._jobs.enqueue(tx, scope, "embed", Lane.BULK, {"agent_id": agent}, key)).job)
@@ -137,8 +143,7 @@ class School:
         if open_ := await self.wait(scope, agent, wait):
             raise StillReading(f"job {', job '.join(open_)}")
         row = await self._links.agent(scope, agent)
-        _, readable = await self._register.counted(scope, agent)
-        if not readable and not row["whole_workspace"]:
+        if not await self._register.readable(scope, agent):
             raise NothingToStudy(row["name"])
         quiz = enrolment.quiz
         if not enrolment.own_quiz:
@@ -167,20 +172,30 @@ class School:
             async with room:
                 return mark(question, answered(await self._answerer.ask(scope, question.question, agent)))
 
-        async with asyncio.TaskGroup() as asking:
-            tasks = [asking.create_task(one(question)) for question in quiz.questions]
+        try:
+            async with asyncio.TaskGroup() as asking:
+                tasks = [asking.create_task(one(question)) for question in quiz.questions]
+        except ExceptionGroup as group:
+            known, unknown = group.split(AosError)
+            if known is None or unknown is not None:
+                raise
+            raise _first(known) from group
         return [task.result() for task in tasks]
 
     async def _conclude(
         self, scope: Scope, agent: str, enrolment: Enrolment, quiz: Quiz, made: Result, due: str | None
     ) -> Examined:
-        """Report, standing and trail, in one transaction."""
+        """Report, standing and trail, in one transaction; who was enrolled anew meanwhile gets the report alone."""
         async with self._db.transaction(scope) as tx:
+            current = await self._register.held(tx, scope, agent) == enrolment.at
             row = await self._links.look_up(tx, scope, agent)
             before = row["metadata"].get(KEY)
             status = standing_after(before, passed=made.passed)
             told = as_report(made)
-            if await self._register.report(tx, scope, agent, enrolment.track, made, status, told, due):
+            if not current:
+                status = Status(before) if before in set(Status) else Status.ENROLLED
+            kept = await self._register.report(tx, scope, agent, enrolment.track, made, status, told, due)
+            if kept and current:
                 await self._register.refresh(tx, scope, agent, quiz)
                 await self._stand(tx, scope, agent, status)
                 detail = {
@@ -201,6 +216,11 @@ class School:
 
     async def _stand(self, tx: Transaction, scope: Scope, agent: str, status: Status) -> None:
         await self._links.change_agent(tx, scope, agent, AgentChange(metadata={KEY: str(status)}))
+
+
+def _first(group: ExceptionGroup[AosError]) -> AosError:
+    found = group.exceptions[0]
+    return _first(found) if isinstance(found, ExceptionGroup) else found
 
 
 def standing_after(before: object, *, passed: bool) -> Status:
