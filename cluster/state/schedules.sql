@@ -15,7 +15,7 @@ select s.id, s.tenant_id, s.workspace_id, s.due_at from schedules s
 where s.id = %(schedule)s::uuid and s.tenant_id = %(tenant)s and s.workspace_id = %(workspace)s
 on conflict (schedule_id, due_at) do update set attempts = r.attempts + 1
 where r.tenant_id = %(tenant)s and r.workspace_id = %(workspace)s
-returning id, attempts, started_at, extract(epoch from clock_timestamp() - started_at)::float8 as age;
+returning id, attempts, started_at;
 
 -- heartbeat: Extend the lease; no row where it is lost.
 update schedules set lease_until = clock_timestamp() + make_interval(secs => %(lease)s)
@@ -28,9 +28,10 @@ update schedule_runs set status = %(status)s, error = %(error)s, run_id = %(run)
     ended_at = clock_timestamp()
 where id = %(id)s::uuid and tenant_id = %(tenant)s and workspace_id = %(workspace)s;
 
--- done: The due time is over. The next is in the future, however many were missed; what was asked for meanwhile stays.
+-- done: The due time is over. After one of the clock the next is in the future, however many were missed; one that was
+-- asked for by hand takes no time of the clock away, and what was asked for meanwhile stays.
 update schedules set last_at = due_at, last_status = %(status)s,
-    next_at = case when next_at <= due_at or next_at <= clock_timestamp() then %(next)s else next_at end,
+    next_at = case when next_at <= due_at then %(next)s else next_at end,
     asked_at = case when asked_at <= due_at then null else asked_at end,
     due_at = null, lease_owner = null, lease_until = null
 where id = %(schedule)s::uuid and tenant_id = %(tenant)s and workspace_id = %(workspace)s and fence = %(fence)s;

@@ -30,7 +30,6 @@ class Due:
         id: of its row in the history; the same at every attempt, so whatever carries it can be done once.
         owner, role: whose it is, and the ceiling of what it may.
         attempts: how often it was begun, from 1.
-        age: seconds since it was begun the first time.
     """
 
     id: str
@@ -43,7 +42,6 @@ class Due:
     action: Action
     payload: Mapping[str, Any]
     attempts: int
-    age: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +81,7 @@ class DueSchedules:
         return Due(
             id=str(row["id"]), lease=lease, at=held["due_at"], agent=str(held["agent_id"]),
             owner=UserId(str(held["owner_id"])), role=Role(held["role"]), name=held["name"],
-            action=Action(held["action"]), payload=held["payload"], attempts=row["attempts"], age=row["age"],
+            action=Action(held["action"]), payload=held["payload"], attempts=row["attempts"],
         )  # fmt: skip
 
     async def hold(self, tx: Transaction, lease: Lease) -> Row:

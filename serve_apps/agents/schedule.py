@@ -16,6 +16,7 @@ from configs.sections_skills import ScheduleSettings
 from serve_apps.agents.rights import NoMember
 
 MOST_ATTEMPTS = 8  # what ends its process each time must not end every process that there is
+_CUT = frozenset({Ended.FAILED, Ended.TIMEOUT, Ended.REFUSED})
 _log = logging.getLogger("aos.schedules")
 
 
@@ -31,8 +32,12 @@ class Carries(Protocol):
             seconds: until it has to be over; what is not then ends as TIMEOUT.
 
         Raises:
-            AosError: it cannot be done; LeaseLost where somebody else does it.
+            AosError: it cannot be done; LeaseLost where somebody else does it; after a Transient it is begun again.
         """
+        ...
+
+    async def leave(self, due: Due) -> str | None:
+        """Stop what an attempt has begun, as the due time ends without it; returns the turn that it had led to."""
         ...
 
 
@@ -113,20 +118,31 @@ class Scheduler:
             await self._due.finish(due, acting.result())
 
     async def _act(self, due: Due) -> Ending:
-        """How it ended; only what nobody named rises."""
-        left = self._settings.seconds - due.age
+        """How it ended. What may pass rises: the lease lapses, and whoever looks then begins it again."""
+        ending = await self._tried(due)
+        if ending.run is None and ending.status in _CUT:
+            return replace(ending, run=await self._actions[due.action].leave(due))
+        return ending
+
+    async def _tried(self, due: Due) -> Ending:
+        """One attempt. Each has its own seconds: an outage between two of them is nobody's running time."""
+        seconds = self._settings.seconds
         if due.attempts > MOST_ATTEMPTS:
-            return Ending(Ended.FAILED, error=f"crashes: its process ended {due.attempts - 1} times")
+            return Ending(Ended.FAILED, error=f"crashes: none of {due.attempts - 1} attempts came to an end")
         try:
             scope = await self._scope(due)
-            async with asyncio.timeout(max(left, 0.0) + self._settings.lease_seconds):
-                return await self._actions[due.action](scope, due, max(left, 0.0))
+            async with asyncio.timeout(seconds + self._settings.lease_seconds):
+                return await self._actions[due.action](scope, due, seconds)
         except NoMember as error:
             return Ending(Ended.REFUSED, error=f"{error.code}: {error.title}")
         except LeaseLost:
             raise
         except TimeoutError:
-            return Ending(Ended.TIMEOUT, error=f"it took longer than {self._settings.seconds:g} s")
+            return Ending(Ended.TIMEOUT, error=f"it took longer than {seconds:g} s")
+        except Transient as error:
+            if due.attempts < MOST_ATTEMPTS:
+                raise
+            return Ending(Ended.FAILED, error=f"{error.code}: {error}")
         except AosError as error:
             return Ending(Ended.FAILED, error=f"{error.code}: {error}")
 

@@ -37,6 +37,10 @@ class Examinations:
         made = await self._school.examine(scope, due.agent, due.id, max(until - self._clock(), 0.0))
         return _ending(made.result.passed, made.result.score, jobs[0])
 
+    async def leave(self, due: Due) -> str | None:
+        """As `Carries`: its jobs go on, they read what has changed whoever asked; there is no turn."""
+        return None
+
 
 def _ending(passed: bool, score: float, job: str | None = None) -> Ending:
     """A failed examination is a completed run: what it found stands in the report."""

@@ -60,6 +60,14 @@ class Messages:
         await self._cancel(scope, due.id)
         return Ending(Ended.TIMEOUT, run=due.id, error="its turn took too long and was cancelled")
 
+    async def leave(self, due: Due) -> str | None:
+        """As `Carries`: its turn is cancelled, also where the owner has no rights any more."""
+        scope = due.lease.scope
+        if await self._state(scope, due.id) is None:
+            return None
+        await self._cancel(scope, due.id)
+        return due.id
+
     async def _accept(self, scope: Scope, due: Due) -> None:
         async def hold(tx: Transaction) -> None:
             await self._due.hold(tx, due.lease)
@@ -77,5 +85,5 @@ class Messages:
         try:
             async with self._db.transaction(scope) as tx:
                 await self._runs.cancel(tx, scope, run)
-        except Conflict:
-            return  # it has ended at this moment
+        except (Conflict, NotFound):
+            return  # it has ended at this moment, or its agent was deleted

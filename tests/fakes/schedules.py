@@ -7,30 +7,38 @@ import sys
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+import psycopg
+
 from cluster.basics.scope import Scope
+from cluster.state.approvals import Approvals
 from cluster.state.audit import Audit
 from cluster.state.conversations import Conversations
 from cluster.state.identity import Identity
 from cluster.state.postgres import Database
 from cluster.state.runs import Runs
-from cluster.state.schedules import Action, Schedules
+from cluster.state.schedules import Action, Ended, NewSchedule, Schedules
 from cluster.state.schedules_due import Due, DueSchedules, Ending
 from configs.sections import AgentSettings
 from configs.sections_skills import ScheduleSettings
 from pipelines.documents.links import Links
 from serve_apps.agents.desk import Desk, Records
+from serve_apps.agents.ports import Journal, Outcome, Turn
+from serve_apps.agents.ports import Path as Way
 from serve_apps.agents.route import read_rules
 from serve_apps.agents.route_cache import CachedRouter
+from serve_apps.agents.runner import Runner, Timing
 from serve_apps.agents.schedule import Carries, Scheduler
 from serve_apps.agents.schedule_message import Messages
 from skills.store import Skills
 from tests.fakes.http import make_memory
+from tests.fakes.runs import remember
 
 QUICK = ScheduleSettings(poll_seconds=0.05, seconds=20, lease_seconds=0.6)
 
@@ -97,6 +105,73 @@ async def clockwork(app_dsn: str) -> AsyncIterator[Clockwork]:
 
 
 @dataclass
+class Noted:
+    """An action that remembers when it was called for what, and for whom."""
+
+    seconds: float = 0
+    begun: list[Due] = field(default_factory=list)
+    scopes: list[Scope] = field(default_factory=list)
+    now: int = 0
+    most: int = 0
+
+    async def __call__(self, scope: Scope, due: Due, seconds: float) -> Ending:
+        self.begun.append(due)
+        self.scopes.append(scope)
+        self.now += 1
+        self.most = max(self.most, self.now)
+        try:
+            await asyncio.sleep(self.seconds)
+        finally:
+            self.now -= 1
+        return Ending(Ended.COMPLETED)
+
+    async def leave(self, due: Due) -> str | None:
+        return None
+
+
+async def agent_of(clocks: Clockwork, scope: Scope) -> str:
+    async with clocks.database.transaction(scope) as tx:
+        row = await tx.one(
+            "insert into agents (tenant_id, workspace_id, name) values (%(t)s, %(w)s, 'keeper')"
+            " on conflict (workspace_id, name) do update set name = 'keeper' returning id",
+            t=scope.tenant, w=scope.workspace,
+        )  # fmt: skip
+    assert row is not None
+    return str(row["id"])
+
+
+async def add(clocks: Clockwork, scope: Scope, name: str = "morning", **other: Any) -> str:
+    agent = await agent_of(clocks, scope)
+    new = NewSchedule(name, agent, "0 6 * * *", Action.MESSAGE, payload={"message": "count the gauges"}, **other)
+    async with clocks.database.transaction(scope) as tx:
+        return await clocks.schedules.add(tx, scope, new, datetime.now(UTC))
+
+
+def make_due(admin_dsn: str, schedule: str, hours: int = 30) -> None:
+    with psycopg.connect(admin_dsn) as admin:
+        admin.execute(
+            "update schedules set next_at = now() - make_interval(hours => %s) where id = %s", (hours, schedule)
+        )
+
+
+async def ask(clocks: Clockwork, scope: Scope, schedule: str) -> None:
+    async with clocks.database.transaction(scope) as tx:
+        await clocks.schedules.ask(tx, scope, schedule)
+
+
+async def answer(turn: Turn, journal: Journal) -> Outcome:
+    return Outcome(f"heard: {turn.message}")
+
+
+def runner(clocks: Clockwork) -> Runner:
+    return Runner(
+        clocks.runs, Approvals(clocks.database, Audit(clocks.database)), dict.fromkeys(Way, answer),
+        AgentSettings(lease_seconds=2, heartbeat_seconds=0.3, poll_seconds=0.05), owner="r",
+        timing=Timing(time.monotonic, lambda: datetime.now(UTC)), remember=remember,
+    )  # fmt: skip
+
+
+@dataclass
 class Doomed:
     """Ends its process before or after it stored the turn."""
 
@@ -108,6 +183,9 @@ class Doomed:
             await self.messages._accept(scope, due)
         os.kill(os.getpid(), signal.SIGKILL)
         raise AssertionError("it lives")
+
+    async def leave(self, due: Due) -> str | None:
+        return None
 
 
 async def main(app_dsn: str, moment: str) -> None:
