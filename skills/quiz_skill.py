@@ -10,6 +10,18 @@ NAME = "academy_quiz"
 
 _RUN = '''
 
+def cites(question, source):
+    """Whether it is the question's document, and its page where the question names one."""
+    place = source if isinstance(source, dict) else {"file": source}
+    same = last(place.get("file", "")) == last(question["source"])
+    return same and question.get("page") in (None, place.get("page"))
+
+
+def last(path):
+    """A file's name without its folders and without case."""
+    return str(path).replace("\\\\", "/").rsplit("/", 1)[-1].casefold()
+
+
 def run(payload):
     """Without answers the questions; else the share of facts that were said with their source, and what was missed."""
     answers = payload.get("answers")
@@ -18,8 +30,7 @@ def run(payload):
     expected, missed = 0, []
     for at, one in enumerate(QUIZ["questions"]):
         given = answers[at] if at < len(answers) else {}
-        cited = [str(name).replace("\\\\", "/").rsplit("/", 1)[-1].casefold() for name in given.get("sources", [])]
-        right = one["source"].rsplit("/", 1)[-1].casefold() in cited
+        right = any(cites(one, source) for source in given.get("sources", []))
         for forms in one["facts"]:
             expected += 1
             said = any(says(str(given.get("answer", "")), form) for form in forms)
@@ -40,6 +51,7 @@ def quiz_skill(quiz: Quiz, pass_mark: float) -> dict[str, Any]:
         "pass_mark": quiz.pass_mark or pass_mark,
         "questions": [
             {"question": one.question, "facts": [list(forms) for forms in one.expected()], "source": one.source}
+            | ({} if one.page is None else {"page": one.page})
             for one in quiz.questions
         ],
     }
@@ -49,7 +61,7 @@ def quiz_skill(quiz: Quiz, pass_mark: float) -> dict[str, Any]:
         "name": NAME,
         "type": "python_inline",
         "description": f"Examines answers about {quiz.track}. Without `answers` it gives the questions;"
-        " `answers` is a list in their order of {answer, sources: names of the cited files}.",
+        " `answers` is a list in their order of {answer, sources: names of the cited files, or {file, page} of each}.",
         "code": f"{marking}\n\nQUIZ = {_literal(held)}\n{_RUN}",
         "sandbox": True,
         "parameters": {"type": "object", "properties": {"answers": {"type": "array", "items": answer}}},

@@ -124,3 +124,19 @@ def test_ac_04_the_skill_scores_as_the_academy_does() -> None:
     assert wrong["missed"] == [{"question": "What does a spare disk cost?", "fact": "1,200 EUR", "why": "wrong_source"}]
     assert not wrong["passed"] and quiz.track is Track.INFRASTRUCTURE
     assert run(body["sample_payload"])["score"] == 0
+
+
+def test_ac_04_the_skill_wants_the_page_that_a_question_names() -> None:
+    """AC-04: as `mark` does: a name alone, or another page, is not where it stands."""
+    paged = QUIZ.replace(b"source: parts.md", b"source: parts.md\n    page: 2")
+    space = dict[str, Any]()
+    exec(quiz_skill(parse_quiz(paged), 0.8)["code"], space)
+    right = {"answer": SAYS, "sources": [{"file": "incidents.md", "page": 9}]}
+    for source, score in (
+        ({"file": "references/Parts.md", "page": 2}, 1),
+        ({"file": "parts.md", "page": 1}, 2 / 3),
+        ({"file": "other.md", "page": 2}, 2 / 3),
+        ("parts.md", 2 / 3),
+    ):
+        answers = [right, {"answer": "1200 euros", "sources": [source]}]
+        assert space["run"]({"answers": answers})["score"] == pytest.approx(score), source
