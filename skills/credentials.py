@@ -111,8 +111,7 @@ class Credential:
 class Binding:
     """Who may use a credential: calls of this agent, of this skill, made with this role, where each is given.
 
-    Attributes:
-        sha256: of the skill as it was bound; None where it ships, or was not there.
+    `sha256` is of the skill as it was bound; None where it ships, or was not there.
     """
 
     credential: str
@@ -225,14 +224,13 @@ def discover(
     allowed = [one for one in usable if not one.bound or one.id in fitting]
     named = _named(need, agent_config)
     if named is not None:
-        if any(one.name == named for one in allowed):
-            return Found(_only([one for one in allowed if one.name == named], need), "agent")
+        if chosen := [one for one in allowed if one.name == named]:
+            return Found(_only(chosen, need), "agent")
         raise _unnamed(named, need, known, usable, bindings)
     if given := [one for one in allowed if one.id in fitting]:
         return Found(_only(given, need), "binding")
     closed = need.kind in POWERFUL or need.type is CredentialType.SSH or not need.shipped
-    free = [] if closed else allowed
-    if free:
+    if free := [] if closed else allowed:
         called = [one for one in free if one.name == need.skill] or [one for one in free if one.name == need.kind]
         return Found(_only(called or free, need), "type")
     if usable:
@@ -259,26 +257,23 @@ def _unnamed(
     others = [one for one in known if one.name == name and one.context in (None, need.session)]
     why = "there is none of this name"
     if others:
-        of_type = [one for one in others if one.type is need.type]
         why = f"it is of type {others[0].type}"
-        if of_type:
+        if of_type := [one for one in others if one.type is need.type]:
             why = "it ran out" if of_type[0].active else "it is switched off"
-    detail = f"the agent names {name} for {need.skill}, which needs type {need.type}: {why}"
-    return CredentialMissing(detail, fix=_ADD)
+    return CredentialMissing(f"the agent names {name} for {need.skill}, of type {need.type}: {why}", fix=_ADD)
 
 
 def _forbidden(detail: str, need: Need, of: Sequence[Credential], bindings: Sequence[Binding]) -> CredentialForbidden:
     """Says as well where there is a binding that a skill which ships could use."""
     ids = {one.id for one in of}
-    if not any(binding.credential in ids and _meant(binding, need) for binding in bindings):
-        return CredentialForbidden(detail)
-    return CredentialForbidden(f"{detail}: a binding is there, but not for this skill as it is now", fix=_AGAIN)
+    if any(binding.credential in ids and _meant(binding, need) for binding in bindings):
+        return CredentialForbidden(f"{detail}: a binding is there, but not for this skill as it is now", fix=_AGAIN)
+    return CredentialForbidden(detail)
 
 
 def _only(candidates: Sequence[Credential], need: Need) -> Credential:
     """The one; a conversation's own goes before the workspace's."""
-    own = [one for one in candidates if one.context is not None]
-    found = own or candidates
+    found = [one for one in candidates if one.context is not None] or candidates
     if len(found) > 1:
         names = ", ".join(sorted(one.name for one in found))
         detail = f"{need.skill} needs one credential of type {need.type}; there are {names}"
