@@ -6,11 +6,12 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from shutil import rmtree
+from typing import Any, TypeVar
 
 import httpx
 import psutil
@@ -25,6 +26,7 @@ LONGEST_SOCKET = f"haproxy/{'f' * 56}/admin.sock" + "." * 10
 START_SECONDS = 180
 QUIET_PORTS = range(20_000, 30_000)
 LOOPBACK = "127.0.0.1"
+Shape = TypeVar("Shape")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,16 +36,37 @@ class Dashboard:
     url: str
     headers: dict[str, str]
 
-    def get(self, path: str, seconds: float = 10) -> httpx.Response:
-        """One answer.
+    def get(self, path: str, shape: Callable[[Any], Shape], seconds: float = 10) -> Shape:
+        """What `shape` makes of the JSON that is answered.
 
         Raises:
-            Unavailable: nothing listens there, or the token is refused.
+            Unavailable: nothing answers there, the token is refused, or it is not what Ray answers when it is well.
         """
+        answer = self._ask("GET", path, seconds)
+        if answer.status_code != 200:
+            raise Unavailable(f"Ray's dashboard answers {path} with {answer.status_code}: {answer.text[-2000:]}")
         try:
-            answer = httpx.get(self.url + path, headers=self.headers, timeout=seconds)
-        except httpx.TransportError as error:
-            raise Unavailable(f"Ray's dashboard does not answer at {self.url}: {error}", fix="Run `aos up`.") from error
+            return shape(answer.json())
+        except (ValueError, LookupError, TypeError, AttributeError) as error:
+            what = f"{type(error).__name__} {error} in {answer.text[:200]!r}"
+            raise Unavailable(f"Ray's dashboard answers {path} with what cannot be read: {what}") from error
+
+    def put(self, path: str, body: Any, seconds: float = 120) -> None:
+        """Send JSON; nothing is answered.
+
+        Raises:
+            Unavailable: nothing answers there, the token is refused, or Ray does not take it; the detail says why.
+        """
+        answer = self._ask("PUT", path, seconds, body)
+        if answer.status_code != 200:
+            raise Unavailable(f"Ray refuses what is put to {path} ({answer.status_code}): {answer.text[-2000:]}")
+
+    def _ask(self, method: str, path: str, seconds: float, body: Any = None) -> httpx.Response:
+        try:
+            answer = httpx.request(method, self.url + path, json=body, headers=self.headers, timeout=seconds)
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            why = f"{type(error).__name__} {error}".strip()
+            raise Unavailable(f"Ray's dashboard does not answer at {self.url}: {why}", fix="Run `aos up`.") from error
         if answer.status_code in {401, 403}:
             raise Unavailable(
                 f"Ray at {self.url} refuses our token", fix="Put its token into <AOS_STATE_DIR>/ray-token."
@@ -76,7 +99,7 @@ def connect(settings: Settings) -> None:
         Unavailable: the named cluster does not answer, a port is taken, or the head does not come up.
     """
     if settings.ray.address is not None:
-        dashboard(settings).get("/api/version")
+        dashboard(settings).get("/api/version", dict)
         return
     if not alive(settings.state_dir):
         stop(settings.state_dir)  # what a killed head left behind, HAProxy above all: it would still take connections
@@ -171,23 +194,35 @@ def _start_head(settings: Settings) -> None:
         "--temp-dir": place,
     }
     log = place / "start.log"
-    with log.open("w") as output:
-        # `env` adds to what we inherited, so every setting of ours reaches Ray's workers without being copied here.
-        done = subprocess.run(
-            ["env", *(f"{name}={value}" for name, value in environment(settings).items())]
-            + [str(Path(sys.executable).parent / "ray"), "start", "--head", "--disable-usage-stats", "--no-monitor"]
-            + [f"{name}={value}" for name, value in options.items()],
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            cwd=state,
-            start_new_session=True,
-            timeout=START_SECONDS,
-            check=False,
-        )
+    # `env` adds to what we inherited, so every setting of ours reaches Ray's workers without being copied here.
+    _run(
+        ["env", *(f"{name}={value}" for name, value in environment(settings).items())]
+        + [str(Path(sys.executable).parent / "ray"), "start", "--head", "--disable-usage-stats", "--no-monitor"]
+        + [f"{name}={value}" for name, value in options.items()],
+        state,
+        log,
+    )
+    _end_client_server(client_port)
+
+
+def _run(words: list[str], cwd: Path, log: Path, seconds: float = START_SECONDS) -> None:
+    """Run `ray start`, which leaves daemons behind and ends."""
+    try:
+        with log.open("w") as output:
+            done = subprocess.run(
+                words,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                cwd=cwd,
+                start_new_session=True,
+                timeout=seconds,
+                check=False,
+            )
+    except subprocess.TimeoutExpired as error:
+        raise Unavailable(f"`ray start` did not end in {seconds:g} s:\n{tail(log)}") from error
     if done.returncode != 0:
         raise Unavailable(f"`ray start` failed ({done.returncode}):\n{tail(log)}")
-    _end_client_server(client_port)
 
 
 def _forget_old_sessions(place: Path, keep: int = 2) -> None:
@@ -236,8 +271,8 @@ def _wait_for_dashboard(ray: Dashboard) -> None:
     deadline = time.monotonic() + START_SECONDS
     while True:
         try:
-            if ray.get("/api/serve/applications/").status_code == 200:
-                return
+            ray.get("/api/serve/applications/", dict)
+            return
         except Unavailable:
             if time.monotonic() > deadline:
                 raise

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import httpx
 import yaml
 
 from cluster import connect
@@ -16,6 +15,7 @@ from configs import sections
 from configs import settings as layers
 from configs.section import Section
 
+APPLICATIONS = "/api/serve/applications/"  # of Ray's dashboard
 SERVE_YAML = Path(layers.__file__).parent / "serve.yaml"
 HEALTHY_SECONDS = 420  # models are loaded on two busy cores
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
@@ -109,12 +109,11 @@ def roll_out(settings: sections.Settings, wanted: dict[str, Any], report: Callab
     """Send what is wanted and wait; `report` gets a line whenever an application's status changes.
 
     Raises:
-        Unavailable: an application fails to deploy, or is not healthy in time; the detail says which and why.
+        Unavailable: an application fails to deploy, or is not healthy in time, or Ray does not take the plan or does
+            not answer; the detail says which and why.
     """
     ray = connect.dashboard(settings)
-    answer = httpx.put(f"{ray.url}/api/serve/applications/", json=wanted, headers=ray.headers, timeout=120)
-    if answer.status_code != 200:
-        raise Unavailable(f"Ray Serve refuses the configuration ({answer.status_code}): {answer.text[-2000:]}")
+    ray.put(APPLICATIONS, wanted)
     names = {app["name"] for app in wanted["applications"]}
     seen: dict[str, str] = {}
     deadline = time.monotonic() + HEALTHY_SECONDS
@@ -136,8 +135,11 @@ def roll_out(settings: sections.Settings, wanted: dict[str, Any], report: Callab
 
 
 def applications(ray: connect.Dashboard) -> list[Application]:
-    """Every Serve application with the replicas of its deployments."""
-    body = ray.get("/api/serve/applications/").json()
+    """Every Serve application with the replicas of its deployments; raises Unavailable as `connect.Dashboard.get`."""
+    return ray.get(APPLICATIONS, _reported)
+
+
+def _reported(body: dict[str, Any]) -> list[Application]:
     return [
         Application(
             name,

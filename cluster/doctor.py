@@ -1,12 +1,14 @@
 """Probe every part for real and say in one table what is green, what to watch, and what to do about red."""
 
+import importlib
 import importlib.util
 import json
 import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import httpx
 import psutil
@@ -24,7 +26,13 @@ from configs.sections import Settings
 ENOUGH_DISK = 5 * 2**30  # bytes below which a large folder may not fit
 PGVECTOR_SAFE = (0, 8, 4)  # before: overflow in parallel builds, index damage by vacuum, errors on concurrent inserts
 POSTGRES_OLDEST = 150_000
+CHAPTER = "see README, What it costs, and what it opens"
+# Skills stand above the cluster: they are not imported here but asked, as a program of their own.
+SANDBOX = (sys.executable, "-m", "skills.sandbox")
 
+
+# What the libraries that ask the parts raise where a part is sick.
+SICK = (psycopg.Error, redis.RedisError, httpx.HTTPError, httpx.InvalidURL, psutil.Error, OSError)
 
 Probe = Callable[[Settings], Iterable[Finding]]
 
@@ -38,7 +46,7 @@ def examine(settings: Settings) -> list[Finding]:
             found = list(probe(settings))
         except AosError as error:
             found = [Finding(part, Colour.RED, str(error), error.hint)]
-        except (psycopg.Error, redis.RedisError, httpx.HTTPError, OSError) as error:
+        except SICK as error:
             found = [Finding(part, Colour.RED, f"{type(error).__name__}: {error}", "Run `aos up`; see its log.")]
         took = round((time.monotonic() - began) * 1000)
         findings += [Finding(f.part, f.colour, f.detail, f.fix, took) for f in found]
@@ -106,17 +114,21 @@ def _redis(settings: Settings) -> Iterable[Finding]:
 
 def _ray(settings: Settings) -> Iterable[Finding]:
     ray = connect.dashboard(settings)
-    nodes = ray.get("/api/v0/nodes").json()["data"]["result"]["result"]
-    alive = [node for node in nodes if node["state"] == "ALIVE"]
-    cpus = sum(node["resources_total"].get("CPU", 0) for node in alive)
-    gpus = sum(node["resources_total"].get("GPU", 0) for node in alive)
-    colour = Colour.GREEN if alive else Colour.RED
-    yield Finding("ray", colour, f"{len(alive)} of {len(nodes)} nodes, {cpus:g} CPUs, {gpus:g} GPUs")
+    yield ray.get("/api/v0/nodes", _nodes)
     if "Authorization" in ray.headers:
         open_door = httpx.get(f"{ray.url}/api/jobs/", timeout=5).status_code == 200
         colour = Colour.RED if open_door else Colour.GREEN
         fix = "Start Ray with RAY_AUTH_MODE=token." if open_door else ""
         yield Finding("ray token", colour, "anybody may run code" if open_door else "calls without it are refused", fix)
+
+
+def _nodes(body: Any) -> Finding:
+    nodes = body["data"]["result"]["result"]
+    alive = [node for node in nodes if node["state"] == "ALIVE"]
+    cpus = sum(node["resources_total"].get("CPU", 0) for node in alive)
+    gpus = sum(node["resources_total"].get("GPU", 0) for node in alive)
+    colour = Colour.GREEN if alive else Colour.RED
+    return Finding("ray", colour, f"{len(alive)} of {len(nodes)} nodes, {cpus:g} CPUs, {gpus:g} GPUs")
 
 
 def _serve(settings: Settings) -> Iterable[Finding]:
@@ -139,9 +151,15 @@ def _gateway(settings: Settings) -> Iterable[Finding]:
     yield Finding("gateway", colour, f"{url} answers {answer.status_code}")
 
 
-def _tesseract(settings: Settings) -> Iterable[Finding]:
+def _tesseract(settings: Settings, library: str = "tesserocr") -> Iterable[Finding]:
+    """Pages are read by the library, which brings its own Tesseract; the languages lie with the installed program."""
     try:
-        version, found = pytesseract.get_tesseract_version(), pytesseract.get_languages()
+        version = importlib.import_module(library).tesseract_version().split()[1]
+    except ImportError as error:
+        yield Finding("tesseract", Colour.RED, f"the library that reads does not load: {error}", "Run `make install`.")
+        return
+    try:
+        found = pytesseract.get_languages()
     except pytesseract.TesseractNotFoundError:
         yield Finding("tesseract", Colour.RED, "not installed", "sudo apt-get install tesseract-ocr")
         return
@@ -154,18 +172,26 @@ def _tesseract(settings: Settings) -> Iterable[Finding]:
         yield Finding("tesseract", Colour.GREEN, f"{version}, {', '.join(settings.ocr.languages)}")
 
 
-def _sandbox(settings: Settings) -> Iterable[Finding]:
-    # Skills stand above the cluster: they are not imported here but asked, as a program of their own.
-    asked = subprocess.run([sys.executable, "-m", "skills.sandbox"], capture_output=True, timeout=60, check=False)
+def _sandbox(settings: Settings, program: Sequence[str] = SANDBOX, seconds: float = 60) -> Iterable[Finding]:
+    try:
+        asked = subprocess.run(program, capture_output=True, timeout=seconds, check=False)
+    except subprocess.TimeoutExpired:
+        yield Finding("sandbox", Colour.RED, f"did not tell its layers in {seconds:g} s", "Look again when it is calm.")
+        return
     if asked.returncode != 0:
         yield Finding("sandbox", Colour.RED, asked.stderr.decode(errors="replace")[-500:], "Run `make install`.")
         return
-    told = json.loads(asked.stdout)
+    try:
+        yield _layers(json.loads(asked.stdout))
+    except (ValueError, LookupError, TypeError):
+        yield Finding("sandbox", Colour.RED, f"tells no layers, but {asked.stdout[:200]!r}", "Run `make install`.")
+
+
+def _layers(told: Any) -> Finding:
     if told["missing"]:
         detail = f"Python skills are refused: no {', '.join(told['missing'])}. {told['reason']}".strip()
-        yield Finding("sandbox", Colour.YELLOW, detail, told["fix"])
-    else:
-        yield Finding("sandbox", Colour.GREEN, f"{len(told['held'])} layers around Python skills")
+        return Finding("sandbox", Colour.YELLOW, detail, told["fix"])
+    return Finding("sandbox", Colour.GREEN, f"{len(told['held'])} layers around Python skills")
 
 
 def _models(settings: Settings) -> Iterable[Finding]:
@@ -204,7 +230,7 @@ def _sockets(settings: Settings) -> Iterable[Finding]:
     exposed = exposed_sockets(settings)
     if exposed:
         detail = "listen off loopback: " + ", ".join(exposed)
-        yield Finding("sockets", Colour.YELLOW, detail, "A firewall should close these; see README, Security.")
+        yield Finding("sockets", Colour.YELLOW, detail, f"A firewall should close these; {CHAPTER}.")
     else:
         yield Finding("sockets", Colour.GREEN, "nothing listens off loopback")
 

@@ -162,10 +162,10 @@ def find(state_dir: Path) -> psutil.Process | None:
 
 
 def read_status(state_dir: Path) -> Status | None:
-    """What the supervisor last wrote, None before its first word."""
+    """What the supervisor last wrote; None before its first word, and where a power cut left what cannot be read."""
     try:
         return Status(**json.loads(status_path(state_dir).read_text(encoding="utf-8")))
-    except FileNotFoundError:
+    except (FileNotFoundError, ValueError, TypeError):
         return None
 
 
@@ -208,27 +208,28 @@ def _bring_up(settings: Settings, report: Report) -> None:
 
 def _watch(settings: Settings, report: Report) -> None:
     """Look once a second; after a failed repair wait longer each time, and never give up."""
-    restarts, pause = 0, WATCH_SECONDS
+    restarts, pause, unrepaired = 0, WATCH_SECONDS, ""
     while True:
         time.sleep(pause)
-        lost = _lost(settings)
+        # A repair that failed half-way has the daemons running again, but not yet the applications.
+        lost = _lost(settings) or unrepaired
         if not lost:
             pause = WATCH_SECONDS
             continue
         restarts += 1
         report(f"lost {lost}: repairing")
-        _write(settings.state_dir, Status("repairing", f"lost {lost}", os.getpid(), restarts))
         try:
+            _write(settings.state_dir, Status("repairing", f"lost {lost}", os.getpid(), restarts))
             embedded.start(settings)
             connect.connect(settings)
             deploy.deploy(settings, report)
-        except AosError as error:
-            pause = min(LONGEST_PAUSE, pause * 2)
+            _write(settings.state_dir, Status("ready", "", os.getpid(), restarts))
+        except (AosError, OSError) as error:  # of the system's own above all a full disk, which somebody may empty
+            pause, unrepaired = min(LONGEST_PAUSE, pause * 2), lost
             report(f"repair failed, again in {pause:.0f} s: {error}")
             continue
-        pause = WATCH_SECONDS
+        pause, unrepaired = WATCH_SECONDS, ""
         report("repaired")
-        _write(settings.state_dir, Status("ready", "", os.getpid(), restarts))
 
 
 def _lost(settings: Settings) -> str:

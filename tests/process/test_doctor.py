@@ -3,15 +3,17 @@
 import io
 import shutil
 import socket
+import sys
 from pathlib import Path
 
 import pytest
 from rich.console import Console
 
-from cluster import doctor, supervisor
+from cluster import connect, doctor, supervisor
 from cluster.basics.errors import Unavailable
 from cluster.console.findings import Colour, as_json, is_red, table
 from configs.settings import load
+from tests.fakes.api_server import serve_api
 
 
 def test_every_part_that_is_down_is_red_with_what_to_do(tmp_path: Path) -> None:
@@ -53,3 +55,34 @@ def test_a_wall_that_is_missing_around_scripts_is_pointed_out(tmp_path: Path, mo
     monkeypatch.setenv("AOS_SANDBOX_MEMORY_MB", "no number")
     (broken,) = doctor._sandbox(settings)
     assert broken.colour is Colour.RED and "memory_mb" in broken.detail
+
+
+@pytest.mark.parametrize(
+    ("program", "said"),
+    [
+        ("import time; time.sleep(60)", "did not tell its layers in 0.5 s"),
+        ("print('Killed')", "Killed"),
+        ("print('{}')", "{}"),
+        ("print('[]')", "[]"),
+    ],
+)
+def test_a_sandbox_that_hangs_or_babbles_is_red(tmp_path: Path, program: str, said: str) -> None:
+    settings, seconds = load({"AOS_STATE_DIR": str(tmp_path)}), 0.5 if "sleep" in program else 60
+    (found,) = doctor._sandbox(settings, (sys.executable, "-c", program), seconds)
+    assert found.colour is Colour.RED and said in found.detail and found.fix
+
+
+@pytest.mark.parametrize(
+    "answer", [(500, {"error": "the head is sick"}), b"<html>", {}, [[]], {"applications": {"a": {}}}]
+)
+def test_a_sick_dashboard_is_red_and_the_other_parts_are_still_examined(tmp_path: Path, answer: object) -> None:
+    with serve_api({"GET /api/v0/nodes": answer, "GET /api/serve/applications/": answer}) as fake:
+        port = fake.url.rpartition(":")[2]
+        settings = load({"AOS_STATE_DIR": str(tmp_path), "AOS_RAY_DASHBOARD_PORT": port, "LLM_BASE_URL": "http://[x"})
+        connect.token_path(tmp_path).write_text("access-1")
+        findings = {finding.part: finding for finding in doctor.examine(settings)}
+    for part in ("ray", "llm"):
+        assert findings[part].colour is Colour.RED, findings[part]
+    served = [finding for part, finding in findings.items() if part.startswith("serve")]
+    assert served and all(finding.colour is Colour.RED for finding in served)
+    assert "memory" in findings

@@ -1,15 +1,17 @@
-"""What the doctor says of Tesseract: the version and languages of the program that pytesseract finds."""
+"""What the doctor says of Tesseract: the version of the library that reads, the languages of the program."""
 
 import shutil
 from pathlib import Path
 
 import pytest
+import tesserocr
 
 from cluster import doctor
 from cluster.console.findings import Colour, Finding
 from configs.settings import load
 
 LISTS = "#!/bin/sh\ncase $1 in --version) echo 'tesseract 5.9.1-fake';; *) printf 'List:\\neng\\ndeu\\nosd\\n';; esac\n"
+LIBRARY = tesserocr.tesseract_version().split()[1]
 
 
 def look(monkeypatch: pytest.MonkeyPatch, folder: Path, languages: str) -> Finding:
@@ -31,7 +33,7 @@ def program(tmp_path: Path) -> Path:
 
 def test_its_version_and_the_configured_languages_are_told(program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = look(monkeypatch, program, "eng,deu")
-    assert (found.colour, found.detail) == (Colour.GREEN, "5.9.1, eng, deu")
+    assert (found.colour, found.detail) == (Colour.GREEN, f"{LIBRARY}, eng, deu"), "not the program's: it reads no page"
 
 
 def test_a_language_that_is_not_there_is_red_with_its_package(program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -44,6 +46,13 @@ def test_without_the_program_it_is_red_with_what_to_install(tmp_path: Path, monk
     found = look(monkeypatch, tmp_path, "eng")
     assert (found.colour, found.detail) == (Colour.RED, "not installed")
     assert "tesseract-ocr" in found.fix
+
+
+def test_a_library_that_does_not_load_is_red_however_well_the_program_is(program: Path) -> None:
+    settings = load({"AOS_STATE_DIR": str(program / "state")})
+    (found,) = doctor._tesseract(settings, "tesserocr_that_is_not_there")
+    assert found.colour is Colour.RED and "tesserocr_that_is_not_there" in found.detail
+    assert found.fix == "Run `make install`."
 
 
 @pytest.mark.skipif(shutil.which("tesseract") is None, reason="Tesseract is not installed")

@@ -154,7 +154,7 @@ def test_deploy_waits_and_reports_and_names_what_fails(tmp_path: Path) -> None:
 
         connect.token_path(tmp_path).write_text("another")
         with pytest.raises(Unavailable, match="token"):
-            connect.dashboard(settings).get(path)
+            connect.dashboard(settings).get(path, dict)
 
 
 def test_a_taken_port_is_named_with_its_setting(tmp_path: Path) -> None:

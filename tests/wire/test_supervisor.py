@@ -1,0 +1,104 @@
+"""What the supervisor lives through: a dashboard that is closed, sick or babbles, servers that do not come up."""
+
+import socket
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cluster import connect, deploy, supervisor
+from cluster.basics.errors import Unavailable
+from cluster.state import embedded
+from configs.sections import Settings
+from configs.settings import load
+from tests.fakes.api_server import ApiServer, serve_api
+
+PATH = "/api/serve/applications/"
+PART = {"status": "HEALTHY", "message": "", "target_num_replicas": 1, "replicas": [{"state": "RUNNING"}]}
+APP = {"status": "RUNNING", "message": "", "deployments": {"Part": PART}}
+WELL = {"applications": dict.fromkeys(("embedding", "worker", "gateway"), APP)}
+
+
+@contextmanager
+def joined(state: Path, got: Any, put: Any = b"") -> Iterator[tuple[Settings, ApiServer]]:
+    """Settings of a joined cluster, and its dashboard, which answers so; only Redis is run here."""
+    answers = {f"PUT {PATH}": put, f"GET {PATH}": got, "GET /api/version": {"version": "3"}}
+    with serve_api(answers) as fake:
+        found = {
+            "AOS_STATE_DIR": str(state), "AOS_RAY_ADDRESS": "127.0.0.1:6379", "DATABASE_URL": "postgresql://a@db/x",
+            "AOS_RAY_DASHBOARD_PORT": fake.url.rpartition(":")[2],
+        }  # fmt: skip
+        connect.token_path(state).write_text("access-1")
+        yield load(found), fake
+
+
+@pytest.mark.parametrize(
+    "answer", [(500, {"error": "sick"}), b"<html>", b"", {}, [[]], {"applications": {"gateway": {}}}]
+)
+def test_what_a_sick_dashboard_answers_to_a_roll_out_is_named(tmp_path: Path, answer: Any) -> None:
+    with joined(tmp_path, answer) as (settings, fake), pytest.raises(Unavailable, match=f"dashboard answers {PATH}"):
+        deploy.deploy(settings, print)
+    assert fake.of(f"PUT {PATH}"), "it was taken"
+
+
+def test_a_roll_out_that_is_refused_says_why(tmp_path: Path) -> None:
+    with joined(tmp_path, WELL, (400, b"no such field x")) as (settings, _), pytest.raises(Unavailable) as refused:
+        deploy.deploy(settings, print)
+    assert "no such field x" in str(refused.value) and "400" in str(refused.value)
+
+
+def test_a_closed_or_silent_dashboard_is_unavailable(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port = str(taken.getsockname()[1])
+        settings = load({"AOS_STATE_DIR": str(tmp_path), "AOS_RAY_DASHBOARD_PORT": port})
+        with pytest.raises(Unavailable, match="does not answer"):
+            deploy.deploy(settings, print)  # nobody listens yet: refused
+        taken.listen()
+        ray = connect.dashboard(settings)
+        with pytest.raises(Unavailable, match=r"does not answer.*Timeout"):
+            ray.put(PATH, {}, seconds=0.2)
+        with pytest.raises(Unavailable, match=r"does not answer.*Timeout"):
+            ray.get(PATH, dict, seconds=0.2)
+
+
+def test_a_ray_that_does_not_end_its_start_is_unavailable_with_its_log(tmp_path: Path) -> None:
+    hangs = "import time; print('half way', flush=True); time.sleep(60)"
+    with pytest.raises(Unavailable, match="did not end in 2 s:\nhalf way"):
+        connect._run([sys.executable, "-c", hangs], tmp_path, tmp_path / "start.log", seconds=2)
+
+
+def test_an_embedded_postgres_that_takes_no_connection_is_unavailable(tmp_path: Path) -> None:
+    with pytest.raises(Unavailable, match=r"(?s)embedded Postgres.*\(no log\)") as refused:
+        embedded._create_database(tmp_path, "aos")
+    assert refused.value.__cause__ is not None
+
+
+def test_it_repairs_until_the_applications_are_back(tmp_path: Path) -> None:
+    """Redis is back with the first try, the applications are not: that is not yet repaired."""
+    said: list[str] = []
+
+    def report(line: str) -> None:
+        said.append(line)
+        if line == "repaired":
+            raise supervisor._Stop
+
+    with joined(tmp_path, [(500, {}), WELL]) as (settings, fake):
+        try:
+            with pytest.raises(supervisor._Stop):
+                supervisor._watch(settings, report)
+            assert len(fake.of(f"PUT {PATH}")) == 2
+        finally:
+            embedded.stop(tmp_path)
+    assert said[0] == "lost postgres or redis: repairing" and said[1].startswith("repair failed, again in 2 s")
+    status = supervisor.read_status(tmp_path)
+    assert status is not None and (status.phase, status.restarts) == ("ready", 2)
+
+
+def test_a_status_that_a_power_cut_left_empty_is_none(tmp_path: Path) -> None:
+    for left in ("", "{}", "[1]"):
+        supervisor.status_path(tmp_path).write_text(left)
+        assert supervisor.read_status(tmp_path) is None
