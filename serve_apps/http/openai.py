@@ -253,15 +253,19 @@ def _tools(body: Completion) -> list[dict[str, Any]] | None:
 
 
 def _choice(body: Completion) -> str | None:
-    """`auto`, `required`, or the name of the one function."""
-    if body.tool_choice is None or not body.tools:
+    """`auto`, `none`, `required`, or the name of the one function.
+
+    Without tools of the client's `none` and `required` are about the agent's own; which these are it does not know, so
+    that it can name none of them.
+    """
+    if body.tool_choice is None:
         return None
     if body.tool_choice == "none" and _format(body) is not None:
         return ANSWER
     if isinstance(body.tool_choice, str):
         return body.tool_choice
     name = body.tool_choice.function.name
-    if all(tool.function.name != name for tool in body.tools):
+    if all(tool.function.name != name for tool in body.tools or ()):
         raise Invalid(f"tool_choice: there is no tool {name}")
     return name
 

@@ -21,6 +21,7 @@ from langchain_openai import ChatOpenAI, OpenAIEmbeddings
 from cluster.basics.errors import Overloaded, Unavailable
 from cluster.basics.scope import Role
 from configs.settings import load
+from serve_apps.agents.demand import ANSWER
 from serve_apps.http.assemble import assemble
 from serve_apps.http.replays import FewReplays
 from serve_apps.http.sse import Pace
@@ -134,6 +135,27 @@ def test_gw_04_the_openai_client_runs_its_own_tools(server: Server, client: open
     named: Any = {"type": "function", "function": {"name": "weather"}}
     client.chat.completions.create(model="Clerk", messages=messages[:1], tools=tools, tool_choice=named)
     assert server.agents.asked[-1][1].options["tool_choice"] == "weather"
+
+
+def test_gw_04_a_choice_without_tools_is_about_the_agents_own(server: Server, client: openai.OpenAI) -> None:
+    """GW-04: `none` and `required` reach the agent, whose own tools they are about; nobody names what it cannot see."""
+    ask: Any = {"model": "Clerk", "messages": [{"role": "user", "content": "hi"}]}
+    choices: tuple[Any, ...] = ("none", "required", "auto")
+    for choice in choices:
+        client.chat.completions.create(**ask, tool_choice=choice)
+        options = server.agents.asked[-1][1].options
+        assert options["tool_choice"] == choice and "tools" not in options
+    form: Any = {"type": "json_object"}
+    client.chat.completions.create(**ask, tool_choice="none", response_format=form)
+    assert server.agents.asked[-1][1].options["tool_choice"] == ANSWER, "the answer is given, and no tool is called"
+    asked, named = len(server.agents.asked), {"type": "function", "function": {"name": "weather"}}
+    without: tuple[Any, ...] = ({}, {"tools": []})
+    for tools in without:
+        body = ask | tools | {"tool_choice": named}
+        answer = httpx.post(f"{server.v1}/chat/completions", json=body, headers=bearing(server))
+        assert answer.status_code == 422 and answer.json()["error"].keys() >= {"message", "type", "param", "code"}
+        assert "there is no tool weather" in answer.json()["error"]["message"]
+    assert len(server.agents.asked) == asked
 
 
 @pytest.mark.parametrize("native", [True, False])
