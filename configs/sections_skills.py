@@ -13,15 +13,16 @@ class SkillSettings(Section):
 
     `off` names kinds that are refused. `shell_allow`: programs that shell skills may start, by absolute path.
     `mcp_commands`: programs that may be started as MCP servers. `ansible_dir`: where playbooks are. `docker_url`: an
-    engine, as docker itself writes it. `signers`: Ed25519 public keys in base64; with `signed_only` a package that none
-    of them signed is refused.
+    engine, as docker itself writes it. `sqlite_dirs`: folders whose files of SQLite credentials may name. `signers`:
+    Ed25519 public keys in base64; with `signed_only` a package that none of them signed is refused.
     """
 
-    off: tuple[str, ...] = ("shell",)
+    off: tuple[str, ...] = ("shell", "docker", "ansible")
     shell_allow: tuple[str, ...] = ()
     mcp_commands: tuple[str, ...] = ()
     ansible_dir: Path | None = None
     docker_url: str | None = None
+    sqlite_dirs: tuple[Path, ...] = ()
     signers: tuple[str, ...] = ()
     signed_only: bool = False
     result_bytes: int = Field(256_000, ge=1_000)

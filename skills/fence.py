@@ -19,6 +19,7 @@ from skills.manifest import Kind, Manifest, Risk
 from skills.scrub import Watch, watching
 from skills.shelf import build
 
+MOST_WRITTEN = 16_000_000  # characters of a result, before it is cut to what the settings say
 GRACE = 0.5  # seconds: a skill that stops itself in time says better what became of it
 
 _log = logging.getLogger("aos.skills")
@@ -37,7 +38,7 @@ class TookTooLong(Transient):
 
 
 class BadResult(Permanent):
-    """The skill gave something that is not JSON."""
+    """The skill gave something that is not JSON, or far too much of it."""
 
     code, status = "skill_bad_result", 502
 
@@ -215,9 +216,27 @@ def _scrubbed(error: AosError, watch: Watch) -> AosError:
 
 def _typed(value: Any, name: str) -> Any:
     try:
+        if _length(value, {}) > MOST_WRITTEN:
+            raise BadResult(f"{name}: more than {MOST_WRITTEN:,} characters")
         return json.loads(json.dumps(value, ensure_ascii=False, allow_nan=False))
     except (RecursionError, TypeError, ValueError) as error:
         raise BadResult(f"{name}: {type(error).__name__}") from error
+
+
+def _length(value: Any, known: dict[int, int]) -> int:
+    """Characters, about: a list that holds another one many times over is small until it is written out.
+
+    `known` has each list by its id, so that it is walked once; one that holds itself the encoder refuses.
+    """
+    if isinstance(value, str):
+        return len(value) + 2
+    if not isinstance(value, dict | list | tuple):
+        return 4
+    if (length := known.get(id(value))) is None:
+        known[id(value)] = 0
+        parts = (*value.keys(), *value.values()) if isinstance(value, dict) else value
+        length = known[id(value)] = 2 + sum(_length(part, known) + 2 for part in parts)
+    return length
 
 
 def _capped(value: Any, most: int) -> Any:

@@ -228,7 +228,10 @@ def as_json(manifest: Manifest) -> dict[str, Any]:
 
 
 class _Once(yaml.SafeLoader):
-    """A key that is there twice is an error: of two risks, the one that is not read would be the true one."""
+    """A key that is there twice is an error: of two risks, the one that is not read would be the true one.
+
+    So is a tag: what a text is called, `!!bool` or `!!int`, it need not be.
+    """
 
     deep = 0
 
@@ -240,6 +243,8 @@ class _Once(yaml.SafeLoader):
         event = self.peek_event()  # type: ignore[no-untyped-call]  # the stubs leave it out
         if self.check_event(yaml.AliasEvent) or getattr(event, "anchor", None):
             raise yaml.YAMLError("anchors and aliases are not read: a few lines of them unfold into gigabytes")
+        if getattr(event, "tag", None) is not None:
+            raise yaml.YAMLError("tags such as !!bool are not read: write the value plainly")
         made = super().compose_node(parent, index)
         self.deep -= 1
         return made

@@ -8,6 +8,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict
 
 from cluster.basics.errors import Invalid
+from cluster.basics.scope import Role
 from skills.contract import Call
 from skills.docker.apart import ask
 from skills.docker.failures import EngineUnset
@@ -18,6 +19,7 @@ PRUNES = ("containers", "images", "networks", "volumes")
 MOST_LINES, MOST_GRACE = 10_000, 300
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,254}")  # a name or an id; the library would let `/` through
 _WRITES = frozenset({"restart", "stop"})
+_TRUSTED = frozenset({Role.OPERATOR, Role.ADMIN})
 _TAKES: Mapping[str, frozenset[str]] = MappingProxyType(
     {
         "containers": frozenset({"all"}),
@@ -43,7 +45,7 @@ class Engine:
     """One operation of the engine that the settings name."""
 
     def __init__(self, manifest: Manifest, ground: Ground) -> None:
-        """Raises BadManifest where operation, parameters and risk do not fit together."""
+        """Raises BadManifest where operation, parameters, risk and roles do not fit together."""
         self._operation = options_of(manifest, DockerOptions).operation
         _fits(manifest, self._operation)
         self.spec, self.effect = manifest.spec, manifest.effect
@@ -76,6 +78,8 @@ def build(manifest: Manifest, ground: Ground) -> Engine:
 def _fits(manifest: Manifest, operation: str) -> None:
     if manifest.credential is not None:
         raise BadManifest(f"{manifest.name}: skills of type docker have no credential")
+    if not set(manifest.permissions) <= _TRUSTED:
+        raise BadManifest(f"{manifest.name}: an engine is for operators and admins; it holds everybody's containers")
     if unknown := set(manifest.parameters.get("properties", {})) - _TAKES[operation]:
         raise BadManifest(f"{manifest.name}: {operation} does not take {', '.join(sorted(unknown))}")
     if operation in _WRITES and manifest.risk is Risk.READ:

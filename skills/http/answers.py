@@ -1,6 +1,7 @@
 """What a service's answer means: JSON, a text, or a failure that has a name."""
 
 import json
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,6 +13,8 @@ from skills.http.fetch import OutcomeUnknown, Reply
 from skills.manifest import BadManifest
 
 MOST_SAID = 400  # characters of what a service says of a failure
+MOST_EXPRESSION = 500  # characters
+MOST_GROWTH = 64  # so many times over an expression may write what it reads: [@, @] | [@, @] | … doubles at each step
 
 
 class ServiceDenied(Permanent):
@@ -58,9 +61,13 @@ class Choice:
     def __init__(self, expression: str | None, name: str) -> None:
         """Raises BadManifest where it is no expression; `name` is the skill's."""
         try:
+            if len(expression or "") > MOST_EXPRESSION:
+                raise BadManifest(f"{name}: an expression has up to {MOST_EXPRESSION} characters")
             self._found = None if expression is None else jmespath.compile(expression)
-        except JMESPathError as error:
-            raise BadManifest(f"{name}: {expression!r} is not JMESPath: {error}") from error
+        except (JMESPathError, RecursionError) as error:
+            raise BadManifest(f"{name}: {expression!r} is not JMESPath: {str(error)[:300]}") from error
+        if self._found is not None and _growth(self._found.parsed) > MOST_GROWTH:
+            raise BadManifest(f"{name}: {expression!r} repeats what it reads more than {MOST_GROWTH} times")
 
     @property
     def wanted(self) -> bool:
@@ -130,6 +137,25 @@ def _named(status: int, reads: bool) -> type[AosError]:
         # 501 and 503 are said before anything is done; of the others nobody knows.
         return ServiceFailed if reads or status in (501, 503) else OutcomeUnknown
     return ServiceRefused
+
+
+def _growth(node: Mapping[str, Any]) -> int:
+    """How often, at most, a parsed expression has in its result what it reads."""
+    each = [_growth(child) for child in node["children"] if isinstance(child, Mapping)]
+    match node["type"]:
+        case "literal":
+            return 1 + len(str(node["value"])) // 50
+        case "multi_select_list" | "multi_select_dict":
+            return max(1, sum(each))
+        case "function_expression" if node["value"] == "join" and node["children"][0]["type"] != "literal":
+            return MOST_GROWTH + 1  # the separator may be as long as the list
+        case "function_expression" if node["value"] == "map":
+            return math.prod(each)
+        case "function_expression":
+            # A quote inside of a quoted text takes two characters, and é six.
+            return max(1, sum(each)) * (6 if node["value"] == "to_string" else 1)
+        case _:
+            return math.prod(each)
 
 
 def _message(value: Any, deep: int) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, ConfigDict
 
 from cluster.basics.errors import AosError
+from cluster.basics.scope import Role
 from skills.contract import Call
 from skills.ground import Ground, Secret
 from skills.http.fetch import OutcomeUnknown
@@ -22,16 +23,18 @@ if TYPE_CHECKING:
 
 MOST_BYTES = 16_000_000  # of one answer: a page of a thousand servers has some two million
 _GRACE = 2.0  # seconds in which a stopped thread is to end
+TRUSTED = frozenset({Role.OPERATOR, Role.ADMIN})
 _READS, _WRITES, _DESTROYS = Risk.READ, Risk.WRITE, Risk.DESTRUCTIVE
 
-# The operations: the module that has each, and the least that its manifest has to say of its risk.
+# The operations: the module that has each, and the least that its manifest has to say of its risk. A console changes
+# nothing by itself, but its address needs no password: whoever has it types into the server.
 OPERATIONS: Mapping[str, tuple[str, Risk]] = {
     "list_servers": ("compute", _READS),
     "server_action": ("compute", _WRITES),
     "create_server": ("compute", _WRITES),
     "list_flavors": ("compute", _READS),
     "quota_usage": ("compute", _READS),
-    "server_console": ("compute", _READS),
+    "server_console": ("compute", _WRITES),
     "list_networks": ("network", _READS),
     "manage_network": ("network", _DESTROYS),
     "list_volumes": ("volumes", _READS),
@@ -64,6 +67,8 @@ class OpenStack:
             raise BadManifest(f"{manifest.name}: {operation} is {least}, not {manifest.risk}")
         if manifest.credential is not CredentialType.API_KEY:
             raise BadManifest(f"{manifest.name}: a skill of OpenStack needs a credential of type api_key")
+        if operation == "server_console" and not set(manifest.permissions) <= TRUSTED:
+            raise BadManifest(f"{manifest.name}: a console is for operators and admins")
         self._operation, self._manifest, self._ground = operation, manifest, ground
         self.spec, self.effect = manifest.spec, manifest.effect
 

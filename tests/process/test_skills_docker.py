@@ -213,6 +213,7 @@ async def test_other_arguments_are_checked_too(fake: FakeEngine) -> None:
     "bad",
     [
         replace(SKILLS["docker_stop"], risk=Risk.READ),
+        replace(SKILLS["docker_inspect"], permissions=tuple(Role)),
         replace(SKILLS["docker_prune"], risk=Risk.WRITE),
         replace(SKILLS["docker_images"], options={"operation": "exec"}),
         replace(SKILLS["docker_images"], options={}),

@@ -15,9 +15,11 @@ from configs.sections_skills import SkillSettings
 from skills.catalog import check_spec
 from skills.contract import Call, Effect, Tool
 from skills.fence import Called, Fence, Fenced, nature, searches
-from skills.ground import Ground
-from skills.manifest import CredentialType, Kind, Manifest, Risk, read_manifest
+from skills.ground import Disabled, Ground
+from skills.http.answers import Choice
+from skills.manifest import BadManifest, CredentialType, Kind, Manifest, Risk, read_manifest
 from skills.shelf import BASE, NotCallable, build, named, names, shipped
+from skills.store import Skills, freeze, thaw
 from tests.fakes.agents import SCOPE
 from tests.fakes.crew import FakeTool
 from tests.fakes.ground import GivenPassages, GivenScripts, KeptSecrets, ground
@@ -111,6 +113,39 @@ async def test_what_is_no_json_or_no_code_is_an_error_by_name(
     with caplog.at_level(logging.CRITICAL), pytest.raises(AosError):
         await script(lambda *_: given, lines).run(call())
     assert lines.codes == [code]
+
+
+async def test_a_result_that_is_small_until_it_is_written_out_is_refused() -> None:
+    """Regression: a list of lists of … the same list took all memory there is."""
+    grown: Any = ["x"]
+    for _ in range(60):
+        grown = [grown, grown]
+    lines = Lines()
+    with pytest.raises(AosError, match="characters"):
+        await script(lambda *_: {"a": grown}, lines).run(call())
+    assert lines.codes == ["skill_bad_result"]
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "|".join(["[@,@]"] * 12), "[@,@][]|" * 8 + "@", "[@,@].[@,@].[@,@].[@,@].[@,@].[@,@].[@,@]",
+        "map(&[@,@,@,@,@,@,@,@,@], [@,@,@,@,@,@,@,@,@])", "join(a, b)", "to_string([to_string([to_string([@])])])",
+        "(" * 400 + "a" + ")" * 90, "!" * 499 + "a", "a" * 501,
+    ],
+)  # fmt: skip
+def test_an_expression_that_multiplies_what_it_reads_is_refused(expression: str) -> None:
+    """Regression: a short JMESPath took all memory there is."""
+    with pytest.raises(BadManifest):
+        Choice(expression, "s")
+
+
+def test_an_expression_that_chooses_is_taken() -> None:
+    value = {"a": [{"b": n, "c": str(n), "d": None} for n in range(9)]}
+    assert Choice("{n: length(a), all: a[?b > `6`].{b: b, c: c} | [0]}", "s").of(value) == {
+        "n": 9, "all": {"b": 7, "c": "7"},
+    }  # fmt: skip
+    assert Choice("join(', ', a[:2].c)", "s").of(value) == "0, 1"
 
 
 async def test_a_result_is_cut_where_it_is_too_large() -> None:
@@ -220,3 +255,47 @@ def test_kind_and_risk_of_a_tool_are_those_of_its_manifest() -> None:
     assert nature(FakeTool()) == ("", "read") and nature(FakeTool(effect=Effect.WRITE)) == ("", "write")
     assert searches(around.around(named("semantic_search"))) and not searches(around.around(named("calculator")))
     assert searches(build(named("search_knowledge"), ground()))
+
+
+def test_sk_04_what_reaches_the_machine_itself_is_off_until_it_is_named() -> None:
+    """SK-04: shells, container engines and playbooks."""
+    for kind in (Kind.SHELL, Kind.DOCKER, Kind.ANSIBLE):
+        with pytest.raises(Disabled):
+            build(Manifest("x", "For tests.", kind), ground(settings=SkillSettings()))
+
+
+def test_a_console_needs_no_password_and_is_for_operators() -> None:
+    console = named("openstack_server_console")
+    assert (console.risk, set(console.permissions)) == (Risk.WRITE, {Role.OPERATOR, Role.ADMIN})
+    for wrong in (replace(console, risk=Risk.READ), replace(console, permissions=tuple(Role))):
+        with pytest.raises(BadManifest):
+            build(wrong, ground())
+
+
+EXPRESSIONS: list[dict[str, Any]] = [
+    {"a": {"type": "string", "pattern": "^(a+)+$"}},
+    {"a": {"patternProperties": {"^(a+)+$": {}}}},
+    {"a": {"anyOf": [{"propertyNames": {"pattern": "^(a+)+$"}}]}},
+    {"pattern": {"items": {"pattern": "^(a+)+$"}}},
+    {"properties": {"properties": {"a": {"pattern": "^(a+)+$"}}}},
+]
+
+
+@pytest.mark.parametrize("properties", EXPRESSIONS)
+def test_a_schema_of_a_workspace_has_no_regular_expressions(properties: dict[str, Any]) -> None:
+    """Regression: ^(a+)+$ against thirty letters stopped the process. Versions that have one are read without it."""
+    mine = Manifest("mine", "For tests.", parameters={"type": "object", "properties": properties}, text="Be brief.")
+    with pytest.raises(Invalid, match="is not taken"):
+        Skills.check(mine)
+    old = thaw(freeze(mine))
+    assert "(a+)+" not in json.dumps(old.parameters) and list(old.parameters["properties"]) == list(properties)
+    Skills.check(old)
+
+
+def test_a_property_may_be_called_pattern() -> None:
+    properties = {"pattern": {"type": "string", "default": "%"}, "a": {"const": {"pattern": "x"}}}
+    mine = Manifest("mine", "For tests.", parameters={"type": "object", "properties": properties}, text="Be brief.")
+    Skills.check(mine)
+    assert thaw(freeze(mine)).parameters == mine.parameters
+    unit = named("ssh_unit_status")
+    assert thaw(freeze(unit)).parameters == unit.parameters and "pattern" in json.dumps(unit.parameters)
