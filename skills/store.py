@@ -16,6 +16,7 @@ from cluster.state.postgres import Database, Row, Transaction, load_queries
 from skills.catalog import check_spec
 from skills.delegate.scoped import scope_of
 from skills.manifest import Kind, Manifest, as_json, manifest_of
+from skills.schemas import refused_key, without_expressions
 from skills.shelf import BASE, named, names
 
 MOST_SKILLS = 1_000  # of a workspace, by name
@@ -25,7 +26,6 @@ MOST_TEXT = 50_000  # characters; that of an internal skill is in every prompt
 MOST_SCHEMA = 20_000  # characters of JSON
 MOST_VERSIONS = 200  # that are shown
 
-_REFERENCES = frozenset({"$ref", "$dynamicRef", "$recursiveRef", "$id"})
 _OVER = "Call it otherwise, or import with replace=true, which gives every agent that has the skill the new one."
 
 
@@ -243,7 +243,7 @@ def thaw(frozen: Mapping[str, Any]) -> Manifest:
     Raises:
         BadManifest: it was frozen by a version of this program that described skills otherwise.
     """
-    return manifest_of(frozen["front"], text=frozen["text"], code=frozen["code"])
+    return _plain(manifest_of(frozen["front"], text=frozen["text"], code=frozen["code"]))
 
 
 def _check(manifest: Manifest) -> None:
@@ -256,32 +256,24 @@ def _check(manifest: Manifest) -> None:
     check_spec(manifest.spec)
     if len(canonical(manifest.parameters)) > MOST_SCHEMA:
         raise TooLarge(f"the parameters of {manifest.name} are longer than {MOST_SCHEMA:,} characters")
-    if referring := _references(manifest.parameters):
-        raise Invalid(f"parameters: {referring} is not taken; write the schema out")
+    if refused := refused_key(manifest.parameters):
+        raise Invalid(f"parameters: {refused} is not taken; write the schema out, and say in words what a text holds")
     for what, text, most in (("code", manifest.code, MOST_CODE), ("text", manifest.text, MOST_TEXT)):
         if len(text) > most:
             raise TooLarge(f"the {what} of {manifest.name} has {len(text):,} characters; {most:,} are taken")
 
 
-def _references(schema: Any) -> str | None:
-    """The first key by which a schema would fetch something, or turn in a circle."""
-    left = [schema]
-    while left:
-        part = left.pop()
-        if isinstance(part, Mapping):
-            for key, value in part.items():
-                if key in _REFERENCES and isinstance(value, str):
-                    return str(key)
-                left.append(value)
-        elif isinstance(part, list | tuple):
-            left += part
-    return None
-
-
 def _stored(row: Row) -> Stored:
     manifest = manifest_of({**row["manifest"], "version": row["version"]}, text=row["body"], code=row["code"])
     by = None if row["created_by"] is None else str(row["created_by"])
-    return Stored(manifest, row["sha256"], by, row["created_at"])
+    return Stored(_plain(manifest), row["sha256"], by, row["created_at"])
+
+
+def _plain(manifest: Manifest) -> Manifest:
+    """Without regular expressions, which versions that are older than their refusal may have."""
+    if manifest.name in names():
+        return manifest
+    return replace(manifest, parameters=without_expressions(manifest.parameters))
 
 
 def _attached(row: Row) -> Attached:
