@@ -23,6 +23,13 @@ class DatabaseUnknown(Permanent):
     fix = "Write dsn as postgresql://user:password@host/database, or sqlite:////folder/file."
 
 
+class FileNotAllowed(Forbidden):
+    """This file of SQLite may not be opened."""
+
+    code = "sql_file_not_allowed"
+    fix = "An administrator may name its folder in `skills.sqlite_dirs` (AOS_SKILLS_SQLITE_DIRS)."
+
+
 class DatabaseDenied(Permanent):
     """The database does not let this credential in, or not to this."""
 

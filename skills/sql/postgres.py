@@ -1,7 +1,6 @@
 """Asks Postgres: one statement, in a transaction that may not write, for so long, through a cursor."""
 
 import asyncio
-import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import psycopg
-from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from cluster.basics.errors import AosError
 from cluster.state.postgres import load_queries
@@ -19,13 +17,13 @@ from skills.sql.binding import pyformat
 from skills.sql.failures import (
     DatabaseBusy,
     DatabaseDenied,
-    DatabaseUnknown,
     DatabaseUnreachable,
     ExtensionMissing,
     QueryTimeout,
     QueryWrong,
     WritesRefused,
 )
+from skills.sql.login import Reach, login
 from skills.sql.reading import Statement
 
 if TYPE_CHECKING:
@@ -58,26 +56,27 @@ class Limits:
 
 
 async def ask(
-    dsn: str, statement: Statement, values: Mapping[str, Any], limits: Limits, needs: str | None = None
+    dsn: str, statement: Statement, values: Mapping[str, Any], limits: Limits, reach: Reach, needs: str | None = None
 ) -> dict[str, Any]:
     """Give {columns, rows} with {cut} where there is more, or {affected} where a statement gives no rows.
 
     A single value that is huge is fetched before it can be cut; Postgres itself allows it up to a gigabyte.
 
     Args:
-        dsn: of libpq, as URL or words. A password that it lacks is not looked up in a file here.
+        dsn: of libpq, as URL or words.
         statement, values: what is asked.
         limits: for the call.
+        reach: where the database may be.
         needs: an extension without which the query has no table.
 
     Raises:
-        AosError: by name, those of `failures`; no text of a failed login is passed on.
+        AosError: by name, those of `failures` and of `login`; no text of a failed login is passed on.
         OutcomeUnknown: a statement that writes was stopped at its end.
     """
     begun: list[bool] = []
     try:
         async with asyncio.timeout(limits.seconds):
-            connection = await psycopg.AsyncConnection.connect(_login(dsn, limits.seconds))
+            connection = await psycopg.AsyncConnection.connect(await login(dsn, limits.seconds, reach))
             begun.append(True)
             try:
                 return await _asked(connection, statement, values, limits, needs)
@@ -144,15 +143,6 @@ async def _at_once(
 def _written(statement: Statement, values: Mapping[str, Any]) -> tuple[str, Mapping[str, Any] | None]:
     # Without values psycopg reads no %.
     return (pyformat(statement.text), values) if values else (statement.text, None)
-
-
-def _login(dsn: str, seconds: float) -> str:
-    try:
-        words = conninfo_to_dict(dsn)
-    except psycopg.Error:
-        raise DatabaseUnknown("dsn cannot be read") from None
-    own: dict[str, Any] = {"passfile": f"{os.devnull}/none", "application_name": "aos", "client_encoding": "utf8"}
-    return make_conninfo(**{**own, **words, "connect_timeout": max(2, round(seconds))})
 
 
 def _named(error: psycopg.Error, limits: Limits, *, unknown: bool) -> AosError:

@@ -3,26 +3,25 @@
 import asyncio
 import sqlite3
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from time import monotonic
 from typing import Any
-from urllib.parse import quote, unquote
+from urllib.parse import quote
 
 from cluster.basics.errors import AosError
 from skills.sql.answer import Answer
 from skills.sql.failures import (
     DatabaseBusy,
-    DatabaseUnknown,
     DatabaseUnreachable,
     QueryTimeout,
     QueryWrong,
     WritesRefused,
 )
+from skills.sql.login import file_of
 from skills.sql.postgres import Limits
 from skills.sql.reading import FORBIDDEN, Statement
 
-_PREFIX = "sqlite:///"
 _STEPS = 2_000  # of SQLite's machine between two looks at the clock: about a tenth of a millisecond
 _LONGEST = 10_000_000  # bytes of one value
 
@@ -34,29 +33,20 @@ _WRITES = frozenset({
 _PRAGMAS = frozenset({"table_info", "table_xinfo", "table_list", "index_list", "index_info", "foreign_key_list"})
 
 
-async def ask(dsn: str, statement: Statement, values: Mapping[str, Any], limits: Limits) -> dict[str, Any]:
-    """Give {columns, rows} with {cut} where there is more, or {affected}.
+async def ask(
+    dsn: str, statement: Statement, values: Mapping[str, Any], limits: Limits, folders: Sequence[Path]
+) -> dict[str, Any]:
+    """Give {columns, rows} with {cut} where there is more, or {affected}; of a file in one of the folders.
 
     Raises:
         AosError: by name, those of `failures`.
     """
     stop = threading.Event()
     try:
-        return await asyncio.to_thread(_asked, file_of(dsn), statement, values, limits, stop)
+        path = await asyncio.to_thread(file_of, dsn, folders)
+        return await asyncio.to_thread(_asked, path, statement, values, limits, stop)
     finally:
         stop.set()  # a cancelled call leaves its thread behind; it ends at its next look
-
-
-def file_of(dsn: str) -> Path:
-    """The file of an address such as sqlite:////folder/file.
-
-    Raises:
-        DatabaseUnknown: it is none, or not absolute.
-    """
-    path = Path(unquote(dsn.removeprefix(_PREFIX)))
-    if not dsn.startswith(_PREFIX) or not path.is_absolute():
-        raise DatabaseUnknown("dsn is no absolute path of a file")
-    return path
 
 
 def connect(path: Path, limits: Limits) -> sqlite3.Connection:

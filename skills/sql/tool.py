@@ -12,6 +12,7 @@ from skills.ground import Ground
 from skills.manifest import BadManifest, CredentialType, Manifest, Risk, options_of
 from skills.sql import binding, postgres, sqlite
 from skills.sql.failures import DatabaseUnknown
+from skills.sql.login import Reach
 from skills.sql.reading import Dialect, Statement, check, one
 
 QUERY = "query"  # the argument of a free query
@@ -57,6 +58,7 @@ class Query:
         self.spec, self.effect = manifest.spec, manifest.effect
         self._manifest, self._how, self._credentials = manifest, how, ground.credentials
         self._limits = postgres.Limits(manifest.seconds, how.rows, ground.settings.result_bytes * 7 // 8, how.readonly)
+        self._reach = Reach(ground.hosts, ground.resolve, ground.settings.sqlite_dirs)
         self._statement: Statement | None = None
         if how.query is not None and how.dialect is not None:
             try:
@@ -88,8 +90,8 @@ class Query:
             given = _defaults(self._manifest) | dict(call.arguments)
             values = binding.values(binding.names(statement.text), given)
         if dialect == "sqlite":
-            return await sqlite.ask(dsn, statement, values, self._limits)
-        return await postgres.ask(dsn, statement, values, self._limits, how.needs)
+            return await sqlite.ask(dsn, statement, values, self._limits, self._reach.folders)
+        return await postgres.ask(dsn, statement, values, self._limits, self._reach, how.needs)
 
 
 def build(manifest: Manifest, ground: Ground) -> Query:

@@ -11,13 +11,17 @@ from typing import Any
 
 import psycopg
 import pytest
-from psycopg.conninfo import make_conninfo
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from cluster.basics.errors import AosError, Invalid
 from cluster.basics.scope import Role, Scope, TenantId, WorkspaceId
+from configs.sections_skills import SkillSettings
 from skills import shelf
 from skills.contract import Call
 from skills.fence import Called, Fence
+from skills.ground import Ground
+from skills.http.fetch import resolve
+from skills.http.guard import Disallowed
 from skills.manifest import BadManifest, CredentialType, Kind, Manifest, Risk
 from skills.sql import postgres, sqlite
 from skills.sql.failures import (
@@ -25,12 +29,15 @@ from skills.sql.failures import (
     DatabaseUnknown,
     DatabaseUnreachable,
     ExtensionMissing,
+    FileNotAllowed,
     QueryTimeout,
     QueryWrong,
     WritesRefused,
 )
+from skills.sql.login import Reach, login
 from skills.sql.reading import Statement, check
 from tests.fakes.ground import KeptSecrets, ground
+from tests.fakes.tcp import in_front_of
 
 pytestmark = pytest.mark.postgres
 
@@ -239,8 +246,49 @@ def call(role: Role = Role.ADMIN, **arguments: Any) -> Call:
     return Call(Scope(TenantId("t"), WorkspaceId("w"), role=role), None, "k", arguments)
 
 
+_PORTS: dict[str, int] = {}  # in front of the sockets of the tests' own servers
+
+
+@pytest.fixture(scope="module", autouse=True)
+def doors(endpoints: Any) -> Iterator[None]:
+    """Skills reach no sockets: a server that listens on one is given a port."""
+    words = conninfo_to_dict(endpoints.postgres_admin or "")
+    folder = str(words["host"])
+    if not folder.startswith("/"):
+        yield
+        return
+    with in_front_of(f"{folder}/.s.PGSQL.{words.get('port') or 5432}") as port:
+        _PORTS[folder] = port
+        yield
+    _PORTS.clear()
+
+
+def reached(dsn: str) -> tuple[str, tuple[str, ...]]:
+    """The address as a credential has it, and the list of hosts that opens it."""
+    try:
+        words = conninfo_to_dict(dsn)
+    except psycopg.Error:
+        return dsn, ()
+    if words.get("host") in _PORTS:
+        words |= {"host": "127.0.0.1", "port": _PORTS[str(words["host"])]}
+        dsn = make_conninfo(**words)
+    return dsn, (f"{words.get('host')}:{words.get('port') or 5432}",)
+
+
+def standing(dsn: str, **other: Any) -> Ground:
+    dsn, hosts = reached(dsn)
+    kept = KeptSecrets({CredentialType.DB_DSN: {"dsn": dsn, **other}})
+    settings = SkillSettings(off=(), sqlite_dirs=(Path("/"),))
+    return ground(credentials=kept, hosts=hosts, settings=settings, resolve=resolve)
+
+
 def tool(manifest: Manifest, dsn: str, **other: Any) -> Any:
-    return shelf.build(manifest, ground(credentials=KeptSecrets({CredentialType.DB_DSN: {"dsn": dsn, **other}})))
+    return shelf.build(manifest, standing(dsn, **other))
+
+
+async def asked_of(dsn: str, statement: Statement) -> Any:
+    dsn, hosts = reached(dsn)
+    return await postgres.ask(dsn, statement, {}, LIMITS, Reach(hosts, resolve))
 
 
 def skill(
@@ -283,7 +331,7 @@ async def test_sk_16_without_the_parser_the_transaction_refuses(dsn: str, rows: 
     through = set()
     for text in WRITES:
         try:
-            await postgres.ask(dsn, Statement(text, rows), {}, LIMITS)
+            await asked_of(dsn, Statement(text, rows))
             through.add(text)
         except (WritesRefused, QueryWrong, DatabaseDenied):
             continue
@@ -292,9 +340,9 @@ async def test_sk_16_without_the_parser_the_transaction_refuses(dsn: str, rows: 
     if not rows:
         for text in ("insert into t values (9)", "select nextval('s')", "select shout()", "select 1 as a into u"):
             with pytest.raises(WritesRefused, match="read-only transaction"):
-                await postgres.ask(dsn, Statement(text, False), {}, LIMITS)
+                await asked_of(dsn, Statement(text, False))
         with pytest.raises(QueryWrong, match="before any query"):
-            await postgres.ask(dsn, Statement("set transaction read write", False), {}, LIMITS)
+            await asked_of(dsn, Statement("set transaction read write", False))
 
 
 @pytest.mark.parametrize("text", READS)
@@ -521,7 +569,7 @@ async def test_sk_16_sqlite_refuses_to_write_thrice(file: Path, text: str) -> No
     with pytest.raises((WritesRefused, QueryWrong)):
         await tool(FREE, f"sqlite:///{file}").run(call(query=text))
     with pytest.raises((WritesRefused, QueryWrong)):
-        await sqlite.ask(f"sqlite:///{file}", Statement(text), {}, LIMITS)
+        await sqlite.ask(f"sqlite:///{file}", Statement(text), {}, LIMITS, [file.parent])
     connection = sqlite.connect(file, LIMITS)
     try:
         if text.startswith(("insert", "update", "delete from", "drop", "create ta", "alter", "replace", "with")):
@@ -580,17 +628,68 @@ async def test_no_secret_is_in_results_errors_or_logs(
         (f"sqlite:////nowhere/{CANARY}.db", "select 1"),
         (make_conninfo(right, user="nobody", dbname=CANARY), "select 1"),
     ):
-        kept = KeptSecrets({CredentialType.DB_DSN: {"dsn": dsn}})
         try:
-            said.append(
-                json.dumps(await Fence(ground(credentials=kept), Nothing()).around(FREE).run(call(query=query)))
-            )
+            said.append(json.dumps(await Fence(standing(dsn), Nothing()).around(FREE).run(call(query=query))))
         except AosError as error:
             said.append(f"{type(error).__name__} {error.detail} {error.hint} {error.args}")
             assert error.__cause__ is None
     assert len(said) == 9
     assert "[secret]" in said[0]
     assert CANARY not in "\n".join(said) + caplog.text + "".join(capsys.readouterr())
+
+
+@pytest.mark.parametrize(
+    "dsn",
+    [
+        "host=/var/run/postgresql dbname=d", "dbname=d", "postgresql:///d", "host=@abstract dbname=d",
+        "host=a.test,/tmp dbname=d", "postgresql://a.test,b.test/d", "host=a.test hostaddr=127.0.0.1",
+        "host=a.test port=1,2", "host=a.test port=-1", "postgresql://%2Ftmp/d",
+        *(f"host=a.test {word}=/etc/passwd" for word in ("passfile", "sslkey", "sslcert", "sslrootcert", "sslcrl")),
+        "host=a.test service=aos", "host=a.test sslkeylogfile=/tmp/x", "host=a.test krbsrvname=x",
+    ],
+)  # fmt: skip
+async def test_a_dsn_names_one_host_and_nothing_of_this_machine(dsn: str) -> None:
+    """Regression: a credential reached the sockets and key files of the machine that this program runs on."""
+    with pytest.raises(DatabaseUnknown):
+        await login(dsn, 5, Reach(("a.test:5432",), resolve))
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::1]", "10.0.0.1", "169.254.169.254", "[::ffff:7f00:1]"])
+async def test_a_database_on_a_private_address_has_to_be_named(host: str) -> None:
+    """Regression: the server that this program keeps its own state in was a credential away."""
+    for hosts in ((), ("localhost", "127.0.0.1:1", "127.0.0.1")):
+        with pytest.raises(Disallowed):
+            await login(f"postgresql://u@{host}:5432/d", 5, Reach(hosts, resolve))
+
+
+async def test_a_login_says_what_the_credential_says_and_no_more() -> None:
+    async def found(host: str, port: int) -> list[str]:
+        return ["93.184.216.34"]
+
+    said = conninfo_to_dict(await login("postgresql://u@db.test/d?sslmode=verify-full", 5, Reach((), found)))
+    assert (said["host"], said["hostaddr"], said["port"], said["dbname"]) == ("db.test", "93.184.216.34", "5432", "d")
+    assert said["password"] == "" and said["options"] == "" and said["sslrootcert"] == "system"
+    assert {said["passfile"], said["sslcert"], said["sslkey"]} == {"/dev/null/none"}
+
+
+async def test_a_file_has_to_be_in_a_folder_that_is_named(tmp_path: Path) -> None:
+    """Regression: a credential opened any database that this program's user may read."""
+    inner, outer = tmp_path / "in", tmp_path / "out"
+    for folder in (inner, outer):
+        folder.mkdir()
+        with sqlite3.connect(folder / "a.db") as connection:
+            connection.execute("create table t (a)")
+    (inner / "link.db").symlink_to(outer / "a.db")
+    (inner / "folder").symlink_to(outer)
+    select = Statement("select a from t")
+    assert await sqlite.ask(f"sqlite:///{inner}/a.db", select, {}, LIMITS, [inner]) == {"columns": ["a"], "rows": []}
+    for path, folders in (
+        (f"{outer}/a.db", [inner]), (f"{inner}/../out/a.db", [inner]), (f"{inner}/link.db", [inner]),
+        (f"{inner}/folder/a.db", [inner]), (f"{inner}/%2e%2e/out/a.db", [inner]), (f"{inner}/a.db", []),
+    ):  # fmt: skip
+        with pytest.raises(FileNotAllowed):
+            await sqlite.ask(f"sqlite:///{path}", select, {}, LIMITS, folders)
+    assert SkillSettings().sqlite_dirs == ()
 
 
 async def test_failures_have_names(dsn: str, app_dsn: str, file: Path) -> None:
