@@ -156,7 +156,7 @@ async def test_what_is_another_tenants_is_not_there(served: Served) -> None:
         everything = [await given(mcp, "search", query="lighthouse"), await given(mcp, "list_documents")]
         everything.append(await given(mcp, "ask", question="When does the lease of the lighthouse end?"))
         assert "harbour master" not in json.dumps(everything) and served.secret not in json.dumps(everything)
-        assert [one["name"] for one in (await given(mcp, "list_agents"))["items"]] == ["assistant"], "its own, of course"
+        assert [one["name"] for one in (await given(mcp, "list_agents"))["items"]] == ["assistant"]
         assert (await failed(mcp, "search", query="lease", agent_id="Keeper")).startswith("not_found:")
 
 
