@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote
 
 import psycopg
@@ -53,20 +54,21 @@ async def login(dsn: str, seconds: float, reach: Reach) -> str:
         Unavailable: its host cannot be resolved.
     """
     try:
-        words: Mapping[str, object] = conninfo_to_dict(dsn)
+        words: dict[str, Any] = conninfo_to_dict(dsn)
     except psycopg.Error:
         raise DatabaseUnknown("dsn cannot be read") from None
     if refused := sorted(words.keys() - _SAYS):
         raise DatabaseUnknown(f"dsn says {refused[0]}, which is not taken", fix="Leave it out.")
     aim = _aim(str(words.get("host") or ""), str(words.get("port") or "5432"), reach.hosts)
     address = check(await reach.find(aim.host, aim.port), aim)
-    fixed = {
+    fixed: dict[str, Any] = {
         "host": aim.host, "hostaddr": address, "port": aim.port, "passfile": _NOTHING, "sslcert": _NOTHING,
         "sslkey": _NOTHING, "gssencmode": "disable", "client_encoding": "utf8",
         "sslrootcert": "system" if words.get("sslmode") == "verify-full" else _NOTHING,
         "connect_timeout": max(2, round(seconds)),
     }  # fmt: skip
-    return make_conninfo(**{**_plain(), "application_name": "aos", **words, **fixed})
+    said: dict[str, Any] = {**_plain(), "application_name": "aos", **words, **fixed}
+    return make_conninfo(**said)
 
 
 def file_of(dsn: str, folders: Sequence[Path]) -> Path:

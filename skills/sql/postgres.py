@@ -8,6 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import psycopg
+from psycopg.abc import PQGen
+from psycopg.generators import fetch
+from psycopg.pq import ExecStatus
+from psycopg.pq.abc import PGresult
 
 from cluster.basics.errors import AosError
 from cluster.state.postgres import load_queries
@@ -131,13 +135,39 @@ async def _through_cursor(
 async def _at_once(
     connection: "AsyncConnection[Any]", statement: Statement, values: Mapping[str, Any], limits: Limits
 ) -> dict[str, Any]:
-    # Prepared: the protocol takes one statement then, whatever the text holds.
-    cursor = await connection.execute(*_written(statement, values), prepare=True)
+    # A stream's protocol takes one statement, whatever the text holds. What is too much is read and dropped: to stop a
+    # statement that writes would undo what it has written.
+    cursor = _Streamed(connection)
+    answer = Answer([], limits.rows, limits.bytes)
+    async for row in cursor.stream(*_written(statement, values)):
+        if not answer.cut:
+            answer.add([row])
     if cursor.description is None:
         return {"affected": cursor.rowcount}
-    answer = Answer([column.name for column in cursor.description], limits.rows, limits.bytes)
-    answer.add(await cursor.fetchall())
+    answer.columns = [column.name for column in cursor.description]
     return answer.given()
+
+
+class _Streamed(psycopg.AsyncCursor[Any]):
+    """A cursor whose `stream` also takes statements that give no rows, and knows its columns where there is no row."""
+
+    def _stream_fetchone_gen(self, first: bool) -> PQGen[PGresult | None]:
+        result = yield from fetch(self._pgconn)
+        if result is None:
+            return None
+        if result.status == ExecStatus.SINGLE_TUPLE:
+            self.pgresult = result
+            self._tx.set_pgresult(result, set_loaders=first)
+            if first:
+                self._make_row = self._make_row_maker()
+            return result
+        if result.status not in (ExecStatus.TUPLES_OK, ExecStatus.COMMAND_OK):
+            self._raise_for_result(result)
+        self.pgresult = result
+        self._rowcount = -1 if result.command_tuples is None else result.command_tuples
+        while (yield from fetch(self._pgconn)):
+            pass
+        return None
 
 
 def _written(statement: Statement, values: Mapping[str, Any]) -> tuple[str, Mapping[str, Any] | None]:

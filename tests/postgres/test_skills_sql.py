@@ -4,6 +4,7 @@ import asyncio
 import json
 import logging
 import sqlite3
+import tracemalloc
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -516,6 +517,30 @@ async def test_rows_and_bytes_end(dsn: str, file: Path) -> None:
     endless = "with recursive n(i) as (select 1 union all select i + 1 from n) select i from n"
     answer = await tool(FREE, f"sqlite:///{file}").run(call(query=endless))
     assert (len(answer["rows"]), answer["cut"]) == (500, True)
+
+
+async def test_a_free_statement_keeps_so_many_rows_and_drops_the_rest(admin_dsn: str) -> None:
+    """Regression: whatever a statement gave was read into memory at once. What it writes stays written."""
+    free = replace(
+        FREE,
+        name="probe",
+        risk=Risk.DESTRUCTIVE,
+        permissions=(Role.ADMIN,),
+        options={**FREE.options, "readonly": False},
+    )
+    asked = tool(free, admin_dsn)
+    assert await asked.run(call(query="create table t (a int, b text)")) == {"affected": -1}
+    many = "insert into t select n, repeat('x', 1000) from generate_series(1, 200000) as n returning b"
+    tracemalloc.start()
+    answer = await asked.run(call(query=many))
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert answer["columns"] == ["b"] and answer["cut"] is True and most < 20_000_000
+    assert (await asked.run(call(query="select count(*) from t")))["rows"] == [[200_000]]
+    assert await asked.run(call(query="select a from t where a = 0")) == {"columns": ["a"], "rows": []}
+    assert await asked.run(call(query="delete from t where a > 5")) == {"affected": 199_995}
+    with pytest.raises(QueryWrong):
+        await asked_of(admin_dsn, Statement("select 1; select 2", rows=False))
 
 
 async def test_a_query_that_takes_too_long_is_stopped(dsn: str, file: Path) -> None:
