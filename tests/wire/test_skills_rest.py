@@ -19,9 +19,9 @@ from cluster.basics.errors import AosError, Invalid, TooLarge, Unavailable
 from skills.contract import Call, Effect
 from skills.ground import Disabled, Ground
 from skills.http.answers import ServiceBusy, ServiceDenied, ServiceFailed, ServiceGarbled, ServiceRefused
-from skills.http.login import CredentialElsewhere
 from skills.http.fetch import OutcomeUnknown, Redirected
 from skills.http.guard import Disallowed
+from skills.http.login import CredentialElsewhere
 from skills.manifest import BadManifest, CredentialType, Manifest, manifest_of
 from skills.shelf import build
 from tests.fakes.agents import SCOPE
