@@ -41,7 +41,7 @@ def test_os_04_fifteen_skills_each_with_its_risk() -> None:
     ours = {one.name: one for one in shipped() if one.kind is Kind.OPENSTACK}
     assert set(ours) == {f"openstack_{name}" for name in NAMES}
     destroys = {"manage_network", "manage_volume", "keystone_auth", "heat_stack"}
-    writes = {"server_action", "create_server", "object_storage"}
+    writes = {"server_action", "server_console", "create_server", "object_storage"}
     for name in NAMES:
         one = ours[f"openstack_{name}"]
         risk = Risk.DESTRUCTIVE if name in destroys else Risk.WRITE if name in writes else Risk.READ
