@@ -43,7 +43,7 @@ class FakeEngine:
     """Gives the next of its prepared readings at each call, the last one for ever; raises it if it is an error."""
 
     readings: list[Step]
-    turns: int | Exception = 0
+    rotations: tuple[int, ...] | Exception = ()
     clock: FakeClock | None = None
     costs: float = 0.0
     name: str = "tesseract"
@@ -62,10 +62,10 @@ class FakeEngine:
             raise step
         return step
 
-    def turn(self, image: Picture, *, seconds: float) -> int:
-        if isinstance(self.turns, Exception):
-            raise self.turns
-        return self.turns
+    def turns(self, image: Picture, *, seconds: float) -> tuple[int, ...]:
+        if isinstance(self.rotations, Exception):
+            raise self.rotations
+        return self.rotations
 
 
 @dataclass

@@ -124,14 +124,17 @@ def test_absent_data_for_orientation_names_the_package(tmp_path: Path) -> None:
     engine = Tesseract(binary=str(program), load=ToldBack)
     assert read(engine)[2] == str(tmp_path)
     with pytest.raises(EngineMissing) as caught:
-        engine.turn(blank(500), seconds=20)
+        engine.turns(blank(500), seconds=20)
     assert caught.value.hint == "sudo apt-get install -y tesseract-ocr-osd"
     engine.close()
 
 
-@pytest.mark.parametrize(("width", "degrees"), [(500, 90), (100, 0)])
-def test_an_orientation_that_is_not_sure_turns_nothing(told: Tesseract, width: int, degrees: int) -> None:
-    assert told.turn(blank(width), seconds=20) == degrees
+@pytest.mark.parametrize(("width", "degrees"), [(500, (90,)), (100, (90, 180))])
+def test_a_sure_orientation_is_the_only_try_and_a_guess_is_not(
+    told: Tesseract, width: int, degrees: tuple[int, ...]
+) -> None:
+    """IN-11: `ToldBack` is the surer the wider the picture."""
+    assert told.turns(blank(width), seconds=20) == degrees
 
 
 def test_the_engine_runs_with_one_thread_and_keeps_its_environment(told: Tesseract) -> None:
@@ -168,3 +171,20 @@ def test_a_real_page_upside_down() -> None:
     assert page.text.splitlines() == lines
     assert page.words[0].box.x1 > 0.9
     assert page.words[0].box.y0 > 0.6
+
+
+SLIPS = (
+    ["Grand Hotel", "Two nights and breakfast", "Paid in full, thank you"],
+    ["PEN SHOP HARBOUR LANE", "TWO FOUNTAIN PENS", "THANK YOU COME AGAIN"],
+)
+
+
+@pytest.mark.parametrize("quarters", [0, 1, 2, 3])
+@pytest.mark.parametrize("lines", SLIPS)
+def test_a_turned_slip_of_few_letters_is_read(lines: list[str], quarters: int) -> None:
+    """IN-11: too few letters for the orientation detection to be sure, and capitals read well upside down."""
+    picture = Image.new("L", (700, 480), 255)
+    for row, text in enumerate(lines):
+        ImageDraw.Draw(picture).text((40, 40 + 80 * row), text, fill=0, font=ImageFont.load_default(44))
+    page = build(OcrSettings(strategy="tesseract")).read(np.rot90(np.array(picture), quarters).copy(), 1)
+    assert page.text.split() == " ".join(lines).split()

@@ -182,15 +182,40 @@ def test_one_engine_alone_is_not_retried_above_the_threshold() -> None:
 def test_a_page_upside_down_is_turned_when_the_first_reading_is_poor() -> None:
     """IN-11: rotation correction; boxes are those of the picture as it came."""
     upright = (line("now it reads", 0.95, 10, x=10),)
-    page = read(FakeEngine([(line("uou", 0.2),), upright], turns=180))
+    page = read(FakeEngine([(line("uou", 0.2),), upright], rotations=(180,)))
     assert page.text == "now it reads"
     assert page.words[0].box.x1 == pytest.approx(1 - 10 / 300)
     assert page.words[0].box.y1 == pytest.approx(1 - 10 / 200)
     assert any(attempt.note == "rotation 180" and attempt.kept for attempt in page.attempts)
 
 
+def test_rotations_are_tried_until_one_reads_well() -> None:
+    """IN-11: each turns the picture as it came; what reads no better is recorded and not kept."""
+    weak, upright = (line("uou", 0.2),), (line("now it reads", 0.95, 10, x=10),)
+    engine = FakeEngine([weak, (line("ou", 0.1),), upright], rotations=(90, 180, 270))
+    page = read(engine)
+    assert page.text == "now it reads"
+    assert [picture.shape for picture in engine.pictures] == [(200, 300), (300, 200), (200, 300)]
+    assert [(a.note, a.kept) for a in page.attempts[1:]] == [("rotation 90", False), ("rotation 180", True)]
+
+
+def test_garbage_does_not_turn_the_page() -> None:
+    """IN-11: what reads as garbage both ways is tried as it came, not as it was turned."""
+    garbage, more = (line("uo ,;~ uou ii", 0.35),), (line("uo ,", 0.38),)
+    engine = FakeEngine([garbage, more, (line("the whole receipt", 0.9),)], rotations=(90,))
+    assert read(engine).text == "the whole receipt"
+    assert [picture.shape for picture in engine.pictures] == [(200, 300), (300, 200), (200, 300)]
+
+
+def test_a_page_that_reads_well_is_not_turned() -> None:
+    """IN-11: a normal page pays nothing."""
+    engine = FakeEngine([(line("so so", 0.7),)], rotations=CRASH)
+    assert read(engine, strategy="tesseract").attempts[0].kept
+    assert len(engine.pictures) == 1
+
+
 def test_orientation_detection_that_fails_is_recorded() -> None:
-    page = read(FakeEngine([(line("poor", 0.2),)], turns=TIMEOUT))
+    page = read(FakeEngine([(line("poor", 0.2),)], rotations=TIMEOUT))
     assert any(attempt.note.startswith("orientation: timeout") for attempt in page.attempts)
 
 

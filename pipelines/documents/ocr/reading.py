@@ -101,8 +101,8 @@ class Engine(Protocol):
         """
         ...
 
-    def turn(self, image: Picture, *, seconds: float) -> int:
-        """Degrees clockwise (0, 90, 180, 270) that bring the page upright; 0 where it cannot tell."""
+    def turns(self, image: Picture, *, seconds: float) -> tuple[int, ...]:
+        """Degrees clockwise (90, 180, 270) that may bring the page upright, the likeliest first; none if it stands."""
         ...
 
 

@@ -61,11 +61,16 @@ class Tesseract:
         mode = self._layout if layout is None else layout
         return parse(self._ask("table", raster(image), mode, believed, seconds=seconds))
 
-    def turn(self, image: Picture, *, seconds: float) -> int:
-        """See `Engine.turn`; its orientation detection gives up on pages with few characters, which is no failure."""
+    def turns(self, image: Picture, *, seconds: float) -> tuple[int, ...]:
+        """See `Engine.turns`; where its orientation detection is not sure, its guess and upside down are worth a try.
+
+        On receipts it never is. Lines that run upwards are read by Tesseract itself, those that run downwards it reads
+        upside down: so half a turn mends what the guess misses.
+        """
         self._check(self._data(), "osd")
-        degrees, confidence = self._ask("orientation", raster(image), seconds=seconds)
-        return int(degrees) if confidence >= SURE_ORIENTATION else 0
+        guess, confidence = self._ask("orientation", raster(image), seconds=seconds)
+        tries = (guess,) if confidence >= SURE_ORIENTATION else (guess, 180)
+        return tuple(dict.fromkeys(degrees for degrees in tries if degrees))
 
     def close(self) -> None:
         """End the processes that wait for work."""
