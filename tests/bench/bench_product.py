@@ -71,6 +71,8 @@ def bulk(report: Report, made: Instance, images: Path) -> None:
         job["id"],
     )
     ours = count / float(seconds)
+    whole = _searchable(made, job["id"])
+    report.figure("bulk OCR pages searchable", whole, reference=count, goal=BULK, holds=whole == count)
     began = time.monotonic()
     command = f"ls {images}/*.png | xargs -P2 -I{{}} tesseract {{}} - --psm 3"
     subprocess.run(
@@ -80,6 +82,17 @@ def bulk(report: Report, made: Instance, images: Path) -> None:
     plain = count / (time.monotonic() - began)
     report.figure("bulk OCR", round(ours, 3), unit="pages/s", reference=round(plain, 3))
     report.figure("bulk OCR ratio", round(ours / plain, 3), goal=BULK, holds=ours / plain >= 0.85)
+
+
+def _searchable(made: Instance, job: str) -> int:
+    """Pages of the job that were read without a failure, settled in the ledger, and whose document has vectors."""
+    ((pages,),) = made.rows(
+        "select count(distinct p.id) from pages p join units u on u.job_id = %s and u.stage = 'read' and u.key = p.id"
+        " where u.status = 'done' and p.failure is null and exists (select from document_chunks c join embeddings e"
+        " on e.chunk_id = c.id where c.document_id = p.document_id)",
+        job,
+    )
+    return int(pages)
 
 
 def upload(report: Report, made: Instance, times: int = 12) -> None:
