@@ -122,7 +122,7 @@ class _Fenced(Fenced):
         return self
 
 
-def leaky(fence: Fence, opened: list[str]) -> list[Tool]:
+def leaky(fence: Fence, credentials: Credentials, opened: list[str]) -> list[Tool]:
     """Each way with each type of credential; those of `Risk.WRITE` are called `*_asked`."""
     made: list[Tool] = []
     for way in WAYS:
@@ -133,5 +133,5 @@ def leaky(fence: Fence, opened: list[str]) -> list[Tool]:
                 )
                 around = fence.around(manifest)
                 behind = _Fenced(manifest, fence.ground, around._trail, around._clock)
-                made.append(behind.give(Leaky(manifest, fence.ground.credentials, opened)))
+                made.append(behind.give(Leaky(manifest, credentials, opened)))
     return made

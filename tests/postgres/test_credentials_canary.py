@@ -8,6 +8,7 @@ import re
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -17,12 +18,14 @@ import psycopg
 import pytest
 
 from cluster.basics.scope import Role
+from cluster.state.vault import vault_of
 from configs.settings import load
 from serve_apps.agents import ports
 from serve_apps.agents.assemble import Workshop, desk, ground
 from serve_apps.agents.traced import TracedOrchestrator
 from serve_apps.http.replays import FewReplays
 from skills.catalog import Catalog
+from skills.credentials_open import Vaulted
 from skills.manifest import CredentialType
 from skills.scrub import MARK
 from tests.fakes.collector import Collector, collecting
@@ -133,7 +136,10 @@ async def opened_house(ways: Ways, model: ModelServer, collector: Collector) -> 
         }
     )  # fmt: skip
     base = ground(settings, FakeEmbedder(), None)
-    base = replace(base, tools=Catalog([*base.tools, *leaky(base.fence, opened)]))
+    vault = vault_of(settings.models.vault_key, settings.state_dir)
+    # As if they came with the program: no folder holds them, so no binding could name what they do.
+    vaulted = Vaulted(base.database, base.audit, vault, lambda: datetime.now(UTC), lambda _: True)
+    base = replace(base, tools=Catalog([*base.tools, *leaky(base.fence, vaulted, opened)]))
     workshop = Workshop(settings, base)
     way_in = desk(settings, base, dict.fromkeys(ports.Path, workshop.carrier))
     parts = make_parts(
