@@ -11,7 +11,7 @@ import pytest
 from cluster.basics.errors import AosError, Invalid
 from skills.contract import Call
 from skills.ground import Ground
-from skills.http.fetch import Ask, Redirected, Way, resolve
+from skills.http.fetch import Ask, OutcomeUnknown, Redirected, Way, resolve
 from skills.http.guard import Disallowed
 from skills.manifest import CredentialType, Manifest, manifest_of
 from skills.shelf import build, named
@@ -156,7 +156,8 @@ async def test_a_redirect_is_no_way_round(kind: str, to: str) -> None:
         listed = [host_of(to) if "[" in to else host_of(to).partition(":")[0]]
         with pytest.raises(AosError) as raised:
             await call(kind, start, on(start, [*listed, f"service.test:{site.port}", "service.test"], find))
-        assert type(raised.value) in ((Disallowed, Invalid) if kind in FOLLOWS else (Redirected,))
+        stays = OutcomeUnknown if kind == "http_write" else Redirected  # some services act, and then answer 302
+        assert type(raised.value) in ((Disallowed, Invalid) if kind in FOLLOWS else (stays,))
         assert len(site.asked) == 1
 
 

