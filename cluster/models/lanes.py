@@ -2,7 +2,8 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from typing import TypeVar
 
 from cluster.models.ports import Lane
@@ -27,6 +28,15 @@ class Lanes:
         task = asyncio.create_task(asyncio.to_thread(work))
         task.add_done_callback(lambda _: self._leave())
         return await asyncio.shield(task)
+
+    @asynccontextmanager
+    async def turn(self, lane: Lane) -> AsyncIterator[None]:
+        """The model is the caller's for the length of the block, which has to outlive every thread it starts."""
+        await self._enter(lane)
+        try:
+            yield
+        finally:
+            self._leave()
 
     async def _enter(self, lane: Lane) -> None:
         if not self._busy:

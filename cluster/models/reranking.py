@@ -10,7 +10,8 @@ from cluster.basics.errors import InvalidSettings
 from cluster.models import weights
 from cluster.models.lanes import Lanes
 from cluster.models.ports import Lane, Reranker
-from configs.sections import RerankSettings
+from cluster.models.rerank_choice import DEFAULT
+from configs.sections_retrieval import RerankSettings
 
 BATCH = 16
 
@@ -30,15 +31,14 @@ class CrossEncoderReranker:
         """Load the weights; takes seconds.
 
         Raises:
-            InvalidSettings: no model is named, its files are absent or do not make a cross-encoder, or there is no
-                GPU where one is asked for.
+            InvalidSettings: the model's files are absent or do not make a cross-encoder, or there is no GPU where one
+                is asked for.
         """
         import torch
         from sentence_transformers import CrossEncoder
 
-        if settings.model is None:
-            raise InvalidSettings("no cross-encoder is configured", fix="set rerank.model to a path or a hub id")
-        folder = weights.locate(settings.model, download=settings.download)
+        model = settings.model or DEFAULT
+        folder = weights.locate(model, download=settings.download)
         on = weights.device(settings.gpu)
         try:
             self._model = CrossEncoder(
@@ -49,20 +49,22 @@ class CrossEncoderReranker:
                 model_kwargs={"dtype": getattr(torch, weights.dtype("auto", on))},
             )
         except (OSError, ValueError, KeyError) as error:
-            raise InvalidSettings(f"{settings.model}: cannot be loaded as a cross-encoder: {error}") from error
+            raise InvalidSettings(f"{model}: cannot be loaded as a cross-encoder: {error}") from error
         if self._model.num_labels != 1:
-            raise InvalidSettings(f"{settings.model}: gives {self._model.num_labels} scores for a pair, not one")
+            raise InvalidSettings(f"{model}: gives {self._model.num_labels} scores for a pair, not one")
+        self._as_it_is = torch.nn.Identity()
         self._lanes = Lanes()
 
     async def score(self, query: str, texts: Sequence[str]) -> NDArray[np.float32]:
-        """One score for each text, in order: shape (len(texts),). What exceeds `max_tokens` is cut from the text."""
+        """One logit for each text, in order: shape (len(texts),). What exceeds `max_tokens` is cut from the text."""
         if not texts:
             return np.empty(0, dtype=np.float32)
         pairs = [(query, text) for text in texts]
         return await self._lanes.run(Lane.QUESTION, lambda: self._predict(pairs))
 
     def _predict(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float32]:
-        scores = self._model.predict(pairs, batch_size=BATCH, show_progress_bar=False)
+        # Logits: what a sigmoid has pressed against 1 is equal in bfloat16, and the order is lost.
+        scores = self._model.predict(pairs, batch_size=BATCH, show_progress_bar=False, activation_fn=self._as_it_is)
         return np.asarray(scores, dtype=np.float32).reshape(len(pairs))
 
 

@@ -2,6 +2,7 @@
 
 import logging
 import os
+from collections.abc import Mapping
 from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
@@ -85,8 +86,15 @@ def device(gpu: Gpu) -> str:
     return "cpu"
 
 
-def dtype(wish: Literal["auto", "float32", "bfloat16"], on: str) -> Dtype:
+def dtype(
+    wish: Literal["auto", "float32", "bfloat16"], on: str, processor: Mapping[str, object] | None = None
+) -> Dtype:
     """`auto` is bfloat16 where the processor multiplies it in hardware (AVX512-BF16, AMX, recent GPUs), and rightly.
+
+    Args:
+        wish: what the settings say.
+        on: what `device` gave.
+        processor: its capabilities by torch's names; this machine's unless given.
 
     Raises:
         InvalidSettings: bfloat16 is asked for, and this machine multiplies it wrongly.
@@ -97,8 +105,7 @@ def dtype(wish: Literal["auto", "float32", "bfloat16"], on: str) -> Dtype:
         return wish
     if on == "cuda":
         return "bfloat16" if wish != "auto" or torch.cuda.is_bf16_supported(including_emulation=False) else "float32"
-    able = torch.cpu.get_capabilities()
-    if wish == "auto" and not (able.get("avx512_bf16") or able.get("amx_bf16")):
+    if wish == "auto" and not multiplies_bfloat16(torch.cpu.get_capabilities() if processor is None else processor):
         return "float32"
     # With OMP_THREAD_LIMIT below torch's own number of threads, oneDNN's bfloat16 product leaves rows out, silently.
     if not _multiplies_rightly():
@@ -108,6 +115,15 @@ def dtype(wish: Literal["auto", "float32", "bfloat16"], on: str) -> Dtype:
     if wish == "bfloat16":
         raise InvalidSettings("this machine multiplies bfloat16 wrongly", fix="set embedding.dtype to float32")
     return "float32"
+
+
+def multiplies_bfloat16(processor: Mapping[str, object]) -> bool:
+    """Whether bfloat16 is quicker than float32; without these instructions it is converted there and back, and slower.
+
+    Args:
+        processor: capabilities by the names of `torch.cpu.get_capabilities`.
+    """
+    return bool(processor.get("avx512_bf16") or processor.get("amx_bf16"))
 
 
 def _multiplies_rightly() -> bool:

@@ -1,0 +1,136 @@
+"""BERT on a CPU without padding: weights packed once for oneDNN, and what follows a product fused with it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn.functional import layer_norm, scaled_dot_product_attention
+
+ROWS = 512  # tokens of a typical batch, for which oneDNN chooses the layout of the weights
+ENOUGH = 0.999
+
+
+@dataclass(frozen=True, slots=True)
+class _Linear:
+    """x·W + b; weights in the layout that oneDNN wants, which plain torch makes anew at every call."""
+
+    weight: Tensor
+    bias: Tensor
+
+    @classmethod
+    def of(cls, *layers: Any) -> "_Linear":
+        """One product for layers that read the same input."""
+        weight = torch.cat([layer.weight.detach() for layer in layers])
+        bias = torch.cat([layer.bias.detach() for layer in layers])
+        return cls(torch.ops.mkldnn._reorder_linear_weight(weight, ROWS), bias)
+
+    def __call__(self, x: Tensor) -> Tensor:
+        return torch.ops.mkldnn._linear_pointwise(x, self.weight, self.bias, "none", [], "")
+
+    def gelu(self, x: Tensor) -> Tensor:
+        return torch.ops.mkldnn._linear_pointwise(x, self.weight, self.bias, "gelu", [], "none")
+
+    def plus(self, x: Tensor, residual: Tensor) -> Tensor:
+        return torch.ops.mkldnn._linear_pointwise.binary(x, residual, self.weight, self.bias, "add")
+
+
+@dataclass(frozen=True, slots=True)
+class _Norm:
+    weight: Tensor
+    bias: Tensor
+    epsilon: float
+
+    @classmethod
+    def of(cls, norm: Any) -> "_Norm":
+        return cls(norm.weight.detach(), norm.bias.detach(), norm.eps)
+
+    def __call__(self, x: Tensor) -> Tensor:
+        return layer_norm(x, self.weight.shape, self.weight, self.bias, self.epsilon)
+
+
+class _Layer:
+    """Attention within each window, then the two products of the feed-forward part."""
+
+    def __init__(self, layer: Any, heads: int) -> None:
+        attention, self._heads = layer.attention, heads
+        self._asks = _Linear.of(attention.self.query, attention.self.key, attention.self.value)
+        self._out, self._first = _Linear.of(attention.output.dense), _Norm.of(attention.output.LayerNorm)
+        self._up, self._down = _Linear.of(layer.intermediate.dense), _Linear.of(layer.output.dense)
+        self._second = _Norm.of(layer.output.LayerNorm)
+
+    def __call__(self, x: Tensor, groups: Sequence[tuple[int, int]]) -> Tensor:
+        x = self._first(self._out.plus(self._attend(self._asks(x), groups), x))
+        return self._second(self._down.plus(self._up.gelu(x), x))
+
+    def _attend(self, asks: Tensor, groups: Sequence[tuple[int, int]]) -> Tensor:
+        """What each token takes from the others of its window; `groups` are (windows, tokens of each)."""
+        width = asks.shape[1] // 3
+        taken = asks.new_empty(len(asks), width)
+        start = 0
+        for count, length in groups:
+            end = start + count * length
+            query, key, value = asks[start:end].view(count, length, 3, self._heads, -1).permute(2, 0, 3, 1, 4)
+            found = scaled_dot_product_attention(query, key, value)
+            taken[start:end] = found.transpose(1, 2).reshape(end - start, width)
+            start = end
+        return taken
+
+
+class PackedBert:
+    """The last layer of a `BertModel` for windows of any lengths. Holds copies of what it needs of the model.
+
+    It differs from the model itself by rounding only; `agrees` says whether that is so on this machine.
+    """
+
+    def __init__(self, model: Any) -> None:
+        """Pack the weights, in the number format that the model has."""
+        tables = model.embeddings
+        self._words = tables.word_embeddings.weight.detach()
+        places = tables.position_embeddings.weight.detach().float()
+        self._places = places + tables.token_type_embeddings.weight.detach()[0].float()
+        self._norm = _Norm.of(tables.LayerNorm)
+        self._layers = [_Layer(layer, model.config.num_attention_heads) for layer in model.encoder.layer]
+
+    def __call__(self, windows: Sequence[Sequence[int]]) -> list[Tensor]:
+        """For each window its tokens' vectors: shape (len(window), width)."""
+        order = sorted(range(len(windows)), key=lambda at: len(windows[at]))
+        lengths = [len(windows[at]) for at in order]
+        groups = [(len(list(same)), length) for length, same in groupby(lengths)]
+        ids = torch.tensor([token for at in order for token in windows[at]])
+        places = torch.cat([torch.arange(length) for length in lengths])
+        x = self._norm((self._words[ids].float() + self._places[places]).to(self._words.dtype))
+        for layer in self._layers:
+            x = layer(x, groups)
+        rows = dict(zip(order, torch.split_with_sizes(x, lengths), strict=True))
+        return [rows[at] for at in range(len(windows))]
+
+    def agrees(self, model: Any) -> bool:
+        """Whether the model itself says the same of a few made-up windows, rounding aside."""
+        generator = torch.Generator().manual_seed(0)
+        windows = [torch.randint(len(self._words), (length,), generator=generator) for length in (3, 17, 17, 64)]
+        for window, ours in zip(windows, self([window.tolist() for window in windows]), strict=True):
+            theirs = model(input_ids=window[None]).last_hidden_state[0]
+            near = torch.nn.functional.cosine_similarity(ours.float(), theirs.float(), dim=-1)
+            if not bool((near > ENOUGH).all()):
+                return False
+        return True
+
+
+def packed(model: Any, device: str) -> PackedBert | None:
+    """The quick way through this model; None where there is none, or where it does not give the same."""
+    from transformers import BertModel
+
+    if not (isinstance(model, BertModel) and device == "cpu"):
+        return None
+    if not torch.backends.mkldnn.is_available():  # type: ignore[no-untyped-call]
+        return None
+    if model.config.is_decoder or model.config.hidden_act != "gelu":
+        return None
+    if model.dtype is torch.bfloat16 and not torch.ops.mkldnn._is_mkldnn_bf16_supported():
+        return None
+    with torch.inference_mode():
+        quick = PackedBert(model)
+        return quick if quick.agrees(model) else None

@@ -1,0 +1,25 @@
+"""Which embedder the settings mean: a server that they name, else the model on this machine."""
+
+import asyncio
+import random
+
+import httpx2
+
+from cluster.models.embedding import LocalEmbedder
+from cluster.models.embedding_api import ApiEmbedder
+from cluster.models.ports import Embedder
+from configs.sections_retrieval import EmbeddingSettings
+
+
+def open_embedder(settings: EmbeddingSettings) -> Embedder:
+    """The embedder; loading a model takes seconds. One that is away later is an error, never a reason for the other.
+
+    A server is used only where it is named: one that happens to listen on a port could read every document.
+
+    Raises:
+        InvalidSettings: no such model, no GPU where one is asked for, or a server without the name of a model.
+    """
+    if settings.base_url is None:
+        return LocalEmbedder(settings)
+    client = httpx2.AsyncClient(limits=httpx2.Limits(max_connections=32, keepalive_expiry=30), follow_redirects=False)
+    return ApiEmbedder(settings, client, asyncio.sleep, random.random)
