@@ -10,7 +10,21 @@ import typer
 from rich.console import Console
 
 from cluster.basics.errors import AosError
-from cluster.console import api, chat, commands, connections, mcp, packages, schedules, secrets, turns, vault
+from cluster.console import (
+    api,
+    chat,
+    commands,
+    connections,
+    generations,
+    golden,
+    graph,
+    mcp,
+    packages,
+    schedules,
+    secrets,
+    turns,
+    vault,
+)
 from cluster.console.commands import AsJson, Session
 from cluster.console.credentials import Credentials
 from configs.settings import InvalidConfiguration, load
@@ -25,6 +39,7 @@ app.command()(commands.login)
 app.command()(commands.ingest)
 app.command()(commands.search)
 app.command()(commands.ask)
+app.command()(graph.graph)
 app.command()(commands.export)
 app.add_typer(commands.jobs, name="jobs")
 app.add_typer(commands.documents, name="documents")
@@ -34,6 +49,8 @@ app.command()(turns.replay)
 app.add_typer(turns.runs, name="runs")
 app.add_typer(turns.approvals, name="approvals")
 app.add_typer(connections.connections, name="connections")
+app.add_typer(generations.generations, name="generations")
+app.add_typer(golden.golden, name="eval")
 app.add_typer(packages.skills, name="skills")
 app.add_typer(schedules.schedules, name="schedules")
 app.add_typer(secrets.credentials, name="credentials")
@@ -120,9 +137,10 @@ def doctor(context: typer.Context, as_json: AsJson = False) -> None:
     """
     from cluster import doctor as probes
     from cluster.console import findings as found
+    from cluster.state.settings_rows import load_where_possible
 
     session: Session = context.obj
-    findings = probes.examine(load())
+    findings = probes.examine(load_where_possible())
     session.print(found.as_json(findings), as_json, found.table(findings))
     raise typer.Exit(1 if found.is_red(findings) else 0)
 

@@ -2,15 +2,17 @@
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import yaml
 
 from cluster import connect
 from cluster.basics.errors import InvalidSettings, Unavailable
+from cluster.models.rerank_choice import model_of
 from configs import sections
 from configs import settings as layers
 from configs.section import Section
@@ -21,6 +23,7 @@ HEALTHY_SECONDS = 420  # models are loaded on two busy cores
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 VLLM_INGRESS_CPUS = 0.5
 MODEL_APPLICATIONS = {"embedding": "embedding", "reranker": "rerank"}  # with the section of settings of each
+NOBODY: Mapping[str, int] = MappingProxyType({})
 READING = "worker"  # small inputs are read in its replica, large ones by actors: EasyOCR runs in both
 
 
@@ -34,8 +37,15 @@ class Application:
     replicas: dict[str, str]  # deployment -> "running/wanted"
 
 
-def plan(settings: sections.Settings) -> dict[str, Any]:
+def plan(
+    settings: sections.Settings, marks: Mapping[str, int] = NOBODY, base: sections.Settings | None = None
+) -> dict[str, Any]:
     """serve.yaml with this configuration filled in; nothing is sent.
+
+    Args:
+        settings: the whole.
+        marks: application to a number; with another number Serve replaces its replicas, one after the other.
+        base: the settings without their rows, which nodes of a joined cluster read themselves; else `settings`.
 
     Raises:
         InvalidSettings: what runs at least does not leave the readers the CPUs they need, a model insists on a GPU
@@ -50,8 +60,11 @@ def plan(settings: sections.Settings) -> dict[str, Any]:
         for deployment in app["deployments"]:
             if app["name"] in shares:
                 deployment["ray_actor_options"]["num_gpus"] = shares[app["name"]]
-        if settings.ray.address is not None:
-            app["runtime_env"] = {"env_vars": layers_above_profile(settings)}
+        variables = {} if settings.ray.address is None else layers_above_profile(base or settings)
+        if app["name"] in marks:
+            variables["AOS_RESTART"] = str(marks[app["name"]])
+        if variables:
+            app["runtime_env"] = {"env_vars": variables}
     _check_cpus(wanted, settings)
     return wanted
 
@@ -68,7 +81,8 @@ def reader_gpus(settings: sections.Settings) -> float:
 
 def _applications(served: list[dict[str, Any]], settings: sections.Settings) -> list[dict[str, Any]]:
     """Those of serve.yaml that this configuration needs."""
-    without = {"reranker"} if settings.rerank.model is None else set()
+    judged = model_of(settings.rerank, alone=settings.ray.address is None) is not None
+    without = set() if judged else {"reranker"}
     without |= {"llm"} if settings.vllm.model is None else set()
     without |= {"orchestrator", "executor"} if settings.agents.placement == "inproc" else set()
     wanted = [app for app in served if app["name"] not in without]
@@ -100,9 +114,14 @@ def layers_above_profile(settings: sections.Settings) -> dict[str, str]:
     return found
 
 
-def deploy(settings: sections.Settings, report: Callable[[str], None]) -> None:
-    """Roll the plan out, see `roll_out`."""
-    roll_out(settings, plan(settings), report)
+def deploy(
+    settings: sections.Settings,
+    report: Callable[[str], None],
+    marks: Mapping[str, int] = NOBODY,
+    base: sections.Settings | None = None,
+) -> None:
+    """Roll the plan out, see `plan` and `roll_out`."""
+    roll_out(settings, plan(settings, marks, base), report)
 
 
 def roll_out(settings: sections.Settings, wanted: dict[str, Any], report: Callable[[str], None]) -> None:

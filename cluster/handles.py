@@ -12,8 +12,9 @@ from ray.serve.exceptions import BackPressureError, RayServeException
 from ray.serve.handle import DeploymentHandle
 
 from cluster.basics.errors import AosError, Overloaded, Unavailable
-from cluster.models.embedding import LocalEmbedder
+from cluster.models.embedders import open_embedder
 from cluster.models.ports import Embedder, EmbedderFacts, Lane, Reranker
+from cluster.models.rerank_choice import model_of
 from cluster.models.reranking import load
 from configs.sections import Settings
 
@@ -101,25 +102,30 @@ def embedder(settings: Settings) -> Embedder:
     """The embedder that the settings place: in this process, or in the Serve application `embedding`.
 
     Raises:
-        InvalidSettings: there is no such model.
+        InvalidSettings: as `open_embedder`.
         Unavailable: the application is not deployed.
     """
     if settings.embedding.placement == "inproc":
-        return LocalEmbedder(settings.embedding)
+        return open_embedder(settings.embedding)
     return HandleEmbedder(_handle(*EMBEDDING))
 
 
 def reranker(settings: Settings) -> Reranker | None:
-    """The cross-encoder, placed as the embedder is; None where no model is configured or its weights are absent.
+    """The cross-encoder, placed as the embedder is; None where its weights are absent.
 
     Raises:
         Unavailable: a model is configured, but the application is not deployed.
     """
-    if settings.rerank.model is None:
+    if model_of(settings.rerank, alone=settings.ray.address is None) is None:
         return None
     if settings.embedding.placement == "inproc":
         return load(settings.rerank).reranker
-    return HandleReranker(_handle(*RERANKER))
+    try:
+        return HandleReranker(_handle(*RERANKER))
+    except Unavailable:
+        if settings.rerank.model is None:
+            return None  # the default's weights came to this machine after the applications did
+        raise
 
 
 def messages(texts: Sequence[str], limit: int = MESSAGE_BYTES, count: int = MESSAGE_TEXTS) -> Iterator[list[str]]:

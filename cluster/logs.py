@@ -2,6 +2,7 @@
 
 import logging
 
+from cluster.state.snapshots import Snapshots
 from configs.sections import Settings
 
 OURS = ("aos", "cluster", "pipelines", "serve_apps")
@@ -16,3 +17,10 @@ def set_up(settings: Settings) -> None:
         logger.setLevel(settings.log_level)
         logger.handlers[:] = [handler]
         logger.propagate = False
+
+
+def follow(snapshots: Snapshots) -> Snapshots:
+    """As `set_up`, now and with every new snapshot; the same snapshots."""
+    set_up(snapshots.now)
+    snapshots.told(set_up)
+    return snapshots

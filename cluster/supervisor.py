@@ -15,8 +15,9 @@ from types import FrameType
 
 import psutil
 
-from cluster import connect, deploy
+from cluster import connect
 from cluster.basics.errors import AosError, Conflict, InvalidSettings, Unavailable
+from cluster.rollout import Rollout
 from cluster.state import embedded
 from cluster.state.bootstrap import first_admin, new_password
 from cluster.state.daemon import end, make_private, running, tail
@@ -91,9 +92,11 @@ def supervise(settings: Settings, report: Report) -> None:
         signal.signal(signal.SIGTERM, stopping)
         signal.signal(signal.SIGINT, stopping)
         try:
-            _bring_up(settings, report)
+            rollout = Rollout(settings)
+            _bring_up(settings, rollout, report)
+            rollout.began(report)
             _write(state, Status("ready", "", os.getpid()))
-            _watch(settings, report)
+            _watch(settings, report, rollout)
         except AosError as error:
             _write(state, Status("failed", f"{error} {error.hint}".strip(), os.getpid()))
             raise
@@ -195,7 +198,7 @@ class _Stopping:
             raise _Stop
 
 
-def _bring_up(settings: Settings, report: Report) -> None:
+def _bring_up(settings: Settings, rollout: Rollout, report: Report) -> None:
     def say(line: str) -> None:
         _write(settings.state_dir, Status("starting", line, os.getpid()))
         report(line)
@@ -203,11 +206,12 @@ def _bring_up(settings: Settings, report: Report) -> None:
     say("ray")
     connect.connect(settings)
     say("applications")
-    deploy.deploy(settings, say)
+    rollout.deploy(say)
 
 
-def _watch(settings: Settings, report: Report) -> None:
+def _watch(settings: Settings, report: Report, rollout: Rollout | None = None) -> None:
     """Look once a second; after a failed repair wait longer each time, and never give up."""
+    rollout = rollout or Rollout(settings)
     restarts, pause, unrepaired = 0, WATCH_SECONDS, ""
     while True:
         time.sleep(pause)
@@ -215,6 +219,7 @@ def _watch(settings: Settings, report: Report) -> None:
         lost = _lost(settings) or unrepaired
         if not lost:
             pause = WATCH_SECONDS
+            rollout.restart(report)
             continue
         restarts += 1
         report(f"lost {lost}: repairing")
@@ -222,7 +227,7 @@ def _watch(settings: Settings, report: Report) -> None:
             _write(settings.state_dir, Status("repairing", f"lost {lost}", os.getpid(), restarts))
             embedded.start(settings)
             connect.connect(settings)
-            deploy.deploy(settings, report)
+            rollout.deploy(report)
             _write(settings.state_dir, Status("ready", "", os.getpid(), restarts))
         except (AosError, OSError) as error:  # of the system's own above all a full disk, which somebody may empty
             pause, unrepaired = min(LONGEST_PAUSE, pause * 2), lost

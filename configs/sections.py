@@ -6,6 +6,16 @@ from typing import Annotated, Literal
 from pydantic import Field, field_validator
 
 from configs.section import Gpu, Secret, Section
+from configs.sections_retrieval import (
+    CacheSettings,
+    EmbeddingSettings,
+    EnhanceSettings,
+    GateSettings,
+    GraphSettings,
+    PackSettings,
+    RerankSettings,
+    SearchSettings,
+)
 from configs.sections_skills import AcademySettings, SandboxSettings, ScheduleSettings, SkillSettings
 
 KNOWN_DEFAULT_SECRETS = frozenset(
@@ -84,7 +94,11 @@ class OcrSettings(Section):
 
 
 class ReadSettings(Section):
-    """Limits on files, and how many pages travel together."""
+    """Limits on files, and how many pages travel together.
+
+    `idle`: bulk reading gets a core only while nobody else wants it, so that nobody waits for it. Switch it off where
+    other programs keep all cores busy for hours: pages would be given up as too slow.
+    """
 
     nfs_base_path: str | None = None
     min_useful_text: int = Field(50, ge=0)
@@ -99,6 +113,7 @@ class ReadSettings(Section):
     max_attempts: int = Field(3, ge=1)
     readers: int = Field(2, ge=1)
     reader_cpus: float = Field(0.9, gt=0)
+    idle: bool = True
 
 
 class ChunkSettings(Section):
@@ -108,45 +123,6 @@ class ChunkSettings(Section):
     size: int = Field(1500, ge=100)
     overlap: int = Field(300, ge=0)
     minimum: int = Field(100, ge=1)
-
-
-class EmbeddingSettings(Section):
-    """The model that turns text into vectors; `model` is a path, a hub id, or `packaged`.
-
-    `gpu`: `auto` computes on the GPU that Ray gives its replica (ray.num_gpus) where torch sees one; true insists.
-    """
-
-    model: str = "packaged"
-    dtype: Literal["auto", "float32", "bfloat16"] = "auto"
-    batch_tokens: int = Field(2048, ge=256)
-    placement: Literal["inproc", "serve"] = "serve"
-    gpu: Gpu = "auto"
-
-
-class RerankSettings(Section):
-    """The cross-encoder; without `model` (a local path, or a hub id with `download`) the stage is off and says so.
-
-    `gpu`: as the embedder's.
-    """
-
-    model: str | None = None
-    download: bool = False
-    candidates: int = Field(12, ge=1)
-    max_tokens: int = Field(192, ge=32)
-    gpu: Gpu = "auto"
-
-
-class SearchSettings(Section):
-    """How the legs are run and fused. `exact_scope` is the number of chunks up to which both legs scan exactly."""
-
-    weight_keyword: float = Field(0.7, ge=0)
-    weight_vector: float = Field(0.3, ge=0)
-    rrf_k: int = Field(60, ge=1)
-    fetch: int = Field(100, ge=1)
-    exact_scope: int = Field(5_000, ge=0)
-    ef_search: int = Field(100, ge=10, le=1000)
-    k1: float = Field(0.9, gt=0)
-    b: float = Field(0.4, ge=0, le=1)
 
 
 class LlmSettings(Section):
@@ -267,7 +243,12 @@ class Settings(Section):
     chunk: ChunkSettings = ChunkSettings()
     embedding: EmbeddingSettings = EmbeddingSettings()
     rerank: RerankSettings = RerankSettings()
+    enhance: EnhanceSettings = EnhanceSettings()
+    pack: PackSettings = PackSettings()
     search: SearchSettings = SearchSettings()
+    gate: GateSettings = GateSettings()
+    cache: CacheSettings = CacheSettings()
+    graph: GraphSettings = GraphSettings()
     llm: LlmSettings = LlmSettings()
     vllm: VllmSettings = VllmSettings()
     models: ModelsSettings = ModelsSettings()

@@ -11,10 +11,10 @@ from configs.section import Section
 class SkillSettings(Section):
     """Which kinds of skills are on. What can run commands on this machine is off until it is named here.
 
-    `off` names kinds that are refused. `shell_allow`: programs that shell skills may start, by absolute path.
-    `mcp_commands`: programs that may be started as MCP servers. `ansible_dir`: where playbooks are. `docker_url`: an
-    engine, as docker itself writes it. `sqlite_dirs`: folders whose files of SQLite credentials may name. `signers`:
-    Ed25519 public keys in base64; with `signed_only` a package that none of them signed is refused.
+    `off` names kinds, and single skills, that are refused. `shell_allow`: programs that shell skills may start, by
+    absolute path. `mcp_commands`: programs that may be started as MCP servers. `ansible_dir`: where playbooks are.
+    `docker_url`: an engine, as docker itself writes it. `sqlite_dirs`: folders whose files of SQLite credentials may
+    name. `signers`: Ed25519 public keys in base64; with `signed_only` a package that none of them signed is refused.
     """
 
     off: tuple[str, ...] = ("shell", "docker", "ansible")

@@ -1,7 +1,9 @@
 """The one reader of configuration: layered YAML, then system_settings rows, then the environment; frozen afterwards."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import Any, cast
 
@@ -16,6 +18,32 @@ HERE = Path(__file__).parent
 
 class InvalidConfiguration(Exception):
     """The configuration is not valid; every line names a key and its fix."""
+
+    def __init__(self, lines: str, keys: tuple[str, ...] = ()) -> None:
+        """`keys`: the dotted names that the lines are about, where they are about settings."""
+        super().__init__(lines)
+        self.keys = keys
+
+
+class Source(StrEnum):
+    """Where a value comes from; the later beats the earlier."""
+
+    DEFAULT = "default"
+    YAML = "yaml"
+    ROW = "row"
+    ENVIRONMENT = "environment"
+
+
+@dataclass(frozen=True, slots=True)
+class Layered:
+    """A snapshot, and for every dotted name that is not at its default which layer decided it."""
+
+    settings: Settings
+    sources: Mapping[str, Source]
+
+    def source(self, name: str) -> Source:
+        """Where the value of a dotted name comes from."""
+        return self.sources.get(name, Source.DEFAULT)
 
 
 # The names the documentation uses; every other setting is reachable as AOS_<SECTION>_<KEY>.
@@ -50,7 +78,16 @@ SPOKEN_NAMES: dict[str, str] = {
     "OCR_LANGUAGES": "ocr.languages",
     "RAG_CHUNK_SIZE": "chunk.size",
     "RAG_CHUNK_OVERLAP": "chunk.overlap",
+    "RAG_CACHE_ENABLED": "cache.enabled",
+    "RAG_CACHE_SIMILARITY_THRESHOLD": "cache.similarity_threshold",
+    "RAG_CACHE_TTL_SECONDS": "cache.ttl_seconds",
     "EMBEDDING_MODEL": "embedding.model",
+    "EMBEDDING_BASE_URL": "embedding.base_url",
+    "EMBEDDING_API_KEY": "embedding.api_key",
+    "RAG_RERANK_ENABLED": "rerank.remote_enabled",
+    "RAG_RERANK_URL": "rerank.remote_url",
+    "RAG_RERANK_MODEL": "rerank.remote_model",
+    "RAG_RERANK_API_KEY": "rerank.remote_key",
     "DEEP_AGENT_PLANNING_ENABLED": "agents.planning_enabled",
     "DEEP_AGENT_MAX_PLAN_STEPS": "agents.max_plan_steps",
     "DEEP_AGENT_PLAN_STYLE": "agents.plan_style",
@@ -61,7 +98,8 @@ SPOKEN_NAMES: dict[str, str] = {
 }
 
 # Switches of the program itself, not settings of a section.
-PROGRAM_NAMES = frozenset({"AOS_CONFIG", "AOS_TOKEN", "AOS_URL", "AOS_PROFILE", "AOS_STATE_DIR"})
+# AOS_RESTART changes when an application is to be restarted; nobody reads it, Ray Serve compares it.
+PROGRAM_NAMES = frozenset({"AOS_CONFIG", "AOS_TOKEN", "AOS_URL", "AOS_PROFILE", "AOS_STATE_DIR", "AOS_RESTART"})
 
 
 def load(
@@ -77,23 +115,35 @@ def load(
     Raises:
         InvalidConfiguration: with a line for each unknown key, wrong type or known default secret.
     """
+    return read(environment, rows).settings
+
+
+def read(
+    environment: Mapping[str, str] | None = None,
+    rows: Mapping[str, Any] | None = None,
+) -> Layered:
+    """As `load`, and which layer each value comes from."""
     env = os.environ if environment is None else environment
     profile = env.get("AOS_PROFILE", "dev")
     tree: dict[str, Any] = {}
     for path in _files(profile, env.get("AOS_CONFIG")):
         _merge(tree, _yaml(path))
-    for dotted, value in (rows or {}).items():
-        _put(tree, dotted, value)
-    for dotted, value in _from_environment(env).items():
-        _put(tree, dotted, value)
+    sources = dict.fromkeys(_leaves(tree), Source.YAML)
+    for source, values in ((Source.ROW, rows or {}), (Source.ENVIRONMENT, _from_environment(env))):
+        for dotted, value in values.items():
+            _put(tree, dotted, value)
+            sources[dotted] = source
     tree["profile"] = profile
+    sources["profile"] = Source.ENVIRONMENT if "AOS_PROFILE" in env else Source.DEFAULT
     if "AOS_STATE_DIR" in env:
-        tree["state_dir"] = env["AOS_STATE_DIR"]
+        tree["state_dir"], sources["state_dir"] = env["AOS_STATE_DIR"], Source.ENVIRONMENT
     try:
         settings = Settings.model_validate(tree)
     except ValidationError as error:
-        raise InvalidConfiguration("\n".join(_explain(error))) from None
-    return settings.model_copy(update={"state_dir": settings.state_dir.expanduser().absolute()})
+        keys = tuple(dict.fromkeys(".".join(str(part) for part in one["loc"][:2]) for one in error.errors()))
+        raise InvalidConfiguration("\n".join(_explain(error)), keys) from None
+    settings = settings.model_copy(update={"state_dir": settings.state_dir.expanduser().absolute()})
+    return Layered(settings, sources)
 
 
 def _files(profile: str, extra: str | None) -> list[Path]:
@@ -128,6 +178,14 @@ def _put(tree: dict[str, Any], dotted: str, value: Any) -> None:
     tree[key] = value
 
 
+def _leaves(tree: Mapping[str, Any]) -> Iterator[str]:
+    for section, value in tree.items():
+        if isinstance(value, dict):
+            yield from (f"{section}.{key}" for key in value)
+        else:
+            yield section
+
+
 def _from_environment(env: Mapping[str, str]) -> dict[str, Any]:
     names = SPOKEN_NAMES | _generic_names()
     unknown = [n for n in env if n.startswith("AOS_") and n not in names and n not in PROGRAM_NAMES]
@@ -135,6 +193,12 @@ def _from_environment(env: Mapping[str, str]) -> dict[str, Any]:
         raise InvalidConfiguration("\n".join(f"{name}: unknown; see configs/settings.py" for name in sorted(unknown)))
     found = {names[name]: env[name] for name in names if env.get(name, "") != ""}
     return {dotted: _listed(dotted, value) for dotted, value in found.items()}
+
+
+def environment_names() -> dict[str, str]:
+    """Every dotted name with the name it has in the environment: the documented one where there is one."""
+    found = {dotted: name for name, dotted in _generic_names().items()}
+    return found | {dotted: name for name, dotted in SPOKEN_NAMES.items()}
 
 
 def _generic_names() -> dict[str, str]:

@@ -88,6 +88,9 @@ class Telemetry:
         self._operations = _histogram(meter, "gen_ai.client.operation.duration", "s", _DURATIONS)
         self._first_chunks = _histogram(meter, "gen_ai.client.operation.time_to_first_chunk", "s", _DURATIONS)
         self._tokens = _histogram(meter, "gen_ai.client.token.usage", "{token}", _TOKENS)
+        self._cost = meter.create_counter("aos.model.cost", "USD", "what models cost")
+        self._cache = meter.create_counter("aos.search.cache", "{search}", "what the cache said to searches")
+        self._stages = _histogram(meter, "aos.search.stage.duration", "s", _DURATIONS)
         self._errors = meter.create_counter("aos.errors", "{error}", "errors by error.type and operation")
 
     @classmethod
@@ -171,11 +174,20 @@ class Telemetry:
         mark.set({"gen_ai.response.time_to_first_chunk": seconds})
         self._first_chunks.record(seconds, mark.labels)
 
-    def used(self, mark: Mark, prompt_tokens: int, completion_tokens: int) -> None:
-        """What a model counted."""
+    def used(self, mark: Mark, prompt_tokens: int, completion_tokens: int, cost_usd: float = 0.0) -> None:
+        """What a model counted, and what it cost."""
         mark.set({"gen_ai.usage.input_tokens": prompt_tokens, "gen_ai.usage.output_tokens": completion_tokens})
         for kind, count in (("input", prompt_tokens), ("output", completion_tokens)):
             self._tokens.record(count, {**mark.labels, "gen_ai.token.type": kind})
+        if cost_usd:
+            self._cost.add(cost_usd, mark.labels)
+
+    def searched(self, milliseconds: Mapping[str, float], cache: str | None = None) -> None:
+        """How long each stage of a search took, and what the cache said; there are few names of stages."""
+        if cache is not None:
+            self._cache.add(1, {"outcome": cache})
+        for stage, ms in milliseconds.items():
+            self._stages.record(ms / 1000, {"stage": stage})
 
     def said(self, mark: Mark, attribute: str, value: Any) -> None:
         """Keep what was written as JSON, only where `telemetry.prompts` is set."""
@@ -198,6 +210,7 @@ def connect(
     clock: Callable[[], float],
     attributes: Mapping[str, str],
     patience: float = CLOSE_SECONDS,
+    counting: Callable[[Meter], Meter] = lambda meter: meter,
 ) -> Telemetry:
     """Telemetry to the collector of the settings, or none.
 
@@ -206,9 +219,11 @@ def connect(
         clock: seconds that only grow.
         attributes: of this process, such as which component it is.
         patience: seconds for the last spans when it is closed.
+        counting: puts a meter of one's own around the collector's; figures are counted there also without a collector.
     """
     if settings.endpoint is None:
-        return Telemetry.off()
+        meter = counting(NoOpMeter("aos"))
+        return Telemetry(NoOpTracer(), meter, clock, prompts=False, close=lambda: None)
     from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
     from opentelemetry.sdk.metrics import MeterProvider
@@ -242,7 +257,7 @@ def connect(
 
     return Telemetry(
         tracers.get_tracer("aos"),
-        meters.get_meter("aos"),
+        counting(meters.get_meter("aos")),
         clock,
         prompts=settings.prompts,
         close=close,

@@ -103,6 +103,7 @@ def search(
     doc_type: Annotated[str | None, typer.Option(help="Only this type of file, such as pdf.")] = None,
     source_file: Annotated[str | None, typer.Option(help="Only this file.")] = None,
     agent: Annotated[str | None, typer.Option(help="Only what is linked to this agent.")] = None,
+    explain: Annotated[bool, typer.Option("--explain", help="Say what each stage of the search did.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Search by keyword and meaning; every hit names its page.
@@ -114,8 +115,11 @@ def search(
     body: JSON = {"query": query, "limit": limit, "filters": {k: v for k, v in filters.items() if v}}
     if agent:
         body["agent_id"] = agent
+    if explain:
+        body["explain"] = True
     found = session.api.request("POST", "/api/documents/search", json=body)
-    session.print(found, as_json, None if as_json else show.hits(found))
+    shown = None if as_json else show.explained(found) if explain else show.hits(found)
+    session.print(found, as_json, shown)
 
 
 def ask(

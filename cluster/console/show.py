@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from rich.console import Group
 from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
@@ -27,6 +28,27 @@ def hits(answer: JSON) -> Table:
         short = text if len(text) <= EXCERPT else text[:EXCERPT] + " …"
         table.add_row(f"{hit['score']:.3f}", escape(str(hit["filename"])), str(hit["page"]), escape(short))
     return table
+
+
+def explained(answer: JSON) -> Group:
+    """Search results under what each stage of the search did, and how long it took."""
+    told = answer["explain"]
+    table = Table(title=f"strategy {told['strategy']}, generation {told['generation']}", title_justify="left")
+    for name in ("stage", "", "what it did, or why it did not", "kept", "ms"):
+        table.add_column(name)
+    for stage in told["stages"]:
+        took = told["timings_ms"].get(stage["name"])
+        kept, ms = stage["kept"], "" if took is None else f"{took:.1f}"
+        table.add_row(
+            stage["name"],
+            "on" if stage["on"] else "off",
+            escape(stage["detail"]),
+            "" if kept is None else str(kept),
+            ms,
+        )
+    if told["cache"]:
+        table.add_row("cache", told["cache"]["outcome"], escape(told["cache"]["reason"]), "", "")
+    return Group(table, hits(answer))
 
 
 def answer(body: JSON) -> Text:

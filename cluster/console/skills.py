@@ -71,6 +71,19 @@ def detach_skill(context: typer.Context, agent: AgentName, name: SkillName, as_j
     session.plain({"agent": agent, "name": name, "status": "detached"}, as_json, f"{agent} no longer has {name}.")
 
 
+@skills.command("remove")
+def remove_skill(
+    context: typer.Context,
+    name: SkillName,
+    detach: Annotated[bool, typer.Option(help="Take it away from the agents that have it.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Forget a registered skill with all its versions. Example: aos skills remove summarise_ticket --detach"""
+    session: Session = context.obj
+    session.api.request("DELETE", f"/api/skills/{name}", params={"detach": detach})
+    session.plain({"name": name, "status": "removed"}, as_json, f"{name} is no skill of this workspace any more.")
+
+
 def agent_id(session: Session, wanted: str) -> str:
     """The id of an agent that is named by id or by display name."""
     skip = 0

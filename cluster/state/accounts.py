@@ -63,12 +63,83 @@ class Accounts:
         await self._join(tx, scope.tenant, scope.user, row["id"], Role.ADMIN)
         return row
 
-    async def users(self, scope: Scope, skip: int, limit: int) -> list[Row]:
-        """Who belongs to the workspace."""
+    async def users(
+        self, scope: Scope, skip: int, limit: int, *, part: str | None = None, everywhere: bool = False
+    ) -> tuple[list[Row], int]:
+        """Who belongs to the workspace, and how many there are.
+
+        Args:
+            scope: whose.
+            skip: how many to leave out.
+            limit: how many at most.
+            part: of the e-mail address.
+            everywhere: everybody of the tenant; `role` is None for who is not in the workspace.
+        """
+        values = {"tenant": scope.tenant, "workspace": scope.workspace, "part": part, "everywhere": everywhere}
         async with self._db.transaction(scope) as tx:
-            return await tx.all(
-                self._sql["users"], tenant=scope.tenant, workspace=scope.workspace, skip=skip, limit=limit
-            )
+            rows = await tx.all(self._sql["users"], **values, skip=skip, limit=limit)
+            total = await tx.one(self._sql["count_users"], **values)
+        return rows, int(total["total"]) if total else 0
+
+    async def change_user(
+        self,
+        tx: Transaction,
+        scope: Scope,
+        user: str,
+        *,
+        role: Role | None = None,
+        tenant_role: Role | None = None,
+        disabled: bool | None = None,
+    ) -> Row:
+        """Change what a user of the tenant may do; None leaves it. Whoever is disabled is signed out everywhere.
+
+        Raises:
+            NotFound: there is no such user in the tenant.
+            Conflict: it is whoever asks.
+        """
+        await self._other(tx, scope, user)
+        named = {"user": user, "tenant": scope.tenant}
+        if role is not None:
+            await self._join(tx, scope.tenant, user, scope.workspace, role)
+        if tenant_role is not None:
+            await tx.run(self._sql["set_tenant_role"], **named, role=tenant_role)
+        if disabled is not None:
+            await tx.run(self._sql["disable"], **named, disabled=disabled)
+            if disabled:
+                await tx.run(self._sql["end_sessions"], **named)
+        return await self._user(tx, scope, user)
+
+    async def reset_password(self, tx: Transaction, scope: Scope, user: str, password_hash: str) -> Row:
+        """A new password, to be changed at the next login; every session ends. Errors as for `change_user`."""
+        found = await self._other(tx, scope, user)
+        named = {"user": user, "tenant": scope.tenant}
+        await tx.run(self._sql["reset_password"], **named, hash=password_hash)
+        await tx.run(self._sql["end_sessions"], **named)
+        return found
+
+    async def leave(self, tx: Transaction, scope: Scope, user: str) -> None:
+        """Take somebody out of the workspace; what they made stays, and so does their account.
+
+        Raises:
+            NotFound: they are not in it.
+            Conflict: it is whoever asks.
+        """
+        await self._other(tx, scope, user)
+        named = {"tenant": scope.tenant, "workspace": scope.workspace, "user": user}
+        if await tx.one(self._sql["leave_workspace"], **named) is None:
+            raise NotFound(f"user {user} in this workspace")
+
+    async def _user(self, tx: Transaction, scope: Scope, user: str) -> Row:
+        row = await tx.one(self._sql["user"], user=user, tenant=scope.tenant, workspace=scope.workspace)
+        if row is None:
+            raise NotFound(f"user {user}")
+        return row
+
+    async def _other(self, tx: Transaction, scope: Scope, user: str) -> Row:
+        """Somebody else: an administrator who takes their own rights away may be the last one."""
+        if user == scope.user:
+            raise Conflict("this is you", fix="Let another administrator do it.")
+        return await self._user(tx, scope, user)
 
     async def add_user(
         self, tx: Transaction, scope: Scope, email: str, role: Role, tenant_role: Role | None, password_hash: str

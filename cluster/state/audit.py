@@ -1,6 +1,8 @@
 """The append-only, hash-chained trail that every mutating and every denied action is written to."""
 
 from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,30 @@ class Outcome(StrEnum):
     DONE = "done"
     DENIED = "denied"
     FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Which:
+    """Which entries are wanted; None for all.
+
+    Attributes:
+        actor: a user's id or e-mail address, or `worker`.
+        action: exactly, or the noun before the point: `user` finds `user.add`.
+        object, outcome: exactly.
+        since, until: moments with a time zone, both included.
+        before: only those with a smaller number.
+    """
+
+    actor: str | None = None
+    action: str | None = None
+    object: str | None = None
+    outcome: Outcome | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    before: int | None = None
+
+
+EVERY = Which()
 
 
 class Audit:
@@ -58,10 +84,16 @@ class Audit:
         async with self._db.transaction(scope) as tx:
             await self.record(tx, scope, action, object_, Outcome.DENIED, detail)
 
-    async def page(self, scope: Scope, *, skip: int = 0, limit: int = 100) -> list[Row]:
-        """The newest entries first."""
+    async def page(self, scope: Scope, *, which: Which = EVERY, skip: int = 0, limit: int = 100) -> list[Row]:
+        """The newest entries first, each with `intact`: whether it was not altered, and follows the one before it."""
+        values = asdict(which)
         async with self._db.transaction(scope) as tx:
-            return await tx.all(self._sql["page"], tenant=scope.tenant, skip=skip, limit=limit)
+            return await tx.all(self._sql["page"], tenant=scope.tenant, skip=skip, limit=limit, **values)
+
+    async def newest(self, scope: Scope) -> int:
+        """The number of the newest entry, which is how many there are."""
+        rows = await self._db.read(scope, self._sql["newest"], tenant=scope.tenant)
+        return int(rows[0]["total"])
 
     async def first_broken(self, scope: Scope) -> int | None:
         """The number of the first entry that was altered or follows a missing one; None where the chain holds."""

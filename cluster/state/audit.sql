@@ -1,9 +1,26 @@
 -- record: Append an entry whose hash covers the one before it.
 select append_audit(%(actor)s, %(action)s, %(object)s, %(outcome)s, %(detail)s) as seq;
 
--- page: The newest entries of the tenant.
-select seq, at, actor, action, object, outcome, detail, hash from audit where tenant_id = %(tenant)s
-order by seq desc offset %(skip)s limit %(limit)s;
+-- page: The newest entries of the tenant that fit, each with whether its hash is right and follows the one before it.
+select a.seq, a.at, a.actor, u.email as actor_email, a.action, a.object, a.outcome, a.detail, a.hash,
+       a.hash = audit_hash(a.previous, a.seq, a.at, a.actor, a.action, a.object, a.outcome, a.detail)
+       and a.previous = coalesce(
+           (select b.hash from audit b where b.tenant_id = a.tenant_id and b.seq = a.seq - 1),
+           case when a.seq = 1 then '' end, 'missing') as intact
+from audit a
+left join users u on u.tenant_id = a.tenant_id and u.id::text = a.actor
+where a.tenant_id = %(tenant)s
+  and (%(actor)s::text is null or a.actor = %(actor)s or u.email = lower(%(actor)s))
+  and (%(action)s::text is null or a.action = %(action)s or starts_with(a.action, %(action)s || '.'))
+  and (%(object)s::text is null or a.object = %(object)s)
+  and (%(outcome)s::text is null or a.outcome = %(outcome)s)
+  and (%(since)s::timestamptz is null or a.at >= %(since)s)
+  and (%(until)s::timestamptz is null or a.at <= %(until)s)
+  and (%(before)s::bigint is null or a.seq < %(before)s)
+order by a.seq desc offset %(skip)s limit %(limit)s;
+
+-- newest: How many entries there are, as their numbers have no gap.
+select coalesce(max(seq), 0) as total from audit where tenant_id = %(tenant)s;
 
 -- broken: The first entry whose hash or link does not match, if any.
 select seq from (

@@ -41,6 +41,7 @@ class Member:
         tenant_role: what the user may do across the tenant.
         must_change_password: nothing else is allowed before.
         key: the API key that was shown, None for a person.
+        first_tenant: whether the tenant has no parent; its people run the whole system.
     """
 
     tenant: TenantId
@@ -51,6 +52,7 @@ class Member:
     tenant_role: Role
     must_change_password: bool = False
     key: str | None = None
+    first_tenant: bool = False
 
     @property
     def scope(self) -> Scope:
@@ -219,6 +221,7 @@ def _as_member(row: Row, key: Row | None = None) -> Member:
         tenant_role=tenant_role,
         must_change_password=row["must_change_password"],
         key=None if key is None else str(key["id"]),
+        first_tenant=row["first_tenant"],
     )
 
 

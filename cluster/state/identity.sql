@@ -5,7 +5,8 @@ select user_id, tenant_id, workspace_id, key_id from find_login(%(kind)s, %(valu
 select id, password_hash from users where id = %(user)s and tenant_id = %(tenant)s;
 
 -- member: A user in one workspace, or in the oldest one they belong to.
-select u.id as user_id, u.tenant_id, u.email, u.role as tenant_role, u.must_change_password, m.workspace_id, m.role
+select u.id as user_id, u.tenant_id, u.email, u.role as tenant_role, u.must_change_password, m.workspace_id, m.role,
+    exists (select from tenants t where t.id = u.tenant_id and t.parent_id is null) as first_tenant
 from users u
 join memberships m on m.user_id = u.id and m.tenant_id = u.tenant_id
 join workspaces w on w.id = m.workspace_id and w.tenant_id = u.tenant_id
@@ -61,10 +62,34 @@ where w.tenant_id = %(tenant)s order by w.created_at, w.id offset %(skip)s limit
 -- add_workspace: A workspace of a tenant.
 insert into workspaces (tenant_id, name) values (%(tenant)s, %(name)s) returning id, name, created_at;
 
--- users: Who belongs to a workspace.
-select u.id, u.email, m.role, u.disabled, u.must_change_password, u.created_at from users u
-join memberships m on m.user_id = u.id and m.workspace_id = %(workspace)s
-where u.tenant_id = %(tenant)s order by u.created_at, u.id offset %(skip)s limit %(limit)s;
+-- users: Who belongs to a workspace, or with `everywhere` to the tenant; then `role` is empty for who is not in here.
+select u.id, u.email, m.role, u.role as tenant_role, u.disabled, u.must_change_password, u.created_at from users u
+left join memberships m on m.user_id = u.id and m.workspace_id = %(workspace)s
+where u.tenant_id = %(tenant)s and (%(everywhere)s or m.user_id is not null)
+  and (%(part)s::text is null or position(lower(%(part)s) in u.email) > 0)
+order by u.created_at, u.id offset %(skip)s limit %(limit)s;
+
+-- count_users: How many those are.
+select count(*) as total from users u
+left join memberships m on m.user_id = u.id and m.workspace_id = %(workspace)s
+where u.tenant_id = %(tenant)s and (%(everywhere)s or m.user_id is not null)
+  and (%(part)s::text is null or position(lower(%(part)s) in u.email) > 0);
+
+-- user: One user of the tenant, and their role in the workspace if they are in it.
+select u.id, u.email, m.role, u.role as tenant_role, u.disabled, u.must_change_password, u.created_at from users u
+left join memberships m on m.user_id = u.id and m.workspace_id = %(workspace)s
+where u.id = %(user)s and u.tenant_id = %(tenant)s;
+
+-- disable: Whether a user may sign in at all.
+update users set disabled = %(disabled)s where id = %(user)s and tenant_id = %(tenant)s;
+
+-- reset_password: A password that its owner has to change at the next login.
+update users set password_hash = %(hash)s, must_change_password = true
+where id = %(user)s and tenant_id = %(tenant)s;
+
+-- leave_workspace: A user is no longer in the workspace; what they made stays.
+delete from memberships
+where user_id = %(user)s and workspace_id = %(workspace)s and tenant_id = %(tenant)s returning user_id;
 
 -- user_by_email: A user of the own tenant.
 select id from users where email = %(email)s and tenant_id = %(tenant)s;

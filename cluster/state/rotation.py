@@ -6,12 +6,15 @@ from pathlib import Path
 
 import psycopg
 from psycopg.rows import dict_row
+from psycopg.types.json import Jsonb
 
 from cluster.basics.errors import Conflict, InvalidSettings, Unavailable
 from cluster.state.postgres import Connection, load_queries
-from cluster.state.vault import KeyFile, Sealed, Vault, place
+from cluster.state.settings_rows import envelope_of, sealed_value, setting_place
+from cluster.state.vault import KeyFile, Sealed, Vault, key_id, place
 
 TABLES = ("credentials", "llm_connections")
+SETTINGS = "system_settings"  # few rows, sealed inside their JSON
 BATCH = 200
 LOCK = 7_240_115  # any constant: two rotations must not put two keys in front of each other
 KEPT = 2  # keys that a file keeps: the current one, and the one before, which opens yesterday's backup
@@ -64,8 +67,9 @@ async def rotate(
             if file is not None and not dry_run and not any(table.old for table in found.values()):
                 file.put_in_front()
                 found = await _counted(connection, sql, vault)
-            for name, table in found.items():
-                await _table(connection, sql, vault, name, table, report, dry_run=dry_run)
+            for name in TABLES:
+                await _table(connection, sql, vault, name, found[name], report, dry_run=dry_run)
+            await _settings(connection, sql, vault, found[SETTINGS], report, dry_run=dry_run)
             if file is not None and not dry_run and not any(table.failed for table in found.values()):
                 file.keep(KEPT)
             return found
@@ -91,7 +95,29 @@ async def _counted(connection: Connection, sql: Queries, vault: Vault) -> dict[s
     for name in TABLES:
         row = await (await connection.execute(sql[f"count_{name}"], {"key": vault.current})).fetchone()
         found[name] = Rotated() if row is None else Rotated(row["total"], row["old"])
+    sealed = await (await connection.execute(sql[SETTINGS])).fetchall()
+    old = sum(key_id(envelope_of(row["value"])) != vault.current for row in sealed)
+    found[SETTINGS] = Rotated(len(sealed), old)
     return found
+
+
+async def _settings(
+    connection: Connection, sql: Queries, vault: Vault, table: Rotated, report: Report, *, dry_run: bool
+) -> None:
+    for row in await (await connection.execute(sql[SETTINGS])).fetchall():
+        try:
+            fresh = vault.rotate(envelope_of(row["value"]), setting_place(row["key"]))
+        except Sealed as error:
+            table.failed[row["key"]] = error.detail
+            continue
+        if fresh is None:
+            continue
+        if not dry_run:
+            values = {"key": row["key"], "before": Jsonb(row["value"]), "fresh": Jsonb(sealed_value(fresh))}
+            await connection.execute(sql[f"reseal_{SETTINGS}"], values)
+        table.resealed += 1
+    if table.old:
+        report(SETTINGS, table.resealed + len(table.failed), table.old)
 
 
 async def _table(

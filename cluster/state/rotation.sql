@@ -18,3 +18,9 @@ update llm_connections set sealed_key = %(fresh)s where id = %(id)s and sealed_k
 -- count_llm_connections: As for credentials.
 select count(*) as total, count(*) filter (where substring(sealed_key from 2 for 8) <> %(key)s) as old
 from llm_connections where sealed_key is not null;
+
+-- system_settings: The settings that are secrets.
+select key, value from system_settings where jsonb_typeof(value) = 'object' and value ? 'sealed' order by key;
+
+-- reseal_system_settings: As for credentials.
+update system_settings set value = %(fresh)s where key = %(key)s and value = %(before)s;

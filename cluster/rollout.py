@@ -1,0 +1,96 @@
+"""What is deployed: files, rows and environment together, and the restarts that somebody asked for."""
+
+import time
+from collections.abc import Callable, Mapping
+from datetime import datetime
+
+from cluster import deploy
+from cluster.basics.errors import AosError, Unavailable
+from cluster.state.embedded import postgres_endpoints
+from cluster.state.restarts import Ledger
+from cluster.state.settings_rows import layered, stored
+from configs.sections import Settings
+from configs.settings import InvalidConfiguration
+
+Report = Callable[[str], None]
+
+LOOK_SECONDS = 2.0  # a restart that is asked for begins after at most so long
+
+
+class Rollout:
+    """Deploys; while Postgres does not answer, with what it said last."""
+
+    def __init__(
+        self,
+        base: Settings,
+        clock: Callable[[], float] = time.monotonic,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        """Nothing is asked yet.
+
+        Args:
+            base: as files and environment have it; nodes of a joined cluster read the rows themselves.
+            clock: seconds that only grow.
+            environment: what `base` was read from; the process' own unless given.
+        """
+        self._base = self.settings = base
+        self._environment = environment
+        self._marks: dict[str, int] = {}
+        self._read_at: datetime | None = None
+        self._clock, self._looked = clock, clock()
+
+    def deploy(self, report: Report) -> None:
+        """Roll everything out; raises as `deploy.roll_out`."""
+        self._refresh(report)
+        deploy.deploy(self.settings, report, self._marks, self._base)
+
+    def began(self, report: Report) -> None:
+        """Everything was started anew: nothing waits any more for what was there when the rows were read."""
+        if self._read_at is None:
+            return
+        try:
+            self._ledger().all_done(self._read_at)
+        except Unavailable as error:
+            report(f"what waits for a restart stays so: {error}")
+
+    def restart(self, report: Report) -> None:
+        """Carry out what was asked for, replica by replica, if something was; what fails is told to who asked."""
+        if self._clock() - self._looked < LOOK_SECONDS:
+            return
+        self._looked = self._clock()
+        try:
+            ledger = self._ledger()
+            taken = ledger.take()
+            before = ledger.now()
+        except Unavailable:
+            return  # whoever repairs Postgres sees that as well
+        if not taken:
+            return
+        parts = sorted({part for asked in taken.values() for part in asked})
+        report(f"restarting {', '.join(parts)}, as asked")
+        failed: AosError | None = None
+        try:
+            self.deploy(report)
+        except AosError as error:
+            failed = error
+            report(f"the restart failed: {error}")
+        try:
+            ledger.done(list(taken), parts, before, None if failed is None else str(failed))
+        except Unavailable as error:
+            report(f"how the restart ended could not be written down: {error}")
+
+    def _refresh(self, report: Report) -> None:
+        try:
+            read_at = self._ledger().now()
+            kept = stored(self._base)
+            found, left_out = layered(kept, self._environment)
+            self.settings = found.settings if kept.values else self._base
+            self._marks, self._read_at = self._ledger().marks(), read_at
+        except (Unavailable, InvalidConfiguration) as error:
+            report(f"the settings' rows could not be read, those of before count: {error}")
+            return
+        for name, why in left_out.items():
+            report(f"the row {name} of system_settings is left out: {why}")
+
+    def _ledger(self) -> Ledger:
+        return Ledger(postgres_endpoints(self._base)[0])

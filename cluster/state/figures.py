@@ -1,0 +1,227 @@
+"""Counts and durations of all our processes together: kept here for seconds, added up in Redis, which may lose them."""
+
+import asyncio
+import contextlib
+import json
+import logging
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from opentelemetry.context import Context
+from opentelemetry.metrics import Counter, Histogram, Meter, NoOpCounter, NoOpHistogram, NoOpMeter
+from redis.asyncio import Redis
+from redis.exceptions import RedisError
+
+log = logging.getLogger("aos.figures")
+
+KEY = "aos:figures:1"
+FLUSH_SECONDS = 5.0
+MOST_FIELDS = 20_000  # of one process between two flushes; what is beyond is dropped, and counted
+DROPPED = "aos_figures_dropped"
+SECONDS = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92)
+
+Labels = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One that is counted or measured.
+
+    Attributes:
+        name: in Prometheus' spelling, without `_total`.
+        about: a sentence.
+        labels: attribute of the instrument to the label's name; every other attribute is left out: no ids, no names
+            of tenants, people, agents or skills.
+        buckets: upper bounds, for what is measured; empty for what is counted.
+    """
+
+    name: str
+    about: str
+    labels: Mapping[str, str]
+    buckets: tuple[float, ...] = ()
+
+
+_OPERATION = {"gen_ai.operation.name": "operation", "gen_ai.response.model": "model", "error.type": "error"}
+# By the name of the OpenTelemetry instrument, see cluster/basics/telemetry.py.
+FIGURES: Mapping[str, Figure] = {
+    "http.server.request.duration": Figure(
+        "aos_http_request_duration_seconds", "Requests by route and status.",
+        {"http.request.method": "method", "http.route": "route", "http.response.status_code": "status"}, SECONDS,
+    ),
+    "gen_ai.client.operation.duration": Figure(
+        "aos_operation_duration_seconds", "What agents did: turns, models, tools, retrievals.", _OPERATION, SECONDS
+    ),
+    "gen_ai.client.operation.time_to_first_chunk": Figure(
+        "aos_first_chunk_seconds", "How long models took to begin.", {"gen_ai.response.model": "model"}, SECONDS
+    ),
+    "gen_ai.client.token.usage": Figure(
+        "aos_model_tokens", "Tokens that models read and wrote.",
+        {"gen_ai.response.model": "model", "gen_ai.token.type": "direction"},
+    ),
+    "aos.model.cost": Figure("aos_model_cost_usd", "What models cost.", {"gen_ai.response.model": "model"}),
+    "aos.errors": Figure(
+        "aos_errors", "Errors by their code.", {"error.type": "error", "gen_ai.operation.name": "operation"}
+    ),
+    "aos.search.stage.duration": Figure(
+        "aos_search_stage_duration_seconds", "How long each stage of a search took.", {"stage": "stage"}, SECONDS
+    ),
+    "aos.search.cache": Figure("aos_search_cache", "What the cache said to searches.", {"outcome": "outcome"}),
+    "aos.figures.dropped": Figure(DROPPED, "Figures that did not fit between two flushes.", {}),
+}  # fmt: skip
+
+
+@dataclass(slots=True)
+class Total:
+    """One label set of a figure: what was counted, or for durations how many fell into each bucket, and their sum."""
+
+    value: float = 0.0
+    buckets: dict[int, float] = field(default_factory=dict)
+
+
+Totals = dict[str, dict[Labels, Total]]
+
+
+class Figures:
+    """What a process counts, and what all counted."""
+
+    def __init__(self, redis: Redis | None, seconds: float = FLUSH_SECONDS) -> None:
+        """Without `redis` it counts for itself alone."""
+        self._redis, self._seconds = redis, seconds
+        self._waiting: dict[str, float] = {}
+        self._task: asyncio.Task[None] | None = None
+
+    def add(self, instrument: str, amount: float, attributes: Mapping[str, Any]) -> None:
+        """Count, or measure, by the table above; an instrument that is not there is not counted."""
+        figure = FIGURES.get(instrument)
+        if figure is None:
+            return
+        labels = tuple((label, str(attributes.get(name, ""))) for name, label in figure.labels.items())
+        self._put(figure.name, labels, None, amount)
+        if figure.buckets:
+            self._put(figure.name, labels, bisect_left(figure.buckets, amount), 1)
+
+    def meter(self, below: Meter) -> Meter:
+        """A meter whose instruments count here, and pass everything on."""
+        return _Meter(self, below)
+
+    async def open(self) -> None:
+        """Begin to add up in Redis every few seconds."""
+        if self._redis is not None:
+            self._task = asyncio.get_running_loop().create_task(self._flushing())
+
+    async def close(self) -> None:
+        """Add up what is left, and end."""
+        if self._task is not None:
+            self._task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._task
+            await self.flush()
+
+    async def flush(self) -> bool:
+        """Add up in Redis; where it does not answer, everything waits for the next time.
+
+        Returns:
+            Whether Redis holds all of it now.
+        """
+        if self._redis is None:
+            return False
+        waiting, self._waiting = self._waiting, {}
+        if not waiting:
+            return True
+        try:
+            async with self._redis.pipeline(transaction=True) as pipe:
+                for name, amount in waiting.items():
+                    pipe.hincrbyfloat(KEY, name, amount)
+                await pipe.execute()
+        except RedisError as error:
+            log.debug("figures wait: %s", error)
+            for name, amount in waiting.items():
+                self._waiting[name] = self._waiting.get(name, 0.0) + amount
+            return False
+        return True
+
+    async def totals(self) -> tuple[Totals, bool]:
+        """Everything that all processes counted, and whether Redis told it; else what waits here."""
+        if await self.flush() and self._redis is not None:
+            try:
+                found = await self._redis.hgetall(KEY)
+            except RedisError as error:
+                log.debug("figures cannot be read: %s", error)
+            else:
+                return _totals({_text(name): float(value) for name, value in found.items()}), True
+        return _totals(self._waiting), self._redis is None
+
+    def _put(self, name: str, labels: Labels, bucket: int | None, amount: float) -> None:
+        key = json.dumps([name, bucket, *labels], ensure_ascii=False)
+        if key not in self._waiting and len(self._waiting) >= MOST_FIELDS:
+            key = json.dumps([DROPPED, None])
+        self._waiting[key] = self._waiting.get(key, 0.0) + amount
+
+    async def _flushing(self) -> None:
+        while True:
+            await asyncio.sleep(self._seconds)
+            await self.flush()
+
+
+def _totals(found: Mapping[str, float]) -> Totals:
+    totals: Totals = {}
+    for key, amount in found.items():
+        name, bucket, *pairs = json.loads(key)
+        total = totals.setdefault(name, {}).setdefault(tuple((label, value) for label, value in pairs), Total())
+        if bucket is None:
+            total.value += amount
+        else:
+            total.buckets[bucket] = total.buckets.get(bucket, 0.0) + amount
+    return totals
+
+
+def _text(value: bytes | str) -> str:
+    return value.decode() if isinstance(value, bytes) else value
+
+
+class _Meter(NoOpMeter):
+    """Makes instruments that count."""
+
+    def __init__(self, figures: Figures, below: Meter) -> None:
+        super().__init__("aos")
+        self._figures, self._below = figures, below
+
+    def create_counter(self, name: str, unit: str = "", description: str = "") -> Counter:
+        """As OpenTelemetry's."""
+        return _Counter(name, self._figures, self._below.create_counter(name, unit, description))
+
+    def create_histogram(
+        self,
+        name: str,
+        unit: str = "",
+        description: str = "",
+        *,
+        explicit_bucket_boundaries_advisory: Sequence[float] | None = None,
+    ) -> Histogram:
+        """As OpenTelemetry's."""
+        below = self._below.create_histogram(
+            name, unit, description, explicit_bucket_boundaries_advisory=explicit_bucket_boundaries_advisory
+        )
+        return _Histogram(name, self._figures, below)
+
+
+class _Counter(NoOpCounter):
+    def __init__(self, name: str, figures: Figures, below: Counter) -> None:
+        super().__init__(name)
+        self._instrument, self._figures, self._below = name, figures, below
+
+    def add(self, amount: float, attributes: Any = None, context: Context | None = None) -> None:
+        self._figures.add(self._instrument, amount, attributes or {})
+        self._below.add(amount, attributes, context)
+
+
+class _Histogram(NoOpHistogram):
+    def __init__(self, name: str, figures: Figures, below: Histogram) -> None:
+        super().__init__(name)
+        self._instrument, self._figures, self._below = name, figures, below
+
+    def record(self, amount: float, attributes: Any = None, context: Context | None = None) -> None:
+        self._figures.add(self._instrument, amount, attributes or {})
+        self._below.record(amount, attributes, context)

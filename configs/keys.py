@@ -1,0 +1,249 @@
+"""Every setting as an operator sees it: its names, type and bounds, and which programs take up a change, and when."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+from configs.section import Section
+from configs.sections import Settings
+from configs.settings import environment_names
+
+Said = TypeVar("Said")
+Kind = Literal["text", "integer", "number", "switch", "choice", "list"]
+_KINDS: Mapping[str, Kind] = {"integer": "integer", "number": "number", "boolean": "switch", "array": "list"}
+
+
+class Part(StrEnum):
+    """What can be restarted: `gateway` with the agents' programs; `whole` is everything that `aos up` started."""
+
+    GATEWAY = "gateway"
+    WORKER = "worker"
+    EMBEDDING = "embedding"
+    RERANKER = "reranker"
+    LLM = "llm"
+    WHOLE = "whole"
+
+
+# The applications of serve.yaml that a part stands for.
+APPLICATIONS: Mapping[Part, tuple[str, ...]] = {
+    Part.GATEWAY: ("gateway", "orchestrator", "executor"),
+    Part.WORKER: ("worker",),
+    Part.EMBEDDING: ("embedding",),
+    Part.RERANKER: ("reranker",),
+    Part.LLM: ("llm",),
+}
+
+# Which parts read a section, and single keys where they differ. What is not here is read by the gateway.
+_READ_BY: Mapping[str, tuple[Part, ...]] = {
+    "log_level": (Part.GATEWAY, Part.WORKER, Part.EMBEDDING, Part.RERANKER),
+    "redis": (Part.WHOLE,),
+    "ocr": (Part.GATEWAY, Part.WORKER),
+    "read": (Part.GATEWAY, Part.WORKER),
+    "chunk": (Part.GATEWAY, Part.WORKER),
+    "embedding": (Part.EMBEDDING, Part.GATEWAY, Part.WORKER),
+    "embedding.gpu": (Part.EMBEDDING, Part.RERANKER, Part.WORKER),  # who shares a GPU gets another share
+    "rerank.model": (Part.GATEWAY, Part.RERANKER),
+    "rerank.download": (Part.GATEWAY, Part.RERANKER),
+    "rerank.max_tokens": (Part.GATEWAY, Part.RERANKER),
+    "rerank.gpu": (Part.EMBEDDING, Part.RERANKER, Part.WORKER),
+    "ocr.gpu": (Part.EMBEDDING, Part.RERANKER, Part.WORKER),
+    "gate": (Part.WORKER,),
+    "graph": (Part.WORKER,),
+    "llm": (Part.GATEWAY, Part.WORKER),
+    "models": (Part.GATEWAY, Part.WORKER),
+    "search.exact_scope": (Part.GATEWAY, Part.WORKER),
+    "vllm": (Part.WHOLE,),
+    "worker": (Part.WORKER,),
+}
+
+# What is read anew each time it is used, so that a running gateway or worker takes it up without a restart.
+_LIVE_GATEWAY: Mapping[str, tuple[str, ...]] = {
+    "search": ("weight_keyword", "weight_vector", "rrf_k", "fuse_by", "fetch", "ef_search", "k1", "b"),
+    "rerank": (
+        "candidates", "weight_keyword", "llm", "llm_seconds", "remote_enabled", "remote_url", "remote_model",
+        "remote_key", "remote_candidates", "remote_seconds",
+    ),
+    "enhance": ("enabled", "hyde", "decompose", "concepts", "seconds", "least_ms", "weight"),
+    "cache": ("similarity_threshold", "ttl_seconds", "mirrors", "wait_seconds"),
+    "pack": ("diversity_factor", "least_share", "candidates"),
+    "agents": (
+        "max_rounds", "seconds", "rag_top_k", "temperature", "max_tokens", "max_depth", "dispatch_threshold",
+        "planning_enabled", "max_plan_steps", "plan_style", "max_replans", "approval_hours",
+    ),
+    "memory": ("ttl_seconds", "sessions", "prompt_messages", "summary_after", "extract_facts"),
+    "schedules": ("poll_seconds", "at_once", "seconds"),
+    "academy": ("pass_mark", "questions_at_once"),
+    "models": ("connect_seconds", "probe_seconds"),
+    "http": ("max_upload_bytes", "max_body_bytes"),
+}  # fmt: skip
+LIVE: Mapping[str, tuple[Part, ...]] = {"log_level": (Part.GATEWAY, Part.WORKER)} | {
+    f"{section}.{key}": (Part.GATEWAY,) for section, keys in _LIVE_GATEWAY.items() for key in keys
+}
+
+_BEFORE = "it must be known before Postgres, where rows are stored, can be asked: set it in a file or the environment"
+_MACHINE = "what may run or be loaded on this machine is said on this machine: set it in a file or the environment"
+_FIXED: Mapping[str, str] = {
+    "profile": _BEFORE,
+    "state_dir": _BEFORE,
+    "postgres": _BEFORE,
+    "ray": _BEFORE,
+    "http.host": _BEFORE,
+    "http.port": _BEFORE,
+    "models.vault_key": "it seals the rows themselves: see `aos vault rotate`",
+    "auth.admin_email": "it is used once, at the very first start",
+    "auth.admin_password": "it is used once, at the very first start",
+    "skills": _MACHINE,
+    "sandbox.imports": _MACHINE,
+    "sandbox.untrusted_without": _MACHINE,
+    "ocr.easyocr_models": _MACHINE,
+    "vllm": "vLLM runs in an environment of its own, which cannot ask Postgres: set it in a file or the environment",
+    "agents.approvals_file": _MACHINE,
+    "models.connections_file": _MACHINE,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One setting.
+
+    Attributes:
+        name: dotted.
+        environment: what it is called there.
+        minimum, maximum, above: bounds of numbers, `above` being one that is itself not allowed.
+        choices: all that there are, for a choice, or for the items of a list.
+        pattern: what a text, or each item of a list, matches.
+        nullable: whether it may be left empty.
+        live: parts whose running programs take a change up by themselves.
+        restart: parts that have to be restarted for it; empty where all of it is live.
+        fixed: why no row may set it; None where one may.
+    """
+
+    name: str
+    environment: str
+    kind: Kind
+    default: Any
+    nullable: bool
+    secret: bool
+    minimum: float | None
+    maximum: float | None
+    above: float | None
+    choices: tuple[Any, ...]
+    pattern: str | None
+    live: tuple[Part, ...]
+    restart: tuple[Part, ...]
+    fixed: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Settings that stand together: the four coloured groups of an operator's page, then a group for each section."""
+
+    id: str
+    title: str
+    colour: Literal["blue", "green", "amber", "purple", "grey"]
+    about: str
+    keys: tuple[str, ...]
+
+
+_COLOURED = (
+    Group("app", "App server", "blue", "How the API is reached, signed and logged.", (
+        "http.host", "http.port", "auth.secret_key", "log_level", "http.cors_origins")),
+    Group("database", "Database", "green", "Where durable state and vectors live.", (
+        "postgres.host", "postgres.port", "postgres.database", "postgres.user", "postgres.password")),
+    Group("worker_ai", "Worker and models", "amber", "Where state that may be lost lives, and which model answers.", (
+        "redis.host", "redis.port", "redis.password", "llm.base_url", "llm.model", "llm.api_key")),
+    Group("storage", "Storage", "purple", "The folder that scans may come from.", ("read.nfs_base_path",)),
+)  # fmt: skip
+
+
+def keys() -> dict[str, Key]:
+    """Every setting by its dotted name, in the order of the sections."""
+    names, found = environment_names(), {}
+    for section, owner, inside in _sections():
+        schema = owner.model_json_schema()["properties"]
+        for key in inside:
+            name = f"{section}.{key}" if section else key
+            found[name] = _key(name, owner, key, schema[key], names.get(name, f"AOS_{name.upper()}"))
+    return found
+
+
+def groups() -> list[Group]:
+    """The coloured groups, then what is left of each section; every setting is in exactly one."""
+    taken = {name for group in _COLOURED for name in group.keys}
+    found = list(_COLOURED)
+    for section, owner, inside in _sections():
+        names = (f"{section}.{key}" if section else key for key in inside)
+        left = tuple(name for name in names if name not in taken)
+        about = " ".join((owner.__doc__ or "").split()) if section else "What the program is told when it starts."
+        id_ = section or "program"
+        found.append(Group(id_, id_.replace("_", " ").capitalize(), "grey", about, left))
+    return found
+
+
+def value_of(settings: Settings, name: str) -> Any:
+    """A setting's value as JSON."""
+    section, _, key = name.partition(".")
+    found = getattr(settings, section)
+    return plain(getattr(found, key) if key else found)
+
+
+def plain(value: Any) -> Any:
+    """A value of the settings as JSON."""
+    if isinstance(value, tuple | list):
+        return [plain(item) for item in value]
+    return str(value) if isinstance(value, Path) else value
+
+
+def _sections() -> Iterator[tuple[str, type[Section], tuple[str, ...]]]:
+    """A section's name (empty for what stands above them all), what owns it, and the keys in it."""
+    own = []
+    for name, info in Settings.model_fields.items():
+        kind = info.annotation
+        if isinstance(kind, type) and issubclass(kind, Section):
+            yield name, kind, tuple(kind.model_fields)
+        else:
+            own.append(name)
+    yield "", Settings, tuple(own)
+
+
+def _key(name: str, owner: type[Section], key: str, schema: Mapping[str, Any], environment: str) -> Key:
+    info = owner.model_fields[key]
+    options = [one for one in schema.get("anyOf", [schema]) if one.get("type") != "null"]
+    first = options[0]
+    item = first.get("items", first)
+    choices = [choice for one in ([item] if "items" in first else options) for choice in _choices(one, len(options))]
+    kind: Kind = "choice" if choices and "items" not in first else _KINDS.get(first.get("type", ""), "text")
+    live = LIVE.get(name, ())
+    fixed = _of(_FIXED, name)
+    read_by = (Part.WHOLE,) if fixed is _BEFORE else _of(_READ_BY, name) or (Part.GATEWAY,)
+    return Key(
+        name=name,
+        environment=environment,
+        kind=kind,
+        default=plain(info.get_default(call_default_factory=True)),
+        nullable=len(options) < len(schema.get("anyOf", [schema])),
+        secret=owner.is_secret(key),
+        minimum=first.get("minimum"),
+        maximum=first.get("maximum"),
+        above=first.get("exclusiveMinimum"),
+        choices=tuple(choices),
+        pattern=item.get("pattern"),
+        live=live,
+        restart=tuple(part for part in read_by if part not in live),
+        fixed=fixed,
+    )
+
+
+def _of(table: Mapping[str, Said], name: str) -> Said | None:
+    """What a table says of a key, else of its section."""
+    return table.get(name, table.get(name.partition(".")[0]))
+
+
+def _choices(schema: Mapping[str, Any], alternatives: int) -> list[Any]:
+    if "enum" in schema:
+        return list(schema["enum"])
+    if "const" in schema:
+        return [schema["const"]]
+    return [True, False] if schema.get("type") == "boolean" and alternatives > 1 else []

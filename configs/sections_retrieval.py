@@ -1,0 +1,143 @@
+"""The settings of retrieval: how text becomes vectors, how passages are found, judged, packed and remembered."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from configs.section import Gpu, Secret, Section
+
+
+class EmbeddingSettings(Section):
+    """The model that turns text into vectors; `model` is a path, a hub id, or `packaged`.
+
+    With `base_url` it is the name that this OpenAI-shaped server knows; `window` is then how many tokens that model
+    reads, `seconds` how long it may take for a batch.
+    `gpu`: `auto` computes on the GPU that Ray gives its replica (ray.num_gpus) where torch sees one; true insists.
+    `batch_seconds`: how long a bulk batch may take while questions come. `queue_tokens`: more than these waiting in a
+    lane, and callers are refused. `cache_entries`: vectors of questions kept for each workspace, 1.5 KiB each.
+    """
+
+    model: str = "packaged"
+    dtype: Literal["auto", "float32", "bfloat16"] = "auto"
+    batch_tokens: int = Field(2048, ge=256)
+    batch_seconds: float = Field(0.04, gt=0)
+    queue_tokens: int = Field(1_000_000, ge=1)
+    cache_entries: int = Field(20_000, ge=0)
+    cache_seconds: int = Field(86_400, ge=1)
+    base_url: str | None = None
+    api_key: Secret = None
+    window: int = Field(2048, ge=64)
+    seconds: float = Field(180, gt=0)
+    placement: Literal["inproc", "serve"] = "serve"
+    gpu: Gpu = "auto"
+
+
+class EnhanceSettings(Section):
+    """What a language model makes of questions before they are searched for, where a rule says that it helps.
+
+    `enabled` False leaves it to callers who ask for it; `hyde`, `decompose` and `concepts` switch its techniques.
+    `seconds`: longer the model is not waited for. `least_ms`: callers who wait for less are not made to.
+    """
+
+    enabled: bool = True
+    hyde: bool = True
+    decompose: bool = True
+    concepts: bool = True
+    seconds: float = Field(4.0, gt=0)
+    least_ms: int = Field(1_000, ge=0)
+    weight: float = Field(1.0, ge=0)
+
+
+class PackSettings(Section):
+    """How contexts are packed: by so much less counts each further chunk of a document; so many chunks are offered.
+
+    `least_share`: a chunk that is less relevant than this share of the best one is left out, whatever room there is.
+    """
+
+    diversity_factor: float = Field(0.3, ge=0, le=1)
+    least_share: float = Field(0.6, ge=0, le=1)
+    candidates: int = Field(50, ge=1, le=200)
+
+
+class RerankSettings(Section):
+    """Who judges the best candidates, and how much the keyword leg's score counts beside the judgement.
+
+    `model` is a cross-encoder: a local path, or a hub id with `download`; without it the default is used wherever its
+    weights are present. Where there is none, or it does not answer: a service of Cohere's shape (`remote_enabled`,
+    `remote_url`), then a language model (`llm`); else the stage is off and says so. `gpu`: as the embedder's.
+    """
+
+    model: str | None = None
+    download: bool = False
+    candidates: int = Field(12, ge=1)
+    max_tokens: int = Field(192, ge=32)
+    gpu: Gpu = "auto"
+    weight_keyword: float = Field(0.3, ge=0, le=1)
+    llm: bool = False
+    llm_seconds: float = Field(10, gt=0)
+    remote_enabled: bool = False
+    remote_url: str | None = None
+    remote_model: str | None = None
+    remote_key: Secret = None
+    remote_candidates: int = Field(20, ge=1, le=1_000)
+    remote_seconds: float = Field(5, gt=0)
+
+
+class SearchSettings(Section):
+    """How the legs are run and fused. `exact_scope` is the number of chunks up to which both legs scan exactly.
+
+    `fuse_by`: what makes a chunk's place in a leg, its rank there or where its score stands below the best.
+    """
+
+    weight_keyword: float = Field(0.5, ge=0)
+    weight_vector: float = Field(0.5, ge=0)
+    rrf_k: int = Field(60, ge=1)
+    fuse_by: Literal["rank", "score"] = "score"
+    fetch: int = Field(100, ge=1)
+    exact_scope: int = Field(5_000, ge=0)
+    ef_search: int = Field(120, ge=10, le=1000)
+    k1: float = Field(0.9, gt=0)
+    b: float = Field(0.4, ge=0, le=1)
+
+
+class GateSettings(Section):
+    """What the next index is held to before readers use it.
+
+    `questions`: parts of its own passages that have to lead back to them, 0 for none; `floor`: the least share of them
+    that does. `tolerance`: by how much it may find less than the live one, of these and of golden questions.
+    """
+
+    questions: int = Field(100, ge=0, le=1_000)
+    floor: float = Field(0.6, ge=0, le=1)
+    tolerance: float = Field(0.05, ge=0, le=1)
+
+
+class GraphSettings(Section):
+    """What the knowledge graph keeps of a document.
+
+    `model`: whether a language model reads documents of less than `model_chars` characters beside the rules: those that
+    people upload (`small`), all (`always`), none (`off`). `max_chars` of a document are read by rule.
+    """
+
+    enabled: bool = True
+    max_entities: int = Field(30, ge=1, le=1_000)
+    max_relations: int = Field(20, ge=0, le=1_000)
+    max_chars: int = Field(1_000_000, ge=1_000)
+    model: Literal["off", "small", "always"] = "small"
+    model_chars: int = Field(8_000, ge=0, le=100_000)
+    model_seconds: float = Field(60, gt=0)
+
+
+class CacheSettings(Section):
+    """What is remembered of searches and answers, in Redis.
+
+    `entries` is how many each set of documents, filters and options keeps, `mirrors` how many such sets a process has
+    at hand; `wait_seconds` how long one replica waits for another that works the same question out.
+    """
+
+    enabled: bool = True
+    similarity_threshold: float = Field(0.95, ge=0, le=1)
+    ttl_seconds: int = Field(86_400, ge=1)
+    entries: int = Field(1_000, ge=1, le=100_000)
+    mirrors: int = Field(64, ge=1)
+    wait_seconds: float = Field(2, ge=0)
