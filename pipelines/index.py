@@ -1,7 +1,8 @@
 """Stored page text to chunks and vectors as Ray Data; also every re-index, which therefore never reads a file."""
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import pyarrow as pa
 
@@ -27,8 +28,8 @@ VERSIONS_A_CALL = 16  # embedded in one call, so that one-page files fill the em
 class _Index:
     """Loads pages under the job's scope, splits them, and embeds through the Serve embedder in the low lane."""
 
-    def __init__(self) -> None:
-        settings = load()
+    def __init__(self, given: Mapping[str, Any] | None = None) -> None:
+        settings = load(rows=given)
         self._loop = asyncio.Runner()
         self._database = Database(resolve(settings).postgres, size=1, timeout=settings.postgres.pool_timeout)
         self._loop.run(self._database.open())
@@ -43,8 +44,10 @@ class _Index:
             yield pa.Table.from_pylist([rows.of_indexed(one) for one in indexed])
 
 
-def index(scope: Scope, versions: Sequence[VersionId], settings: ReadSettings) -> Iterator[list[Indexed]]:
-    """Split and embed versions on the cluster; one list a call to the embedder."""
+def index(
+    scope: Scope, versions: Sequence[VersionId], settings: ReadSettings, given: Mapping[str, Any] | None = None
+) -> Iterator[list[Indexed]]:
+    """Split and embed versions on the cluster; one list a call to the embedder. `given` are rows of the settings."""
     groups = [
         {
             "tenant": scope.tenant,
@@ -53,5 +56,5 @@ def index(scope: Scope, versions: Sequence[VersionId], settings: ReadSettings) -
         }
         for start in range(0, len(versions), VERSIONS_A_CALL)
     ]
-    for table in through(groups, _Index, settings, quiet_seconds=SLOWEST_CALL):
+    for table in through(groups, _Index, settings, quiet_seconds=SLOWEST_CALL, given=given):
         yield [rows.to_indexed(row) for row in table.to_pylist()]

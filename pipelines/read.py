@@ -1,6 +1,6 @@
 """Files to pages to text as Ray Data: surveys and readings by a pool of actors, each with its guarded child."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -20,9 +20,9 @@ from pipelines.documents.stages import FileTask, Surveyed, survey_file
 class _Survey:
     """Opens files far enough to count their pages."""
 
-    def __init__(self) -> None:
-        settings = load()
-        self._reader = Reader(settings.read, settings.ocr)
+    def __init__(self, given: Mapping[str, Any] | None = None) -> None:
+        settings = load(rows=given)
+        self._reader = Reader(settings.read, settings.ocr, idle=settings.read.idle)
 
     def __call__(self, batch: pa.Table) -> Iterator[pa.Table]:
         found = [rows.of_surveyed(survey_file(self._reader, rows.to_task(row))) for row in batch.to_pylist()]
@@ -32,9 +32,9 @@ class _Survey:
 class _Read:
     """Reads slices of pages."""
 
-    def __init__(self) -> None:
-        settings = load()
-        self._reader = Reader(settings.read, settings.ocr)
+    def __init__(self, given: Mapping[str, Any] | None = None) -> None:
+        settings = load(rows=given)
+        self._reader = Reader(settings.read, settings.ocr, idle=settings.read.idle)
 
     def __call__(self, batch: pa.Table) -> Iterator[pa.Table]:
         for row in batch.to_pylist():
@@ -42,18 +42,29 @@ class _Read:
             yield pa.Table.from_pylist(pages)
 
 
-def survey(files: Sequence[FileTask], settings: ReadSettings) -> Iterator[list[Surveyed]]:
-    """Survey files on the cluster."""
+def survey(
+    files: Sequence[FileTask], settings: ReadSettings, given: Mapping[str, Any] | None = None
+) -> Iterator[list[Surveyed]]:
+    """Survey files on the cluster; `given` are rows of the settings."""
     items = [rows.of_task(task) for task in files]
-    for table in through(items, _Survey, settings, quiet_seconds=2 * settings.open_seconds):
+    for table in through(items, _Survey, settings, quiet_seconds=2 * settings.open_seconds, given=given):
         yield [rows.to_surveyed(row) for row in table.to_pylist()]
 
 
-def read(slices: Sequence[Slice], settings: ReadSettings, gpus: float = 0) -> Iterator[list[ReadPage]]:
-    """Read slices on the cluster; one list a slice, as each is finished. `gpus`: what each actor takes of them."""
+def read(
+    slices: Sequence[Slice], settings: ReadSettings, gpus: float = 0, given: Mapping[str, Any] | None = None
+) -> Iterator[list[ReadPage]]:
+    """Read slices on the cluster; one list a slice, as each is finished.
+
+    Args:
+        slices: what to read.
+        settings: how many actors there may be, and how large each is.
+        gpus: what each actor takes of them.
+        given: rows of the settings.
+    """
     items = [rows.of_slice(piece) for piece in slices]
     slowest = max((len(piece.numbers) for piece in slices), default=1) * settings.page_seconds
-    for table in through(items, _Read, settings, quiet_seconds=2 * slowest, gpus=gpus):
+    for table in through(items, _Read, settings, quiet_seconds=2 * slowest, gpus=gpus, given=given):
         yield [rows.to_read(row) for row in table.to_pylist()]
 
 
@@ -64,6 +75,7 @@ def through(
     *,
     quiet_seconds: float,
     gpus: float = 0,
+    given: Mapping[str, Any] | None = None,
 ) -> Iterator[pa.Table]:
     """Send rows one by one through a pool of actors and hand out each result as it comes.
 
@@ -75,6 +87,7 @@ def through(
         settings: how many actors there may be, and how large each is.
         quiet_seconds: how long one row may take; twice that, and two minutes, without any result is a stall.
         gpus: the part of a GPU that each actor reserves; Ray shows it that GPU alone.
+        given: rows of the settings for the actors, small; None for actors that take none.
 
     Raises:
         Unavailable: the cluster stalls or goes away; the units that are left are done by whoever claims the job next.
@@ -86,7 +99,13 @@ def through(
     context.execution_no_progress_timeout_s = round(2 * quiet_seconds + 120)
     pool = ray.data.ActorPoolStrategy(min_size=1, max_size=actors, initial_size=actors, max_tasks_in_flight_per_actor=2)
     dataset = ray.data.from_items(items, override_num_blocks=len(items)).map_batches(
-        work, batch_size=1, batch_format="pyarrow", compute=pool, num_cpus=settings.reader_cpus, num_gpus=gpus or None
+        work,
+        batch_size=1,
+        batch_format="pyarrow",
+        compute=pool,
+        num_cpus=settings.reader_cpus,
+        num_gpus=gpus or None,
+        fn_constructor_kwargs={"given": dict(given)} if given else None,
     )
     try:
         yield from dataset.iter_batches(batch_size=None, batch_format="pyarrow", prefetch_batches=0)

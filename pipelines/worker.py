@@ -3,7 +3,7 @@
 import asyncio
 import os
 import socket
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
 from ray import serve
@@ -17,14 +17,20 @@ from cluster.models.ports import Lane as ModelLane
 from cluster.state.embedded import resolve
 from cluster.state.jobs import Jobs, Lane
 from cluster.state.postgres import Database
+from cluster.state.settings_rows import SettingsRows, begin
+from cluster.state.snapshots import Snapshots, Watch
+from cluster.state.vault import vault_of
 from configs.sections import ReadSettings, Settings
-from configs.settings import load
 from pipelines import index, read
 from pipelines.documents.blobs import FolderBlobs
 from pipelines.documents.chunk import split
 from pipelines.documents.document import VersionId
+from pipelines.documents.index.gate import Gate
 from pipelines.documents.index.generations import Generations, Indexed, Recipe
 from pipelines.documents.index.make import Indexer
+from pipelines.documents.index.rebuild import Rebuild
+from pipelines.documents.index.switch import Switchover
+from pipelines.documents.plan import INDEX
 from pipelines.documents.reader import Reader, fingerprint
 from pipelines.documents.run import Runner
 from pipelines.documents.shift import Shift
@@ -38,21 +44,27 @@ STOP_SECONDS = 15.0  # Serve kills a replica 20 s after it was told to go
 class DatasetStages:
     """Bulk: every stage is a Dataset over micro-batches."""
 
-    def __init__(self, settings: ReadSettings, gpus: float = 0) -> None:
-        """`settings` says how many actors there may be and how large each is, `gpus` what a reader takes of them."""
-        self._settings, self._gpus = settings, gpus
+    def __init__(self, settings: ReadSettings, gpus: float = 0, rows: Mapping[str, Any] | None = None) -> None:
+        """Nothing is started.
+
+        Args:
+            settings: how many actors there may be and how large each is.
+            gpus: what a reader takes of them.
+            rows: of the settings as this worker has them: actors that begin later have the same, whatever was changed.
+        """
+        self._settings, self._gpus, self._rows = settings, gpus, rows
 
     def survey(self, files: Sequence[FileTask]) -> AsyncIterator[list[Surveyed]]:
         """As in Stages."""
-        return in_thread(read.survey(files, self._settings))
+        return in_thread(read.survey(files, self._settings, self._rows))
 
     def read(self, slices: Sequence[Slice]) -> AsyncIterator[list[ReadPage]]:
         """As in Stages."""
-        return in_thread(read.read(slices, self._settings, self._gpus))
+        return in_thread(read.read(slices, self._settings, self._gpus, self._rows))
 
     def index(self, scope: Scope, versions: Sequence[VersionId]) -> AsyncIterator[list[Indexed]]:
         """As in Stages."""
-        return in_thread(index.index(scope, versions, self._settings))
+        return in_thread(index.index(scope, versions, self._settings, self._rows))
 
 
 @serve.deployment
@@ -61,8 +73,8 @@ class Worker:
 
     def __init__(self) -> None:
         """Connections are opened by the shifts themselves, on the replica's event loop."""
-        self._settings = load()
-        logs.set_up(self._settings)
+        self._settings, self._rows = begin()
+        self._snapshots = logs.follow(Snapshots(self._settings))
         self._readers: list[Reader] = []
         self._shifts: list[Shift] = []
         self._task = asyncio.get_running_loop().create_task(self._run())
@@ -71,12 +83,18 @@ class Worker:
         settings = self._settings
         database = Database(resolve(settings).postgres, size=4, timeout=settings.postgres.pool_timeout)
         await database.open()
+        vault = vault_of(settings.models.vault_key, settings.state_dir)
+        watch = Watch(self._snapshots, SettingsRows(database, vault))
         embedder = handles.embedder(settings)
-        async with asyncio.TaskGroup() as shifts:
-            for lane in Lane:
-                shift = self._shift(database, embedder, lane)
-                self._shifts.append(shift)
-                shifts.create_task(shift.work(lane))
+        await watch.open()  # for the log level alone: what decides how pages are read stays until the next start
+        try:
+            async with asyncio.TaskGroup() as shifts:
+                for lane in Lane:
+                    shift = self._shift(database, embedder, lane)
+                    self._shifts.append(shift)
+                    shifts.create_task(shift.work(lane))
+        finally:
+            await watch.close()
 
     def _shift(self, database: Database, embedder: Embedder, lane: Lane) -> Shift:
         settings, store, jobs = self._settings, Store(database), Jobs(database)
@@ -84,9 +102,11 @@ class Worker:
         self._readers.append(reader)
         model_lane = ModelLane.QUESTION if lane is Lane.SMALL else ModelLane.BULK
         here = HereStages(reader, Indexer(store, embedder, settings.chunk, model_lane))
+        generations, gate = Generations(database), Gate(database, embedder, settings.gate)
         runner = Runner(
-            jobs, store, Generations(database), FolderBlobs(settings.state_dir / "blobs"),
-            here=here, bulk=DatasetStages(settings.read, reader_gpus(settings)), read=settings.read,
+            jobs, store, generations, FolderBlobs(settings.state_dir / "blobs"),
+            Rebuild(jobs, generations, Switchover(database), gate, INDEX, settings.search.exact_scope),
+            here=here, bulk=DatasetStages(settings.read, reader_gpus(settings), self._rows), read=settings.read,
             read_fingerprint=fingerprint(settings.read, settings.ocr), exact_scope=settings.search.exact_scope,
         )  # fmt: skip
         owner = f"{socket.gethostname()}:{os.getpid()}:{lane}"

@@ -20,7 +20,7 @@ MEMORY_BYTES = 6 * 2**30
 
 The address space itself is not the measure: torch alone maps 4.6 GiB of libraries that cost no memory."""
 
-_START_SECONDS = 60.0
+_START_SECONDS = 180.0  # of which an idle child on a busy machine waits for most
 _F_SETSIG = 10  # <fcntl.h>; the fcntl module does not name it
 _BOOT = "import sys; sys.path[:] = {path!r}; from pipelines.documents.guard import serve; serve({calls}, {lifeline})"
 

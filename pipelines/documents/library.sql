@@ -108,7 +108,9 @@ where d.id = %(document)s and d.workspace_id = %(workspace)s;
 select d.status, count(*) as documents, count(*) filter (where not d.has_embeddings) as without_vectors from documents d
 where d.workspace_id = %(workspace)s
   and (%(agent)s::uuid is null or exists (select 1 from document_agent_links l
-       where l.document_id = d.id and l.agent_id = %(agent)s::uuid and l.workspace_id = d.workspace_id))
+       where l.document_id = d.id and l.agent_id = %(agent)s::uuid and l.workspace_id = d.workspace_id)
+       or exists (select 1 from agents a
+       where a.id = %(agent)s::uuid and a.workspace_id = d.workspace_id and a.whole_workspace))
 group by d.status;
 
 -- volume: Pages, chunks and vectors of the live generation behind the documents that readers see.
@@ -120,7 +122,9 @@ join workspaces w on w.id = d.workspace_id
 join document_versions v on v.id = d.current_version and v.workspace_id = d.workspace_id
 where d.workspace_id = %(workspace)s
   and (%(agent)s::uuid is null or exists (select 1 from document_agent_links l
-       where l.document_id = d.id and l.agent_id = %(agent)s::uuid and l.workspace_id = d.workspace_id));
+       where l.document_id = d.id and l.agent_id = %(agent)s::uuid and l.workspace_id = d.workspace_id)
+       or exists (select 1 from agents a
+       where a.id = %(agent)s::uuid and a.workspace_id = d.workspace_id and a.whole_workspace));
 
 -- generation: The generation a workspace searches, and the one a rollback would return to.
 select w.corpus_version, w.previous_generation_id, g.id, g.embedder, g.dimension, g.chunker, g.build, g.created_at,

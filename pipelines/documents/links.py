@@ -107,6 +107,8 @@ class Links:
         Raises:
             NotFound, Conflict: no such agent here, or the name is taken.
         """
+        if change.whole_workspace is not None:
+            await self._lock(tx, scope)
         try:
             found = await tx.one(
                 self._sql["change"],
@@ -119,6 +121,8 @@ class Links:
             raise Conflict(f"the agent {change.name} exists already") from error
         if found is None:
             raise NotFound(f"agent {agent}")
+        if change.whole_workspace is not None:
+            await self._corpus_changed(tx, scope)
         return await self._agent(tx, scope, agent)
 
     async def delete_agent(self, tx: Transaction, scope: Scope, agent: str) -> None:
@@ -129,11 +133,13 @@ class Links:
             Conflict: a turn of it has not ended.
         """
         values = {"agent": uuid_of(agent, "agent"), "workspace": scope.workspace}
+        await self._lock(tx, scope)
         if await tx.one(self._sql["lock"], **values) is None:
             raise NotFound(f"agent {agent}")
         if (run := await tx.one(self._sql["busy"], **values)) is not None:
             raise Conflict(f"run {run['id']} of it is {run['state']}", fix="Cancel the run, or decide its approval.")
         await tx.run(self._sql["delete"], **values)
+        await self._corpus_changed(tx, scope)
 
     async def resolve(self, scope: Scope, agent: str | None) -> str | None:
         """The id of an agent that is named by id or by display name; None stays None.
@@ -167,8 +173,7 @@ class Links:
         Raises:
             NotFound: one of the documents is not there.
         """
-        await self._require(tx, scope, documents)
-        return await tx.run(self._sql["link"], agent=agent, documents=list(documents), workspace=scope.workspace)
+        return await self._relink(tx, scope, "link", agent, documents)
 
     async def unlink(self, tx: Transaction, scope: Scope, agent: str, documents: Sequence[str]) -> int:
         """Take all of them away or none; returns how many there were.
@@ -176,12 +181,27 @@ class Links:
         Raises:
             NotFound: one of the documents is not there.
         """
-        await self._require(tx, scope, documents)
-        return await tx.run(self._sql["unlink"], agent=agent, documents=list(documents), workspace=scope.workspace)
+        return await self._relink(tx, scope, "unlink", agent, documents)
 
     async def auto_link(self, tx: Transaction, scope: Scope, document: str) -> None:
         """Link a new upload to the agents that take every upload."""
-        await tx.run(self._sql["auto_link"], document=document, workspace=scope.workspace)
+        await self._lock(tx, scope)
+        if await tx.run(self._sql["auto_link"], document=document, workspace=scope.workspace):
+            await self._corpus_changed(tx, scope)
+
+    async def _relink(self, tx: Transaction, scope: Scope, name: str, agent: str, documents: Sequence[str]) -> int:
+        await self._lock(tx, scope)
+        await self._require(tx, scope, documents)
+        changed = await tx.run(self._sql[name], agent=agent, documents=list(documents), workspace=scope.workspace)
+        if changed:
+            await self._corpus_changed(tx, scope)
+        return changed
+
+    async def _lock(self, tx: Transaction, scope: Scope) -> None:
+        await tx.one(self._sql["lock_workspace"], tenant=scope.tenant, workspace=scope.workspace)
+
+    async def _corpus_changed(self, tx: Transaction, scope: Scope) -> None:
+        await tx.run(self._sql["corpus_changed"], tenant=scope.tenant, workspace=scope.workspace)
 
     async def _agent(self, tx: Transaction, scope: Scope, agent: str) -> Row:
         row = await tx.one(self._sql["show"], agent=uuid_of(agent, "agent"), workspace=scope.workspace)

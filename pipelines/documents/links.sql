@@ -98,3 +98,10 @@ on conflict do nothing;
 -- unlink: Take documents from an agent.
 delete from document_agent_links l
 where l.agent_id = %(agent)s::uuid and l.document_id = any(%(documents)s) and l.workspace_id = %(workspace)s;
+
+-- lock_workspace: Whoever changes what a workspace finds takes this first, and rows of agents and documents after it.
+select w.id from workspaces w where w.id = %(workspace)s and w.tenant_id = %(tenant)s for no key update;
+
+-- corpus_changed: What was remembered of searches is old now.
+update workspaces w set corpus_version = corpus_version + 1
+where w.id = %(workspace)s and w.tenant_id = %(tenant)s;

@@ -11,6 +11,7 @@ from cluster.state.jobs import Job, Jobs, Lease, Unit
 from pipelines.documents.blobs import location_of
 from pipelines.documents.document import DocumentId
 from pipelines.documents.index.generations import Generations, Recipe
+from pipelines.documents.index.rebuild import Rebuild
 from pipelines.documents.sources.files import walk
 
 SURVEY, READ, INDEX = "survey", "read", "index"
@@ -20,9 +21,9 @@ UNITS_A_WRITE = 1000
 class Planner:
     """Writes the units a job begins with; a plan that was interrupted is made again, and units are written once."""
 
-    def __init__(self, jobs: Jobs, generations: Generations) -> None:
+    def __init__(self, jobs: Jobs, generations: Generations, rebuild: Rebuild) -> None:
         """Collaborators are injected."""
-        self._jobs, self._generations = jobs, generations
+        self._jobs, self._generations, self._rebuild = jobs, generations, rebuild
 
     async def plan(self, job: Job, recipe: Recipe) -> Mapping[str, Any]:
         """Write the units and return what is to be added to the job's payload.
@@ -38,7 +39,7 @@ class Planner:
             case "scan":
                 await self._scan(job.lease, Path(job.payload["root"]))
             case "reindex" if job.payload.get("agent_id") is None:
-                found["generation"] = await self._generations.next(job.lease.scope, recipe)
+                found["generation"] = await self._rebuild.begin(job.lease, recipe)
                 await self._versions(job.lease, agent=None, only_pending=False)
             case "reindex":
                 await self._versions(job.lease, agent=job.payload["agent_id"], only_pending=False)

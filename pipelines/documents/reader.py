@@ -1,6 +1,7 @@
 """Reads files page by page in a guarded child: whatever a file does, each of its pages gets an answer."""
 
 import functools
+import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -17,7 +18,8 @@ from pipelines.documents.guard import Died, Guard, TookTooLong
 from pipelines.documents.sources.files import Kind, hash_file
 
 STAGE = "read"
-EXTRACTION = 1
+IDLE_PATIENCE = 4
+EXTRACTION = 2
 """Count up when the same bytes would give another text."""
 
 _LIBRARIES = (
@@ -50,7 +52,12 @@ class Reader:
     """Opens and reads files; one child process is kept between calls. Not for two threads at once."""
 
     def __init__(
-        self, read: ReadSettings, ocr: OcrSettings, make_engine: Callable[[OcrSettings], PageReader] | None = None
+        self,
+        read: ReadSettings,
+        ocr: OcrSettings,
+        make_engine: Callable[[OcrSettings], PageReader] | None = None,
+        *,
+        idle: bool = False,
     ) -> None:
         """Start nothing yet.
 
@@ -58,9 +65,12 @@ class Reader:
             read: limits.
             ocr: how pictures are read.
             make_engine: a top-level function that makes the reader of pictures; the default is the OCR cascade.
+            idle: the child, and what it starts, get a core only while nobody else wants it: bulk work must not make
+                people wait. Its time limits are `IDLE_PATIENCE` times as long, as it may have to wait itself.
         """
         self._read = read
-        self._guard = Guard(functools.partial(make_desk, read, ocr, make_engine))
+        self._patience = IDLE_PATIENCE if idle else 1
+        self._guard = Guard(functools.partial(make_desk, read, ocr, make_engine, idle))
 
     @property
     def child(self) -> int | None:
@@ -127,6 +137,7 @@ class Reader:
 
     def _ask(self, method: str, *arguments: object, seconds: float) -> Any:
         """Call the child; its end is a reason too. One that was killed from outside did nothing wrong: once more."""
+        seconds *= self._patience
         try:
             try:
                 return self._guard.call(method, *arguments, seconds=seconds)
@@ -140,8 +151,15 @@ class Reader:
             raise _crashed(error) from error
 
 
-def make_desk(read: ReadSettings, ocr: OcrSettings, make_engine: Callable[[OcrSettings], PageReader] | None) -> object:
+def make_desk(
+    read: ReadSettings,
+    ocr: OcrSettings,
+    make_engine: Callable[[OcrSettings], PageReader] | None,
+    idle: bool = False,
+) -> object:
     """In the child: the parsers are imported here and not in the parent."""
+    if idle:
+        _step_back()
     from pipelines.documents.extract.desk import Desk
 
     if make_engine is None:
@@ -149,6 +167,18 @@ def make_desk(read: ReadSettings, ocr: OcrSettings, make_engine: Callable[[OcrSe
 
         make_engine = build
     return Desk(read, ocr, make_engine)
+
+
+def _step_back() -> None:
+    """Let this process, and those it starts, run behind all others.
+
+    A higher niceness would not do: its share of a core is smaller, but a waking process of a lower one still waits for
+    the end of its slice, again and again on the way of one question.
+    """
+    try:
+        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+    except OSError:  # a sandbox that knows no such policy
+        os.nice(19)
 
 
 def fingerprint(read: ReadSettings, ocr: OcrSettings) -> str:

@@ -10,7 +10,9 @@ from configs.sections import ReadSettings
 from pipelines.documents.blobs import BlobStore, Location
 from pipelines.documents.codec import failure_to_json
 from pipelines.documents.document import Failure, Page, Reason, VersionId, page_id, version_id
-from pipelines.documents.index.generations import Generations, Indexed, Recipe, Target
+from pipelines.documents.graph.stage import GraphStage
+from pipelines.documents.index.generations import BrokenVectors, Generations, Indexed, Recipe, Target
+from pipelines.documents.index.rebuild import Rebuild
 from pipelines.documents.plan import INDEX, READ, SURVEY, Planner
 from pipelines.documents.slices import ReadPage, cut
 from pipelines.documents.stages import FileTask, Stages, Surveyed
@@ -40,27 +42,31 @@ class Runner:
         store: Store,
         generations: Generations,
         blobs: BlobStore,
+        rebuild: Rebuild,
         *,
         here: Stages,
         bulk: Stages,
         read: ReadSettings,
         read_fingerprint: str,
         exact_scope: int,
+        graph: GraphStage | None = None,
     ) -> None:
         """Collaborators are injected.
 
         Args:
             jobs, store, generations, blobs: the rows and the bytes.
+            rebuild: begins and ends a re-index.
             here: does small batches in this process.
             bulk: does large ones on the cluster; the output is the same.
             read: limits and batch sizes.
             read_fingerprint: what pages are read with now; pages read with anything else are read again.
             exact_scope: rows from which a vector graph pays.
+            graph: what makes the knowledge graph of what was indexed.
         """
         self._here, self._bulk = here, bulk
         self._jobs, self._store, self._generations, self._blobs = jobs, store, generations, blobs
         self._read, self._read_fingerprint, self._exact_scope = read, read_fingerprint, exact_scope
-        self._planner = Planner(jobs, generations)
+        self._rebuild, self._planner, self._graph = rebuild, Planner(jobs, generations, rebuild), graph
 
     async def turn(self, job: Job, recipe: Recipe, stopped: Callable[[], bool]) -> Turn:
         """Do a bounded piece of the job.
@@ -79,9 +85,9 @@ class Runner:
             payload |= await self._planner.plan(job, recipe)
         building = "generation" in payload
         target = (
-            Target(int(payload["generation"]), recipe.chunker)
+            await self._rebuild.target(job.lease.scope, int(payload["generation"]), recipe)
             if building
-            else Target(await self._generations.live(job.lease.scope, recipe), recipe.chunker)
+            else await self._generations.target(job.lease.scope, recipe)
         )
         units = await self._survey(job, payload, stopped)
         if job.lane is Lane.SMALL and await self._jobs.open_units(job.lease) > 2 * self._read.small_pages:
@@ -89,12 +95,18 @@ class Runner:
             return Turn(units, ended=False, moved=True)
         units += await self._read_pages(job.lease, stopped)
         units += await self._index(job.lease, target, building, stopped)
+        units += await self._graph.run(job, INDEX, stopped) if self._graph else 0
         await self._tell(job.lease)
         if stopped() or await self._jobs.open_units(job.lease):
             return Turn(units, ended=False)
-        if building and not await self._switch(job.lease, target):
-            return Turn(units, ended=False)
-        await self._generations.grow(job.lease.scope, target.generation, self._exact_scope)
+        if building:
+            closed = await self._rebuild.close(job.lease, target, payload)
+            if closed.outcome == "refused":
+                await self._jobs.finish(job.lease, JobState.FAILED, closed.why)
+            if closed.outcome in ("open", "refused"):
+                return Turn(units, ended=closed.outcome == "refused")
+        else:
+            await self._generations.grow(job.lease.scope, target.generation, self._exact_scope)
         await self._jobs.finish(job.lease, await self._verdict(job.lease))
         return Turn(units, ended=True)
 
@@ -231,12 +243,16 @@ class Runner:
         return done
 
     async def _write_index(self, lease: Lease, indexed: Indexed, target: Target, building: bool) -> int:
+        if indexed.broken:
+            raise BrokenVectors(f"vectors of version {indexed.version}")
         if building and indexed.vectors is None:
             raise Unavailable("the embedder stays away; readers keep the index they have")
         async with self._jobs.writing(lease) as tx:
             if not await self._generations.write(tx, lease.scope, indexed, target, building=building):
                 return 0  # its text was read again meanwhile: the unit stays and is done again
             await self._jobs.settle(tx, lease, INDEX, [Settled(indexed.version, UnitStatus.DONE)])
+            if self._graph:
+                await self._graph.expect(tx, lease, indexed.version)
         return 1
 
     async def _give_up_index(self, lease: Lease, units: Sequence[Unit]) -> int:
@@ -253,18 +269,6 @@ class Runner:
         failure = Failure("job", Reason.ABANDONED, why, retryable=True)
         async with self._jobs.writing(lease) as tx:
             await self._store.abandon(tx, lease.scope, lease.job, failure)
-
-    async def _switch(self, lease: Lease, target: Target) -> bool:
-        """Let readers use what was built, unless documents arrived meanwhile: then those come first."""
-        async with self._jobs.writing(lease) as tx:
-            rows = await self._generations.missing(tx, lease.scope, lease.job, target.generation, VERSIONS_A_TURN)
-            if rows:
-                versions = [str(row["version_id"]) for row in rows]
-                await self._jobs.expect(tx, lease, INDEX, [Unit(version, version) for version in versions])
-                await self._jobs.reopen(tx, lease, INDEX, versions)
-                return False
-            await self._generations.switch(tx, lease.scope, target.generation)
-        return True
 
     async def _verdict(self, lease: Lease) -> JobState:
         counts = await self._jobs.progress(lease)

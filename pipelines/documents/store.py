@@ -115,8 +115,14 @@ class Store:
             arrival: the file.
             version: version, file_hash, file_size, kind, page_count.
         """
+        await self._lock(tx, scope)
         if not await self._still_there(tx, scope, arrival):
             return False
+        await tx.run(
+            self._sql["retyped"],
+            document=arrival.document(scope), tenant=scope.tenant, workspace=scope.workspace,
+            file_type=version["kind"],
+        )  # fmt: skip
         await tx.run(self._sql["put_document"], **self._named(scope, arrival), file_type=version["kind"])
         await tx.run(
             self._sql["put_version"],
@@ -128,15 +134,17 @@ class Store:
 
     async def link(self, tx: Transaction, scope: Scope, arrival: Arrival) -> None:
         """Link a document that is there already and as it was; a refresh leaves its links to people."""
+        await self._lock(tx, scope)
         await tx.run(self._sql["seen_well"], document=arrival.document(scope), workspace=scope.workspace)
         if arrival.refresh:
             return
-        await tx.run(
-            self._sql["link"], document=arrival.document(scope), workspace=scope.workspace, agent=arrival.agent
-        )
+        named = {"document": arrival.document(scope), "workspace": scope.workspace}
+        if await tx.run(self._sql["link"], **named, agent=arrival.agent):
+            await tx.run(self._sql["corpus_changed"], **named, tenant=scope.tenant)
 
     async def fail(self, tx: Transaction, scope: Scope, arrival: Arrival, failure: Failure) -> None:
         """Write a file that could not be opened as a document with a reason."""
+        await self._lock(tx, scope)
         if not await self._still_there(tx, scope, arrival):
             return
         suffix = Path(arrival.filename).suffix.lstrip(".").lower()
@@ -150,6 +158,8 @@ class Store:
         """Write pages; those of a document that was deleted meanwhile are left out."""
         rows = [(stored.version, page_to_json(stored.page)) for stored in pages]
         versions = sorted({version for version, _ in rows})
+        await self._lock(tx, scope)
+        await tx.run(self._sql["reread"], tenant=scope.tenant, workspace=scope.workspace, versions=versions)
         await tx.run(self._sql["count_reads"], workspace=scope.workspace, versions=versions)
         await tx.run(
             self._sql["put_pages"],
@@ -190,6 +200,10 @@ class Store:
         async with self._db.transaction(scope) as tx:
             row = await tx.one(self._sql["any_good"], workspace=scope.workspace, job=job)
         return bool(row and row["good"])
+
+    async def _lock(self, tx: Transaction, scope: Scope) -> None:
+        """Before rows of documents, as whoever writes an index does: two that wait for each other would both fail."""
+        await tx.one(self._sql["lock_workspace"], tenant=scope.tenant, workspace=scope.workspace)
 
     async def _still_there(self, tx: Transaction, scope: Scope, arrival: Arrival) -> bool:
         """Whether it may be written: one that is refreshed is locked, so that it is not deleted meanwhile."""

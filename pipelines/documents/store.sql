@@ -8,6 +8,27 @@ from documents d where d.id = %(document)s and d.workspace_id = %(workspace)s;
 -- hold_document: A document that is refreshed, locked for this transaction; no row where it was deleted.
 select d.id from documents d where d.id = %(document)s and d.workspace_id = %(workspace)s for update;
 
+-- lock_workspace: Whoever changes what a workspace finds takes this first, and its documents' rows after it.
+select w.id from workspaces w where w.id = %(workspace)s and w.tenant_id = %(tenant)s for no key update;
+
+-- corpus_changed: What was remembered of searches is old now; a document that nobody can find yet changes nothing.
+update workspaces w set corpus_version = corpus_version + 1
+where w.id = %(workspace)s and w.tenant_id = %(tenant)s and exists (
+    select from documents d
+    where d.id = %(document)s and d.workspace_id = %(workspace)s and d.current_version is not null);
+
+-- retyped: A document that is found by another type now; to be asked before the type is written.
+update workspaces w set corpus_version = corpus_version + 1
+where w.id = %(workspace)s and w.tenant_id = %(tenant)s and exists (
+    select from documents d
+    where d.id = %(document)s and d.workspace_id = %(workspace)s and d.current_version is not null
+      and d.file_type <> %(file_type)s);
+
+-- reread: Answers quote pages, so new text of pages that can be found makes what was remembered old.
+update workspaces w set corpus_version = corpus_version + 1
+where w.id = %(workspace)s and w.tenant_id = %(tenant)s and exists (
+    select from documents d where d.workspace_id = %(workspace)s and d.current_version = any(%(versions)s));
+
 -- put_document: Add a document, or note that it is being worked on again.
 insert into documents (id, tenant_id, workspace_id, origin, filename, file_type, source_type, status, readers, tags,
                        description, created_by)

@@ -13,6 +13,7 @@ from pipelines.documents.extract.opened import Context, Opened, Parts, markdown_
 from pipelines.documents.extract.package import DAMAGED, check_package, damaged
 
 _TITLES = (PP_PLACEHOLDER.TITLE, PP_PLACEHOLDER.CENTER_TITLE, PP_PLACEHOLDER.VERTICAL_TITLE)
+LONGEST_TITLE = 120  # characters of a title that is only written like one
 
 
 class Slides:
@@ -32,7 +33,7 @@ class Slides:
     def page(self, number: int) -> Page:
         """A slide as Markdown."""
         try:
-            blocks = _blocks(self._slides[number - 1])
+            blocks = _blocks(self._slides[number - 1], inner=number > 1)
         except DAMAGED as error:
             raise damaged(error) from error
         return Page(number, Parts(["\n\n".join(blocks)]).page(1).text)
@@ -50,25 +51,51 @@ def open_pptx(path: Path, context: Context) -> Opened:
     return Slides(path, context)
 
 
-def _blocks(slide: Any) -> list[str]:
-    blocks = [block for shape in slide.shapes for block in _shape(shape)]
+def _blocks(slide: Any, *, inner: bool) -> list[str]:
+    """The first slide's title is the deck's: those of the slides after it stand below it."""
+    marks = "##" if inner else "#"
+    untitled = not any(_is_title(shape) and shape.text_frame.text.strip() for shape in slide.shapes)
+    blocks: list[str] = []
+    for shape in slide.shapes:
+        written = untitled and not blocks and _leads_in_bold(shape)
+        found = list(_shape(shape, marks))
+        if written and (len(slide.shapes) > 1 or "\n" in found[0]):
+            line, _, rest = found[0].partition("\n")
+            found[:1] = [f"{marks} {line}", rest] if rest else [f"{marks} {line}"]
+        blocks += found
     if slide.has_notes_slide and slide.notes_slide.notes_text_frame is not None:
         notes = slide.notes_slide.notes_text_frame.text.strip()
         blocks += [f"Notes: {notes}"] if notes else []
     return blocks
 
 
-def _shape(shape: Any) -> Iterator[str]:
+def _is_title(shape: Any) -> bool:
+    return bool(shape.is_placeholder and shape.placeholder_format.type in _TITLES)
+
+
+def _leads_in_bold(shape: Any) -> bool:
+    """Whether a shape's text begins with a short paragraph, all of it bold, that ends like a title."""
+    if not shape.has_text_frame:
+        return False
+    first = next((one for one in shape.text_frame.paragraphs if one.text.strip()), None)
+    if first is None or first.level:
+        return False
+    text = first.text.strip()
+    bold = all(run.font.bold for run in first.runs if run.text.strip())
+    return bold and bool(first.runs) and len(text) <= LONGEST_TITLE and text[-1] not in ".,;" and "\v" not in text
+
+
+def _shape(shape: Any, marks: str) -> Iterator[str]:
     if isinstance(getattr(shape, "shapes", None), object) and _type(shape) == MSO_SHAPE_TYPE.GROUP:
         for child in shape.shapes:
-            yield from _shape(child)
+            yield from _shape(child, marks)
     elif getattr(shape, "has_table", False):
         rows = [[_cell(cell) for cell in row.cells] for row in shape.table.rows]
         yield "\n".join(markdown_table(rows))
     elif getattr(shape, "has_chart", False):
         yield from _chart(shape.chart)
     elif shape.has_text_frame and shape.text_frame.text.strip():
-        yield _frame(shape)
+        yield _frame(shape, marks)
 
 
 def _type(shape: Any) -> MSO_SHAPE_TYPE | None:
@@ -83,14 +110,13 @@ def _cell(cell: Any) -> str:
     return "" if cell.is_spanned else str(cell.text)
 
 
-def _frame(shape: Any) -> str:
+def _frame(shape: Any, marks: str) -> str:
     text = "\n".join(
         "  " * paragraph.level + ("- " if paragraph.level else "") + line
         for paragraph in shape.text_frame.paragraphs
         if (line := paragraph.text.replace("\v", "\n").strip())
     )
-    title = shape.is_placeholder and shape.placeholder_format.type in _TITLES
-    return "# " + " ".join(text.split()) if title else text
+    return f"{marks} {' '.join(text.split())}" if _is_title(shape) else text
 
 
 def _chart(chart: Any) -> Iterator[str]:

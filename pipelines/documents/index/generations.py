@@ -1,7 +1,7 @@
 """Generations of an index: which one readers use, what is written into it, and the switch to the next."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from json import dumps
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from psycopg.types.json import Jsonb
 
-from cluster.basics.errors import Conflict, Transient
+from cluster.basics.errors import Conflict, Permanent, Transient
 from cluster.basics.scope import Scope
 from cluster.models.ports import EmbedderFacts
 from cluster.state.postgres import Database, Row, Transaction, load_queries
@@ -47,13 +47,33 @@ class Indexed:
     vectors: NDArray[np.float32] | None
     reads: int = 0
 
+    @property
+    def broken(self) -> bool:
+        """The embedder gave another number of vectors than there are chunks, or numbers that are none."""
+        if self.vectors is None:
+            return False
+        return len(self.vectors) != len(self.chunks) or not bool(np.isfinite(self.vectors).all())
+
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where a job writes: a generation and the chunker it is made with."""
+    """Where a job writes: a generation and the chunker it is made with.
+
+    Attributes:
+        words_only: it wants another embedder or chunker than there is now, and a generation that fits is being built:
+            what arrives meanwhile is cut as it can be and found by its words, and the next generation has it whole.
+    """
 
     generation: int
     chunker: str
+    words_only: bool = False
+
+
+class BrokenVectors(Permanent):
+    """The embedder gave too few vectors, or numbers that are none; nothing of them was written."""
+
+    code = "broken_vectors"
+    fix = "Mend or change the embedding model, then resume the job."
 
 
 class GenerationMoved(Transient):
@@ -70,31 +90,34 @@ class Generations:
         self._db = database
         self._sql = load_queries(Path(__file__).with_suffix(".sql"))
 
-    async def live(self, scope: Scope, recipe: Recipe) -> int:
-        """The generation this workspace's readers use, opened on first use.
+    async def target(self, scope: Scope, recipe: Recipe) -> Target:
+        """Where a job writes: the generation that this workspace's readers use, opened on first use.
 
         Raises:
-            Conflict: it was made with another embedder or chunker; mixing them would make answers wrong.
+            Conflict: it was made with another embedder or chunker, and no re-index is under way; mixing them would make
+                answers wrong.
         """
         async with self._db.transaction(scope) as tx:
             current = await tx.one(self._sql["lock_workspace"], workspace=scope.workspace)
-            if current is not None and current["generation_id"] is not None:
-                if current["fingerprint"] != recipe.fingerprint:
-                    raise Conflict(
-                        "the index was built with another embedder or chunker",
-                        fix="Rebuild it with POST /api/documents/reindex-all, or set the old values back.",
-                    )
-                return int(current["generation_id"])
-            generation = await self._open(tx, recipe, fresh=False)
-            await self.use(tx, scope, generation)
-            return generation
+            if current is None or current["generation_id"] is None:
+                generation = await self._open(tx, recipe, fresh=False)
+                await self.use(tx, scope, generation)
+                return Target(generation, recipe.chunker)
+            same = current["fingerprint"] == recipe.fingerprint
+            if not same and await tx.one(self._sql["rebuilding"], workspace=scope.workspace) is None:
+                raise Conflict(
+                    "the index was built with another embedder or chunker",
+                    fix="Rebuild it with POST /api/documents/reindex-all, or set the old values back.",
+                )
+            return Target(current["generation_id"], current["chunker"], words_only=not same)
 
     async def next(self, scope: Scope, recipe: Recipe) -> int:
         """A generation to build beside the live one."""
         async with self._db.transaction(scope) as tx:
             current = await tx.one(self._sql["lock_workspace"], workspace=scope.workspace)
-            rebuilt = current is not None and current["fingerprint"] == recipe.fingerprint
-            return await self._open(tx, recipe, fresh=rebuilt)
+            held = {} if current is None else {current["generation_id"], current["previous_generation_id"]}
+            found = await self._open(tx, recipe, fresh=False)
+            return await self._open(tx, recipe, fresh=True) if found in held else found
 
     async def write(
         self, tx: Transaction, scope: Scope, indexed: Indexed, target: "Target", *, building: bool = False
@@ -119,6 +142,8 @@ class Generations:
         if live is not None and not building and live["generation_id"] != target.generation:
             raise GenerationMoved(f"generation {live['generation_id']} replaced {target.generation}")
         generation, chunker = target.generation, target.chunker
+        if target.words_only:
+            indexed = replace(indexed, vectors=None)
         owner = await tx.one(self._sql["lock_version"], version=indexed.version, workspace=scope.workspace)
         if owner is None or live is None or not owner["newest"]:
             return True
@@ -126,8 +151,10 @@ class Generations:
             return False
         rows = [_row(indexed.version, chunker, chunk, owner) for chunk in indexed.chunks]
         named = {"version": indexed.version, "workspace": scope.workspace}
-        await tx.run(self._sql["drop_stale_chunks"], **named, chunker=chunker, ids=[row["id"] for row in rows])
-        await self._put_chunks(tx, scope, owner, indexed.version, chunker, rows)
+        changed = await tx.run(
+            self._sql["drop_stale_chunks"], **named, chunker=chunker, ids=[row["id"] for row in rows]
+        )
+        changed += await self._put_chunks(tx, scope, owner, indexed.version, chunker, rows)
         if indexed.vectors is not None:
             await tx.run(
                 self._sql["put_embeddings"],
@@ -147,18 +174,9 @@ class Generations:
                 **named, document=owner["document_id"], chunk_count=len(rows), page_count=owner["page_count"],
                 embedded=indexed.vectors is not None,
             )  # fmt: skip
+        if changed or not building:  # generations of one chunker share their chunks
             await tx.run(self._sql["changed"], workspace=scope.workspace)
         return True
-
-    async def switch(self, tx: Transaction, scope: Scope, generation: int) -> None:
-        """Let readers use a finished generation, keep the one before, forget older ones."""
-        await self.use(tx, scope, generation)
-        row = await tx.one(self._sql["lock_workspace"], workspace=scope.workspace)
-        kept = [g for g in (row or {}).values() if isinstance(g, int)]
-        await tx.run(self._sql["follow"], workspace=scope.workspace, generation=generation)
-        await tx.run(self._sql["forget_unused"], workspace=scope.workspace, kept=kept)
-        await tx.run(self._sql["drop_unused_vectors"], workspace=scope.workspace, kept=kept)
-        await tx.run(self._sql["drop_unused_chunks"], workspace=scope.workspace, kept=kept)
 
     async def use(self, tx: Transaction, scope: Scope, generation: int) -> None:
         """One row: readers follow it from their next query on."""
@@ -209,8 +227,9 @@ class Generations:
         version: VersionId,
         chunker: str,
         rows: Sequence[dict[str, Any]],
-    ) -> None:
-        await tx.run(
+    ) -> int:
+        """How many of them are new."""
+        return await tx.run(
             self._sql["put_chunks"],
             document=owner["document_id"], version=version, tenant=scope.tenant, workspace=scope.workspace,
             readers=owner["readers"], chunker=chunker,

@@ -6,7 +6,7 @@ from documents d join document_versions v on v.document_id = d.id
 where v.id = %(version)s and d.workspace_id = %(workspace)s for update of d;
 
 -- lock_workspace: The generation that readers use, held against a switch until the transaction ends.
-select w.generation_id, w.previous_generation_id, g.fingerprint from workspaces w
+select w.generation_id, w.previous_generation_id, g.fingerprint, g.chunker from workspaces w
 left join generations g on g.id = w.generation_id where w.id = %(workspace)s for no key update of w;
 
 -- drop_stale_chunks: Remove what an earlier cut of this version left behind.
@@ -52,20 +52,14 @@ where d.id = %(document)s and d.workspace_id = %(workspace)s;
 -- changed: The corpus of this workspace is another one now; caches ask for this number.
 update workspaces set corpus_version = corpus_version + 1 where id = %(workspace)s;
 
+-- rebuilding: A re-index of the whole workspace that has not ended.
+select j.id from jobs j where j.workspace_id = %(workspace)s and j.kind = 'reindex' and j.state in ('queued', 'running')
+  and j.payload->>'agent_id' is null limit 1;
+
 -- use_generation: Readers use this generation from now on; the one before is kept for a rollback.
 update workspaces set previous_generation_id = nullif(generation_id, %(generation)s), generation_id = %(generation)s,
     corpus_version = corpus_version + 1
 where id = %(workspace)s and generation_id is distinct from %(generation)s;
-
--- drop_unused_vectors: Vectors of this workspace in generations that are neither live nor the one before.
-delete from embeddings where workspace_id = %(workspace)s and generation_id <> all(%(kept)s::int[]);
-
--- forget_unused: A generation whose vectors are gone holds nothing.
-delete from indexed_versions where workspace_id = %(workspace)s and generation_id <> all(%(kept)s::int[]);
-
--- drop_unused_chunks: Chunks of cuts that no kept generation uses.
-delete from document_chunks where workspace_id = %(workspace)s
-  and chunker not in (select chunker from generations where id = any(%(kept)s::int[]));
 
 -- open_generation: The generation for an embedder and a chunker; `fresh` begins another build of it.
 select open_generation(%(embedder)s, %(dimension)s, %(chunker)s, %(fingerprint)s, %(fresh)s) as id;
@@ -95,12 +89,6 @@ where d.workspace_id = %(workspace)s and (m.version_id is null or m.reads <> v.r
   and not exists (select 1 from units u where u.job_id = %(job)s and u.stage = 'index' and u.key = d.current_version
                   and u.status = 'failed')
 order by d.id limit %(limit)s;
-
--- follow: What documents say of themselves follows the generation that readers use now.
-update documents d set chunk_count = m.chunks, has_embeddings = m.embedded,
-    status = case when d.status = 'embedding_pending' and m.embedded then 'completed' else d.status end
-from indexed_versions m
-where m.generation_id = %(generation)s and m.version_id = d.current_version and d.workspace_id = %(workspace)s;
 
 -- current_version: The version of a document that readers see.
 select current_version from documents where id = %(document)s and workspace_id = %(workspace)s;

@@ -1,0 +1,45 @@
+"""Puts the graph's stage together from settings."""
+
+import asyncio
+from datetime import UTC, datetime
+
+from cluster.models.connections import Connections
+from cluster.models.declared import declared
+from cluster.models.opening import model_client
+from cluster.models.router import Router
+from cluster.models.spend import Spend
+from cluster.models.switchboard import Switchboard
+from cluster.state.jobs import Jobs
+from cluster.state.postgres import Database
+from cluster.state.vault import vault_of
+from configs.sections import Settings
+from configs.sections_retrieval import GraphSettings
+from pipelines.documents.graph.extract import Extractor
+from pipelines.documents.graph.lexicon import Lexicon
+from pipelines.documents.graph.places import gazetteer
+from pipelines.documents.graph.routed import RoutedReader
+from pipelines.documents.graph.stage import GraphStage
+from pipelines.documents.graph.store import GraphStore
+
+
+def graph_stage(settings: Settings, database: Database, jobs: Jobs) -> GraphStage:
+    """The stage, with a model beside the rules unless that is switched off.
+
+    Raises:
+        InvalidSettings: the vault's key or the connections file is wrong.
+    """
+    reader = None if settings.graph.model == "off" else _reader(settings, database)
+    return GraphStage(jobs, GraphStore(database), lambda: extractor(settings.graph), settings.graph, reader)
+
+
+def extractor(settings: GraphSettings) -> Extractor:
+    """The rules with the names and places that ship."""
+    return Extractor(Lexicon.shipped(), gazetteer(), settings)
+
+
+def _reader(settings: Settings, database: Database) -> RoutedReader:
+    vault = vault_of(settings.models.vault_key, settings.state_dir)
+    connections = Connections(database, vault, declared(settings.models.connections_file, settings.llm))
+    switchboard = Switchboard(connections, model_client(), settings.models, asyncio.sleep)
+    router = Router(switchboard, Spend(database, lambda: datetime.now(UTC)), most=settings.models.max_fallbacks)
+    return RoutedReader(router, settings.graph.model_seconds)

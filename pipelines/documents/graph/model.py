@@ -1,0 +1,157 @@
+"""Entities, relations and their evidence: what a document says of the world, with the places where it says so."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from hashlib import blake2b
+from json import dumps
+from typing import Literal, NewType
+
+EntityId = NewType("EntityId", str)
+RelationId = NewType("RelationId", str)
+FoundBy = Literal["rule", "model"]
+
+EVIDENCE = 500  # characters of a piece of evidence at most
+
+
+class EntityType(StrEnum):
+    """What kinds of things there are; of two that fit equally well the first is taken."""
+
+    ORGANIZATION = "organization"
+    PERSON = "person"
+    PRODUCT = "product"
+    TECHNOLOGY = "technology"
+    LOCATION = "location"
+    CONCEPT = "concept"
+
+
+class RelationType(StrEnum):
+    """How one thing stands to another; each is read from its source to its target."""
+
+    IS_PART_OF = "is_part_of"
+    USES = "uses"
+    CREATED_BY = "created_by"
+    IMPROVES = "improves"
+    RELATED_TO = "related_to"
+    ALTERNATIVE_TO = "alternative_to"
+    DEPENDS_ON = "depends_on"
+
+
+@dataclass(frozen=True, slots=True)
+class PageText:
+    """The text of a 1-based page."""
+
+    page: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """What an entity is known by within its workspace."""
+
+    type: EntityType
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """Where a page names an entity first.
+
+    Attributes:
+        name: as it stands there.
+        start, end: characters [start, end) of the page's text.
+        quote: the sentence around it, as [start, end) of the page's text; at most 500 characters.
+        occurrences: how often the page names it.
+        alias: a short form that the page itself gives for the name, such as the one in brackets behind it.
+    """
+
+    page: int
+    name: str
+    start: int
+    end: int
+    quote: tuple[int, int]
+    confidence: float
+    occurrences: int = 1
+    alias: str | None = None
+    found_by: FoundBy = "rule"
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """A thing that a document names, with one mention for each page that does."""
+
+    key: Key
+    mentions: tuple[Mention, ...]
+
+    @property
+    def confidence(self) -> float:
+        """That of its surest mention."""
+        return max(mention.confidence for mention in self.mentions)
+
+    @property
+    def occurrences(self) -> int:
+        """On all pages."""
+        return sum(mention.occurrences for mention in self.mentions)
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """A relation, with the sentence that says so.
+
+    Attributes:
+        start, end: the sentence as characters [start, end) of the page's text.
+        text: those characters; at most 500.
+        strength: how sure the sentence says it, 0 to 1.
+    """
+
+    source: Key
+    target: Key
+    type: RelationType
+    page: int
+    start: int
+    end: int
+    text: str
+    strength: float
+    found_by: FoundBy = "rule"
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """What one document version says; relations are between its entities only.
+
+    Attributes:
+        note: how it was found and what was left out, for people.
+    """
+
+    entities: tuple[Entity, ...] = ()
+    relations: tuple[Relation, ...] = ()
+    note: str = field(default="rules")
+
+
+def entity_id(workspace: str, key: Key) -> EntityId:
+    """The same name and type in another workspace is another entity."""
+    return EntityId(_digest("entity", workspace, key.type, key.name))
+
+
+def relation_id(workspace: str, source: Key, target: Key, kind: RelationType) -> RelationId:
+    """The same relation between the same two is one, however many documents say it."""
+    return RelationId(_digest("relation", entity_id(workspace, source), entity_id(workspace, target), kind))
+
+
+def _digest(*parts: str) -> str:
+    """128 bits in hex; a JSON list cannot be read as another one."""
+    return blake2b(dumps(parts).encode(), digest_size=16).hexdigest()
+
+
+def quote_around(start: int, end: int, sentence: tuple[int, int]) -> tuple[int, int]:
+    """As much of a sentence as evidence may have, with [start, end) in it."""
+    begin, stop = sentence
+    if stop - begin <= EVIDENCE:
+        return sentence
+    begin = max(begin, min(start - EVIDENCE // 3, stop - EVIDENCE))
+    return begin, max(min(begin + EVIDENCE, stop), min(end, begin + EVIDENCE))
+
+
+def characters(pages: Sequence[PageText]) -> int:
+    """Of all pages."""
+    return sum(len(page.text) for page in pages)

@@ -1,0 +1,102 @@
+"""A page as sentences and words with their places; time is linear in the text, whatever it is."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from pipelines.documents.chunk import blocks
+from pipelines.documents.chunk.sentences import sentences as cut
+from pipelines.documents.chunk.sentences import shortened
+from pipelines.documents.graph.model import EVIDENCE
+
+LONGEST_WORD = 60  # longer ones are no words: encoded data, paths, rules of dots
+MOST_WORDS = 160  # of one sentence
+
+# Possessive: each character is looked at once.
+_WORD = re.compile(r"[^\W_]++(?:(?:[-.&/+]|['’](?!s\b))[^\W_]++)*+(?:\+\+|#)?+")  # a possessive's s stands apart
+_ITEM = re.compile(r"[ \t]*+(?:[-*+•▪◦‣–—]|\d{1,3}[.)]|[a-zA-Z][.)])[ \t]")
+
+
+class Word(NamedTuple):
+    """A word: characters [start, end) of its page."""
+
+    text: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence, a title or a row of a table.
+
+    Attributes:
+        titled: most of its words are written large, so that a capital says nothing.
+        row: it is a row of a table.
+    """
+
+    start: int
+    end: int
+    words: tuple[Word, ...]
+    titled: bool
+    row: bool = False
+
+
+def split(name: str) -> tuple[str, ...]:
+    """A name in words, as they are found in a page."""
+    return tuple(match[0] for match in _WORD.finditer(name))
+
+
+def adjacent(text: str, one: Word, two: Word) -> bool:
+    """Whether nothing parts two words but white space or an ampersand."""
+    gap = text[one.end : two.start]
+    return gap.isspace() or gap == " & "
+
+
+def sentences(text: str) -> Iterator[Sentence]:
+    """The sentences of a page that have words; code is left out."""
+    for block in blocks.find(text):
+        if block.kind is blocks.Kind.CODE:
+            continue
+        by_line = block.kind is not blocks.Kind.PROSE
+        for start, end in _lines(text, block.start, block.end) if by_line else _prose(text, block.start, block.end):
+            for begin, stop in shortened(text, start, end, EVIDENCE):
+                sentence = _sentence(text, begin, stop, block.kind)
+                if sentence is not None:
+                    yield sentence
+
+
+def _sentence(text: str, start: int, end: int, kind: blocks.Kind) -> Sentence | None:
+    while start < end and text[start].isspace():
+        start += 1
+    while start < end and text[end - 1].isspace():
+        end -= 1
+    words = tuple(
+        Word(match[0], match.start(), match.end())
+        for match in _WORD.finditer(text, start, end)
+        if match.end() - match.start() <= LONGEST_WORD
+    )[:MOST_WORDS]
+    if not words:
+        return None
+    long = [word.text for word in words if len(word.text) > 3 and word.text[0].isalpha()]
+    large = sum(1 for word in long if word[0].isupper())
+    titled = kind is blocks.Kind.TITLE or (len(long) > 3 and large * 5 > 4 * len(long))
+    return Sentence(start, end, words, titled, kind is blocks.Kind.TABLE)
+
+
+def _lines(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    while start < end:
+        stop = text.find("\n", start, end) + 1 or end
+        yield start, stop
+        start = stop
+
+
+def _prose(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Sentences, where items of a list and lines behind a colon begin anew."""
+    begin = start
+    for line_start, line_end in _lines(text, start, end):
+        before = text[max(begin, line_start - 4) : line_start].rstrip()[-1:]
+        if line_start > begin and (before == ":" or _ITEM.match(text, line_start, line_end)):
+            yield from cut(text, begin, line_start)
+            begin = line_start
+    yield from cut(text, begin, end)

@@ -1,0 +1,180 @@
+"""Tries the next index before readers use it: it has to find its own passages, and what golden questions expect."""
+
+import asyncio
+import math
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from json import dumps
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cluster.basics.retry import MODEL_WAITS, retrying
+from cluster.basics.scope import Scope
+from cluster.models.ports import Embedder, Lane
+from cluster.state.postgres import Database, Row, load_queries
+from configs.sections_retrieval import GateSettings
+from pipelines.documents.index.verdict import (
+    LEAST_ITEMS,
+    Neighbour,
+    Recall,
+    Report,
+    Verdict,
+    depth_of,
+    digest_of,
+    documents_found,
+    judge,
+    part_of,
+    rank_of,
+)
+
+DEPTH = 60  # passages looked at
+TEXTS_A_CALL = 64
+
+Vectors = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class _Item:
+    """A part of a passage, which should lead back to it."""
+
+    chunk: str
+    part: str
+
+
+class Gate:
+    """Asks by meaning only, and measures every vector: a generation changes those, and words would hide bad ones."""
+
+    def __init__(
+        self,
+        database: Database,
+        embedder: Embedder,
+        settings: GateSettings,
+        *,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        clock: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        """Queries are read from gate.sql beside this file."""
+        self._database, self._embedder, self._settings = database, embedder, settings
+        self._sleep, self._clock = sleep, clock
+        self._sql = load_queries(Path(__file__).with_suffix(".sql"))
+
+    async def check(self, scope: Scope, generation: int, live: int | None, *, force: bool = False) -> dict[str, Any]:
+        """What the gate found, as JSON: the fields of `Report`, `reasons` and `verdict`.
+
+        Args:
+            scope: the worker's, of the workspace.
+            generation: complete, and not live yet.
+            live: what readers use.
+            force: let it pass whatever is found; the report says so.
+
+        Raises:
+            Transient: the embedder stays away, or Postgres does.
+        """
+        begun = self._clock()
+        report = await self._measure(scope, generation, live)
+        reasons = judge(report, self._settings)
+        verdict: Verdict = "passed" if not reasons else "forced" if force else "refused"
+        return report.as_json(reasons, verdict, (self._clock() - begun) * 1000)
+
+    async def _measure(self, scope: Scope, generation: int, live: int | None) -> Report:
+        ours = (await self._read(scope, "side", generation=generation))[0]
+        theirs = (await self._read(scope, "side", generation=live))[0] if live is not None else None
+        alike = theirs is not None and (theirs["embedder"], theirs["dimension"]) == (
+            ours["embedder"],
+            ours["dimension"],
+        )
+        at = depth_of(ours["chunks"])
+        items = await self._items(scope, generation, at, live if alike else None)
+        last = await self._read(scope, "last_report", generation=live) if live is not None else []
+        known = {one["name"]: one for row in last if row["report"] for one in row["report"]["golden"]}
+        golden = await self._golden(scope, generation, live if alike else None, known)
+        expected = theirs["documents"] if theirs is not None else 0
+        return Report(generation, live, expected, ours["documents"], at, items, tuple(golden))
+
+    async def _items(self, scope: Scope, generation: int, at: int, live: int | None) -> Recall | None:
+        wanted = self._settings.questions
+        rows = await self._read(scope, "sample", generation=generation, limit=wanted * 2) if wanted else []
+        items = [_Item(row["id"], part) for row in rows if (part := part_of(row["text"])) is not None][:wanted]
+        if len(items) < LEAST_ITEMS:
+            return None
+        vectors = await self._embed([one.part for one in items])
+        ranks = [await self._rank(scope, generation, one, vector) for one, vector in zip(items, vectors, strict=True)]
+        found = _recall("known items", ranks, at, least=self._settings.floor)
+        if live is None:
+            return found
+        ranks = [await self._rank(scope, live, one, vector) for one, vector in zip(items, vectors, strict=True)]
+        return replace(found, before=_recall("", ranks, at).recall)
+
+    async def _rank(self, scope: Scope, generation: int, item: _Item, vector: Vectors) -> int | None:
+        near = await self._nearest(scope, generation, vector)
+        own = await self._read(scope, "own", generation=generation, chunk=item.chunk, vector=_literal(vector))
+        return rank_of(own[0]["score"] if own else None, item.chunk, item.part, near)
+
+    async def _golden(
+        self, scope: Scope, generation: int, live: int | None, known: Mapping[str, Mapping[str, Any]]
+    ) -> list[Recall]:
+        rows = await self._read(scope, "golden")
+        vectors = await self._embed([row["question"] for row in rows])
+        sets: dict[str, list[tuple[Row, Vectors]]] = {}
+        for row, vector in zip(rows, vectors, strict=True):
+            sets.setdefault(row["name"], []).append((row, vector))
+        found = []
+        for name, asked in sets.items():
+            there = [one for one in asked if one[0]["documents"]]
+            digest = digest_of([row for row, _ in there])
+            ours = await self._found(scope, generation, there)
+            theirs = await self._found(scope, live, there) if live is not None else None
+            same = known.get(name, {}).get("digest") == digest
+            found.append(
+                Recall(
+                    name, len(there), ours[0], ours[1],
+                    before=theirs[0] if theirs is not None and there else None,
+                    baseline=known[name]["recall"] if same and there else None,
+                    least=asked[0][0]["least_recall"] if there else None,
+                    skipped=len(asked) - len(there), digest=digest,
+                )
+            )  # fmt: skip
+        return found
+
+    async def _found(self, scope: Scope, generation: int, asked: Sequence[tuple[Row, Vectors]]) -> tuple[float, float]:
+        """Mean recall of the first ten documents, and mean reciprocal rank."""
+        each = [
+            documents_found(await self._nearest(scope, generation, vector), row["documents"]) for row, vector in asked
+        ]
+        return _mean([recall for recall, _ in each]), _mean([reciprocal for _, reciprocal in each])
+
+    async def _nearest(self, scope: Scope, generation: int, vector: Vectors) -> list[Neighbour]:
+        rows = await self._read(scope, "nearest", generation=generation, vector=_literal(vector), depth=DEPTH)
+        return [Neighbour(row["chunk_id"], row["document_id"], row["score"], row["text"]) for row in rows]
+
+    async def _embed(self, texts: Sequence[str]) -> list[Vectors]:
+        found: list[Vectors] = []
+        for start in range(0, len(texts), TEXTS_A_CALL):
+            some = texts[start : start + TEXTS_A_CALL]
+            call = partial(self._embedder.embed, some, Lane.BULK)
+            found.extend(await retrying(call, waits=MODEL_WAITS, sleep=self._sleep))
+        return found
+
+    async def _read(self, scope: Scope, name: str, **values: Any) -> list[Row]:
+        return await self._database.read(
+            scope, self._sql[name], tenant=scope.tenant, workspace=scope.workspace, **values
+        )
+
+
+def _recall(name: str, ranks: Sequence[int | None], at: int, least: float | None = None) -> Recall:
+    found = _mean([float(rank is not None and rank <= at) for rank in ranks])
+    return Recall(name, len(ranks), found, _mean([1 / rank if rank else 0.0 for rank in ranks]), least=least)
+
+
+def _mean(values: Sequence[float]) -> float:
+    return math.fsum(values) / len(values) if values else 0.0
+
+
+def _literal(vector: Vectors) -> str:
+    """As pgvector reads it; a number that is none becomes 0, so that a broken embedder is found out and not refused."""
+    return dumps(np.nan_to_num(np.asarray(vector, np.float32), nan=0.0, posinf=0.0, neginf=0.0).tolist())

@@ -1,0 +1,124 @@
+"""The beginning and the end of a re-index: its generation, what arrived meanwhile, the graph, the gate, the switch."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from cluster.basics.errors import Conflict
+from cluster.basics.scope import Scope
+from cluster.state.jobs import Jobs, Lease, Unit
+from cluster.state.postgres import Transaction
+from pipelines.documents.index.gate import Gate
+from pipelines.documents.index.generations import Generations, Recipe, Target
+from pipelines.documents.index.switch import Switchover
+
+VERSIONS_A_TURN = 64
+
+Outcome = Literal["open", "switched", "held", "refused"]
+
+
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """How far the end of a re-index came.
+
+    Attributes:
+        outcome: `open` while documents wait to be indexed, `switched` when readers use it, `held` when it is ready and
+            nobody wanted the switch yet, `refused` by the gate.
+        why: of a refusal, with what to do about it.
+    """
+
+    outcome: Outcome
+    why: str = ""
+
+
+class Rebuild:
+    """Readers keep the index they have until the next one is complete and good enough; a repeat does no harm."""
+
+    def __init__(
+        self, jobs: Jobs, generations: Generations, switchover: Switchover, gate: Gate, stage: str, exact_scope: int
+    ) -> None:
+        """`stage` is the one whose units are versions to index, `exact_scope` the rows from which a graph pays."""
+        self._jobs, self._generations, self._switchover, self._gate = jobs, generations, switchover, gate
+        self._stage, self._exact_scope = stage, exact_scope
+
+    async def begin(self, lease: Lease, recipe: Recipe) -> int:
+        """The generation that this job builds, the same one when its plan is made again; what nobody needs goes."""
+        begun = await self._switchover.build(lease.scope, lease.job)
+        if begun is not None:
+            return int(begun["generation_id"])
+        generation = await self._generations.next(lease.scope, recipe)
+        await self._switchover.begin(lease.scope, generation, lease.job)
+        await self._switchover.sweep(lease.scope)
+        return generation
+
+    async def target(self, scope: Scope, generation: int, recipe: Recipe) -> Target:
+        """Where the job writes.
+
+        Raises:
+            Conflict: embedder or chunker are others than when it began; one generation is made in one way.
+        """
+        made = await self._switchover.recipe(scope, generation)
+        if made["fingerprint"] != recipe.fingerprint:
+            raise Conflict(
+                f"generation {generation} was begun with {made['embedder']} and another configuration than now",
+                fix="Begin again with POST /api/documents/reindex-all, or set the old values back and resume the job.",
+            )
+        return Target(generation, recipe.chunker)
+
+    async def close(self, lease: Lease, target: Target, wanted: Mapping[str, Any]) -> Closed:
+        """Bring a complete generation to its readers.
+
+        Args:
+            lease: the job's.
+            target: the generation.
+            wanted: `force` lets it pass whatever the gate finds, `hold` leaves the switch to somebody.
+        """
+        scope, generation = lease.scope, target.generation
+        live = await self._switchover.live(scope)
+        if live != generation:
+            if await self._switchover.build(scope, lease.job) is None:  # a job that is resumed late begins again
+                await self._switchover.begin(scope, generation, lease.job)
+            async with self._jobs.writing(lease) as tx:
+                if await self._late(tx, lease, generation):
+                    return Closed("open")
+            await self._generations.grow(scope, generation, self._exact_scope)
+            report = await self._checked(lease, generation, live, force=bool(wanted.get("force")))
+            if report["verdict"] == "refused":
+                return Closed("refused", _refusal(generation, live, report["reasons"]))
+            if wanted.get("hold"):
+                return Closed("held")
+            async with self._jobs.writing(lease) as tx:
+                if await self._late(tx, lease, generation):  # somebody wrote while the gate looked
+                    return Closed("open")
+                await self._switchover.to(tx, scope, generation)
+        await self._switchover.sweep(scope)
+        return Closed("switched")
+
+    async def _late(self, tx: Transaction, lease: Lease, generation: int) -> bool:
+        """Whether documents arrived or changed meanwhile; they are to be indexed first."""
+        rows = await self._generations.missing(tx, lease.scope, lease.job, generation, VERSIONS_A_TURN)
+        if not rows:
+            return False
+        versions = [str(row["version_id"]) for row in rows]
+        await self._jobs.expect(tx, lease, self._stage, [Unit(version, version) for version in versions])
+        await self._jobs.reopen(tx, lease, self._stage, versions)
+        return True
+
+    async def _checked(self, lease: Lease, generation: int, live: int | None, *, force: bool) -> Mapping[str, Any]:
+        """The gate's report; one that passed is not asked for again, or late arrivals would have no end."""
+        begun = await self._switchover.build(lease.scope, lease.job)
+        if begun is not None and begun["state"] == "ready" and begun["report"]:
+            kept: Mapping[str, Any] = begun["report"]
+            return kept
+        report = await self._gate.check(lease.scope, generation, live, force=force)
+        async with self._jobs.writing(lease) as tx:
+            await self._switchover.checked(tx, lease.scope, generation, report)
+        await self._jobs.note(lease, "gate", report)
+        return report
+
+
+def _refusal(generation: int, live: int | None, reasons: list[str]) -> str:
+    return (
+        f"the gate refused generation {generation}, readers keep generation {live}: {'; '.join(reasons)}. "
+        f"GET /api/generations has the report; POST /api/generations/{generation}/switch?force=true insists."
+    )

@@ -1,0 +1,164 @@
+"""Which generation readers use: the switch to another by one row, the way back, and what is no longer needed."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from psycopg.types.json import Jsonb
+
+from cluster.basics.errors import Conflict, NotFound
+from cluster.basics.scope import Scope
+from cluster.state.postgres import Database, Row, Transaction, load_queries
+
+MOST_VECTORS = 2_000  # that a switch takes along: a graph takes them one by one
+ROWS_A_SWEEP = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class Switched:
+    """A switch that was made.
+
+    Attributes:
+        generation: what readers use from now on.
+        previous: what they used before, kept for the way back; None where there was none.
+        carried: documents that the generation lacked and took over as they were: found by their words, and by meaning
+            once they are embedded again, or at once where they are few and both generations are of one embedder.
+    """
+
+    generation: int
+    previous: int | None
+    carried: int
+
+
+class Switchover:
+    """Statements about the generations of a workspace. What they touch belongs to all its readers: the scope is a
+    worker's."""
+
+    def __init__(self, database: Database) -> None:
+        """Queries are read from switch.sql beside this file."""
+        self._db = database
+        self._sql = load_queries(Path(__file__).with_suffix(".sql"))
+
+    async def begin(self, scope: Scope, generation: int, job: str) -> None:
+        """Note that a job builds a generation."""
+        async with self._db.transaction(scope) as tx:
+            await tx.run(self._sql["begin_build"], **_named(scope), generation=generation, job=job)
+
+    async def build(self, scope: Scope, job: str) -> Row | None:
+        """What a job builds: generation_id, state, the gate's report; None before it began, or once it was dropped."""
+        async with self._db.transaction(scope) as tx:
+            return await tx.one(self._sql["build_of"], **_named(scope), job=job)
+
+    async def recipe(self, scope: Scope, generation: int) -> Row:
+        """embedder, dimension, chunker and fingerprint of a generation.
+
+        Raises:
+            NotFound: there is no such generation.
+        """
+        async with self._db.transaction(scope) as tx:
+            row = await tx.one(self._sql["recipe"], generation=generation)
+        if row is None:
+            raise NotFound(f"generation {generation}")
+        return row
+
+    async def checked(self, tx: Transaction, scope: Scope, generation: int, report: Mapping[str, Any]) -> None:
+        """Keep what the gate said: it is `ready`, or `refused`."""
+        state = "refused" if report["verdict"] == "refused" else "ready"
+        await tx.run(
+            self._sql["checked"], **_named(scope), generation=generation, state=state, report=Jsonb(dict(report))
+        )
+
+    async def live(self, scope: Scope) -> int | None:
+        """The generation that readers use; None where nothing was indexed yet."""
+        async with self._db.transaction(scope) as tx:
+            return (await self._held(tx, scope))["live"]
+
+    async def to(self, tx: Transaction, scope: Scope, generation: int, forced_by: str | None = None) -> Switched:
+        """Let readers use a finished generation, and keep the one before; a repeat changes nothing.
+
+        Documents that the generation lacks are taken over from the one that is live, so none is lost.
+        """
+        before = (await self._held(tx, scope))["live"]
+        named = _named(scope) | {"generation": generation}
+        if before == generation:
+            return Switched(generation, None, 0)
+        carried: Sequence[Row] = []
+        if before is not None:
+            both = named | {"live": before}
+            carried = await tx.all(self._sql["behind"], **both)
+            versions = {"versions": [row["version_id"] for row in carried]}
+            if carried:
+                await tx.run(self._sql["drop_old_cut"], **both, **versions)
+                await tx.run(self._sql["carry_chunks"], **both, **versions)
+                await tx.run(self._sql["carry_vectors"], **both, **versions, most=MOST_VECTORS)
+                await tx.run(self._sql["carry_record"], **both, **versions)
+        await tx.run(self._sql["use_generation"], **named)
+        await tx.run(self._sql["follow"], **named)
+        await tx.run(self._sql["switched"], **named, forced_by=forced_by)
+        return Switched(generation, before, len(carried))
+
+    async def back(self, tx: Transaction, scope: Scope) -> Switched:
+        """Let readers use the generation before; a second time leads forward again.
+
+        Raises:
+            Conflict: there is none.
+        """
+        previous = (await self._held(tx, scope))["previous"]
+        if previous is None:
+            raise Conflict(
+                "there is no generation before this one", fix="A re-index makes one: POST /api/documents/reindex-all."
+            )
+        return await self.to(tx, scope, previous)
+
+    async def forward(self, tx: Transaction, scope: Scope, generation: int, *, force: bool) -> Switched:
+        """Let readers use a generation that was built and held back, or that the gate refused.
+
+        Raises:
+            NotFound: this workspace has no such generation.
+            Conflict: it is not complete, or the gate refused it and nobody insists.
+        """
+        await self._held(tx, scope)
+        rows = await tx.all(self._sql["list"], **_named(scope))
+        row = next((one for one in rows if one["id"] == generation), None)
+        if row is None:
+            raise NotFound(f"generation {generation}", fix="GET /api/generations lists them.")
+        if not (row["live"] or row["previous"]):
+            if row["state"] == "building":
+                raise Conflict(f"generation {generation} is not complete", fix=f"Wait for job {row['job_id']}.")
+            if row["state"] == "refused" and not force:
+                reasons = "; ".join(row["report"]["reasons"])
+                raise Conflict(f"the gate refused generation {generation}: {reasons}", fix="Insist with ?force=true.")
+        return await self.to(tx, scope, generation, scope.user if force else None)
+
+    async def sweep(self, scope: Scope) -> int:
+        """Remove what no generation needs that is live, before it, ready or being built; rows that went.
+
+        A little at a time, so that nobody waits for it; what a kill leaves behind the next sweep takes.
+        """
+        async with self._db.transaction(scope) as tx:
+            row = await tx.one(self._sql["kept"], **_named(scope))
+            kept = {"kept": row["generations"] if row else []}
+            await tx.run(self._sql["dropped"], **_named(scope), **kept)
+            await tx.run(self._sql["forget"], **_named(scope), **kept)
+        gone = 0
+        for query in ("drop_vectors", "drop_chunks"):
+            rows = ROWS_A_SWEEP
+            while rows == ROWS_A_SWEEP:
+                async with self._db.transaction(scope) as tx:
+                    rows = await tx.run(self._sql[query], **_named(scope), **kept, most=ROWS_A_SWEEP)
+                gone += rows
+        return gone
+
+    async def overview(self, scope: Scope) -> list[Row]:
+        """Every generation of the workspace that is there, newest first, as far as the scope sees its documents."""
+        async with self._db.transaction(scope) as tx:
+            return await tx.all(self._sql["list"], **_named(scope))
+
+    async def _held(self, tx: Transaction, scope: Scope) -> Row:
+        row = await tx.one(self._sql["lock_workspace"], **_named(scope))
+        return row or {"live": None, "previous": None}
+
+
+def _named(scope: Scope) -> dict[str, Any]:
+    return {"tenant": scope.tenant, "workspace": scope.workspace}
