@@ -10,21 +10,21 @@ from numpy.typing import NDArray
 from ray import serve
 
 from cluster import logs
-from cluster.models.embedding import LocalEmbedder
+from cluster.models.embedders import open_embedder
 from cluster.models.ports import Lane
 from cluster.models.weights import use_cores
-from configs.settings import load
+from cluster.state.settings_rows import load_with_rows
 
 
 @serve.deployment(name="Embedder")
 class EmbedderReplica:
-    """A `LocalEmbedder` behind a handle."""
+    """The embedder of the settings behind a handle."""
 
     def __init__(self) -> None:
-        settings = load()
+        settings = load_with_rows()
         logs.set_up(settings)
         use_cores()
-        self._embedder = LocalEmbedder(settings.embedding)
+        self._embedder = open_embedder(settings.embedding)
 
     async def facts(self) -> dict[str, object]:
         """`EmbedderFacts` as a mapping."""

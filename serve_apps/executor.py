@@ -8,7 +8,8 @@ from ray import serve
 from ray.serve import Application
 
 from cluster import handles, logs
-from configs.settings import load
+from cluster.state.settings_rows import load_with_rows
+from cluster.state.snapshots import Snapshots
 from serve_apps.agents import turn as turns
 from serve_apps.agents.assemble import Workshop, ground
 from serve_apps.agents.wire import Batch, batches
@@ -20,14 +21,15 @@ class Executor:
 
     def __init__(self) -> None:
         """Connections are opened on the replica's event loop."""
-        settings = load()
-        logs.set_up(settings)
-        self._base = ground(settings, handles.embedder(settings), handles.reranker(settings))
+        snapshots = logs.follow(Snapshots(load_with_rows()))
+        settings = snapshots.view()
+        self._base = ground(settings, handles.embedder(settings), handles.reranker(settings), snapshots)
         self._workshop = Workshop(settings, self._base)
         self._opened = asyncio.get_running_loop().create_task(self._open())
 
     async def _open(self) -> None:
         await self._base.database.open()
+        await self._base.upkeep.open()
         await self._workshop.open()
 
     async def carry(self, frozen: dict[str, Any]) -> AsyncIterator[Batch]:

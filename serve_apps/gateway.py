@@ -6,11 +6,13 @@ from fastapi import FastAPI
 from ray import serve
 
 from cluster import handles, logs
-from configs.settings import load
+from cluster.state.settings_rows import load_with_rows
+from cluster.state.snapshots import Snapshots
 from serve_apps.agents.ports import Orchestrator
 from serve_apps.agents.wire import RemoteOrchestrator
 from serve_apps.http.app import create_app
 from serve_apps.http.assemble import assemble
+from serve_apps.operations import OurCluster
 
 
 @serve.deployment
@@ -20,9 +22,10 @@ class Gateway:
 
     def __serve_build_asgi_app__(self) -> FastAPI:
         """Called by Serve once the replica is there."""
-        settings = load()
-        logs.set_up(settings)
-        return create_app(assemble(settings, handles.embedder(settings), handles.reranker(settings), elsewhere))
+        snapshots = logs.follow(Snapshots(load_with_rows()))
+        settings = snapshots.view()
+        models = handles.embedder(settings), handles.reranker(settings)
+        return create_app(assemble(settings, *models, elsewhere, snapshots, OurCluster(snapshots)))
 
 
 def elsewhere() -> Orchestrator:

@@ -8,7 +8,8 @@ from ray import serve
 from ray.serve import Application
 
 from cluster import handles, logs
-from configs.settings import load
+from cluster.state.settings_rows import load_with_rows
+from cluster.state.snapshots import Snapshots
 from serve_apps.agents.assemble import Workshop, desk, ground
 from serve_apps.agents.ports import Path, RunId
 from serve_apps.agents.turn import load_scope
@@ -21,13 +22,17 @@ class Orchestrator:
 
     def __init__(self) -> None:
         """Connections are opened on the replica's event loop."""
-        settings = load()
-        logs.set_up(settings)
-        self._base = ground(settings, handles.embedder(settings), handles.reranker(settings))
+        snapshots = logs.follow(Snapshots(load_with_rows()))
+        settings = snapshots.view()
+        self._base = ground(settings, handles.embedder(settings), handles.reranker(settings), snapshots)
         here = Workshop(settings, self._base).carrier
         elsewhere = RemoteCarrier(handles.Remote(*handles.EXECUTOR))
         self._desk = desk(settings, self._base, {Path.ANALYTICS: here, Path.DOCUMENTS: here, Path.GENERAL: elsewhere})
-        self._opened = asyncio.get_running_loop().create_task(self._base.database.open())
+        self._opened = asyncio.get_running_loop().create_task(self._open())
+
+    async def _open(self) -> None:
+        await self._base.database.open()
+        await self._base.upkeep.open()
 
     async def process(self, scope: dict[str, Any], incoming: dict[str, Any]) -> AsyncIterator[Batch]:
         """As `agents.ports.Orchestrator`, in batches."""

@@ -10,7 +10,7 @@ from ray import serve
 from cluster import logs
 from cluster.models.reranking import CrossEncoderReranker
 from cluster.models.weights import use_cores
-from configs.settings import load
+from cluster.state.settings_rows import load_with_rows
 
 
 @serve.deployment(name="Reranker")
@@ -18,7 +18,7 @@ class RerankerReplica:
     """A `CrossEncoderReranker` behind a handle; without weights the replica does not start and says why."""
 
     def __init__(self) -> None:
-        settings = load()
+        settings = load_with_rows()
         logs.set_up(settings)
         use_cores()
         self._reranker = CrossEncoderReranker(settings.rerank)

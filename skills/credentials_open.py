@@ -14,10 +14,10 @@ from skills import shelf
 from skills.contract import Call
 from skills.credentials import Binding, Credential, CredentialForbidden, Found, Need, discover
 from skills.credentials_store import QUERIES, TABLE
+from skills.frozen import fingerprint
 from skills.ground import CredentialMissing, Secret
 from skills.manifest import CredentialType, Manifest
 from skills.scrub import opened
-from skills.store import fingerprint
 
 OPEN = "credential.open"  # the action in the trail
 

@@ -7,16 +7,17 @@ from typing import Any, Protocol
 from cluster.basics.errors import Permanent
 from configs.sections_skills import SkillSettings
 from skills.contract import Call, Tool
+from skills.knowledge.entities import Entities
 from skills.knowledge.passages import Passages
 from skills.manifest import CredentialType, Manifest
 from skills.mcp.remotes import Remotes
 
 
 class Disabled(Permanent):
-    """This kind of skill is switched off here."""
+    """This skill, or its kind, is switched off here."""
 
     code, status = "skill_disabled", 403
-    fix = "Take the kind out of `skills.off` in the settings (AOS_SKILLS_OFF)."
+    fix = "Take it out of `skills.off` in the settings (AOS_SKILLS_OFF)."
 
 
 class CredentialMissing(Permanent):
@@ -126,6 +127,7 @@ class Ground:
         resolve: names of hosts to addresses.
         hosts: what `http_get` may read, as `skills.http.guard` reads it.
         remotes: connections to MCP servers.
+        entities: what those documents name; None where there is no graph.
     """
 
     settings: SkillSettings
@@ -135,6 +137,7 @@ class Ground:
     resolve: Resolve
     hosts: tuple[str, ...] = ()
     remotes: Remotes = field(default_factory=Remotes)
+    entities: Entities | None = None
 
 
 # `build(manifest, ground)` of a kind's tool.py: a tool that carries out what the manifest describes.

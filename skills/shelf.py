@@ -19,7 +19,7 @@ MANIFEST, TOOL = "SKILL.md", "tool.py"
 CODE = "run.py"  # of a python skill that runs in the sandbox, as those do that are written on the spot
 
 # In every turn, whoever the agent is; all other skills have to be attached to it (B-11).
-BASE = ("search_knowledge", "semantic_search", "calculator", "get_time", "http_get", "delegate")
+BASE = ("search_knowledge", "semantic_search", "search_graph", "calculator", "get_time", "http_get", "delegate")
 
 
 class NotCallable(Conflict):
@@ -66,12 +66,16 @@ def build(manifest: Manifest, ground: Ground) -> Tool:
 
     Raises:
         NotCallable: it is internal, or bound to a turn as delegation is.
-        Disabled: its kind is switched off.
+        Disabled: its kind is switched off, or it by its name.
         BadManifest: its options are not what its kind wants, or nothing here carries its kind out.
     """
     if manifest.kind in (Kind.INTERNAL, Kind.DELEGATE):
         raise NotCallable(f"{manifest.name} is of type {manifest.kind}")
-    if manifest.kind in {ALIASES.get(name, name) for name in ground.settings.off}:
+    off = ground.settings.off
+    if manifest.name in off:
+        raise Disabled(f"{manifest.name} is off")
+    # Some skills that ship are called as their kind is, in another spelling: then the skill alone is meant.
+    if manifest.kind in {ALIASES.get(name, name) for name in off if name not in names()}:
         raise Disabled(f"{manifest.name}: skills of type {manifest.kind} are off")
     return _builder(manifest)(manifest, ground)
 

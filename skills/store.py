@@ -1,22 +1,21 @@
 """Skills of a workspace: versions that never change, and which agent has which."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 from psycopg.types.json import Jsonb
 
 from cluster.basics.errors import Conflict, Invalid, NotFound, TooLarge
 from cluster.basics.ids import uuid_of
 from cluster.basics.scope import Scope
-from cluster.state.canonical import canonical, digest, normal
+from cluster.state.canonical import canonical
 from cluster.state.postgres import Database, Row, Transaction, load_queries
 from skills.catalog import check_spec
 from skills.delegate.scoped import scope_of
+from skills.frozen import fingerprint, plain
 from skills.manifest import Kind, Manifest, as_json, manifest_of
-from skills.schemas import refused_key, without_expressions
+from skills.schemas import refused_key
 from skills.shelf import BASE, named, names
 
 MOST_SKILLS = 1_000  # of a workspace, by name
@@ -203,6 +202,32 @@ class Skills:
         if not await tx.run(self._sql["detach"], agent=agent, name=name, workspace=scope.workspace):
             raise SkillNotFound(f"skill {name} of agent {agent}")
 
+    async def remove(self, tx: Transaction, scope: Scope, name: str, *, detach: bool = False) -> list[str]:
+        """Forget every version of a skill; gives the ids of the agents that had it. Turns that have begun keep it.
+
+        Args:
+            tx: the caller's.
+            scope: whose workspace.
+            name: of what is registered here.
+            detach: take it away from agents that have it; else they keep it from being removed.
+
+        Raises:
+            SkillNotFound: nothing of that name is registered here.
+            Conflict: it ships, or agents have it.
+        """
+        if name in names():
+            raise Conflict(f"{name} ships with the program", fix="Take it away from agents, or switch its kind off.")
+        values = {"workspace": scope.workspace, "name": name}
+        await tx.one(self._sql["hold"], **values)
+        having = await tx.all(self._sql["having"], **values)
+        if having and not detach:
+            called = ", ".join(row["agent"] for row in having[:5]) + (" and others" if having[5:] else "")
+            raise Conflict(f"agents have {name}: {called}", fix="Take it away from them, or say detach=true.")
+        await tx.run(self._sql["detach_all"], **values)
+        if not await tx.run(self._sql["remove"], **values):
+            raise SkillNotFound(f"skill {name}")
+        return [str(row["id"]) for row in having]
+
     async def attached(self, scope: Scope, agent: str) -> list[Attached]:
         """What an agent has, by name.
 
@@ -226,26 +251,6 @@ class Skills:
             raise NotFound(f"agent {agent}")
 
 
-def fingerprint(manifest: Manifest) -> str:
-    """The sha256 of all that a skill says and does, whatever its version."""
-    return digest([as_json(replace(manifest, version=1)), manifest.text, manifest.code])
-
-
-def freeze(manifest: Manifest) -> dict[str, Any]:
-    """A skill as a turn keeps it: what is changed later does not change the turn."""
-    frozen: dict[str, Any] = normal({"front": as_json(manifest), "text": manifest.text, "code": manifest.code})
-    return frozen
-
-
-def thaw(frozen: Mapping[str, Any]) -> Manifest:
-    """The inverse.
-
-    Raises:
-        BadManifest: it was frozen by a version of this program that described skills otherwise.
-    """
-    return _plain(manifest_of(frozen["front"], text=frozen["text"], code=frozen["code"]))
-
-
 def _check(manifest: Manifest) -> None:
     if manifest.name in names():
         raise Conflict(f"{manifest.name} is a skill that ships", fix="Choose another name.")
@@ -266,14 +271,7 @@ def _check(manifest: Manifest) -> None:
 def _stored(row: Row) -> Stored:
     manifest = manifest_of({**row["manifest"], "version": row["version"]}, text=row["body"], code=row["code"])
     by = None if row["created_by"] is None else str(row["created_by"])
-    return Stored(_plain(manifest), row["sha256"], by, row["created_at"])
-
-
-def _plain(manifest: Manifest) -> Manifest:
-    """Without regular expressions, which versions that are older than their refusal may have."""
-    if manifest.name in names():
-        return manifest
-    return replace(manifest, parameters=without_expressions(manifest.parameters))
+    return Stored(plain(manifest), row["sha256"], by, row["created_at"])
 
 
 def _attached(row: Row) -> Attached:

@@ -36,6 +36,17 @@ where x.version is distinct from excluded.version;
 delete from agent_skills x
 where x.agent_id = %(agent)s::uuid and x.skill = %(name)s and x.workspace_id = %(workspace)s;
 
+-- having: The agents that have a skill, by name; they keep it until the end of the transaction.
+select a.id, a.name as agent from agent_skills x
+join agents a on a.id = x.agent_id and a.workspace_id = x.workspace_id
+where x.workspace_id = %(workspace)s and x.skill = %(name)s order by a.name for update of x;
+
+-- detach_all: Take a skill away from every agent.
+delete from agent_skills x where x.workspace_id = %(workspace)s and x.skill = %(name)s;
+
+-- remove: Every version of a name.
+delete from skills s where s.workspace_id = %(workspace)s and s.name = %(name)s;
+
 -- attached: What an agent has, each with the version that a turn would have now. What ships has no version here; an agent
 -- without skills is one row without a skill.
 select x.skill, x.version as pinned, x.attached_at,

@@ -5,7 +5,7 @@ import logging
 import os
 import socket
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.resources import files
@@ -22,12 +22,12 @@ from cluster.basics import telemetry
 from cluster.basics.errors import Unavailable
 from cluster.models.connections import Connections
 from cluster.models.declared import declared
-from cluster.models.messages import ChatRequest
 from cluster.models.opening import model_client
 from cluster.models.ports import Embedder, Reranker
 from cluster.models.router import Router
 from cluster.models.spend import Spend
 from cluster.models.switchboard import Switchboard
+from cluster.models.vectors_cache import VectorCache
 from cluster.state.approvals import Approvals
 from cluster.state.audit import Audit
 from cluster.state.conversations import Conversations
@@ -37,6 +37,8 @@ from cluster.state.jobs import Jobs
 from cluster.state.postgres import Database
 from cluster.state.run_desk import RunDesk
 from cluster.state.runs import Runs
+from cluster.state.snapshots import Snapshots
+from cluster.state.upkeep import Upkeep
 from cluster.state.vault import vault_of
 from configs.sections import Settings
 from pipelines.documents.links import Links
@@ -45,13 +47,13 @@ from serve_apps.agents.academy.school import School
 from serve_apps.agents.analytics.catalogue import read_catalogue
 from serve_apps.agents.analytics.figures import TTL_SECONDS, Measures
 from serve_apps.agents.analytics.handler import Analytics
+from serve_apps.agents.answered import keeping
 from serve_apps.agents.assistant import standing
-from serve_apps.agents.cleanly import closing
 from serve_apps.agents.delegate import StoredAgents
 from serve_apps.agents.desk import Carrier, Desk, Records, remembering
 from serve_apps.agents.documents import Documents
 from serve_apps.agents.equip import base_tools, fence
-from serve_apps.agents.events import Event
+from serve_apps.agents.here import Here, TurnModels
 from serve_apps.agents.knowledge import Knowledge
 from serve_apps.agents.loop import Crew
 from serve_apps.agents.memo import Memo
@@ -60,7 +62,7 @@ from serve_apps.agents.memory.history import History
 from serve_apps.agents.memory.remember import Memory
 from serve_apps.agents.memory.summary import Learning
 from serve_apps.agents.plan.general import General
-from serve_apps.agents.ports import Choice, Handler, Path, Said, Turn
+from serve_apps.agents.ports import Handler, Path
 from serve_apps.agents.quotes import StoredPlaces
 from serve_apps.agents.replay import Replayer
 from serve_apps.agents.rights import StillAllowed
@@ -68,9 +70,12 @@ from serve_apps.agents.route import read_rules
 from serve_apps.agents.route_cache import CachedRouter
 from serve_apps.agents.runner import Runner, Timing
 from serve_apps.agents.schedule_assemble import scheduler
+from serve_apps.agents.searching import search_of
 from serve_apps.agents.traced import Traced
 from serve_apps.retrieval.answer import Answerer
+from serve_apps.retrieval.cache_parts import Caching, Moments, caching
 from serve_apps.retrieval.search import Search
+from serve_apps.retrieval.trail import StoredAnswers
 from skills.catalog import Catalog
 from skills.credentials_open import Vaulted
 from skills.credentials_store import Keyring
@@ -94,6 +99,7 @@ class Ground:
     audit: Audit
     search: Search
     answerer: Answerer
+    cached: Caching
     links: Links
     conversations: Conversations
     memory: Memory
@@ -109,9 +115,11 @@ class Ground:
     http: httpx.AsyncClient
     models: httpx2.AsyncClient
     telemetry: telemetry.Telemetry
+    upkeep: Upkeep
 
     async def close(self) -> None:
         """Give everything back but the database."""
+        await self.upkeep.close()
         await self.fence.ground.remotes.aclose()
         await self.sandbox.aclose()
         await self.http.aclose()
@@ -120,8 +128,10 @@ class Ground:
         await self.telemetry.aclose()
 
 
-def ground(settings: Settings, embedder: Embedder, reranker: Reranker | None) -> Ground:
-    """The ground of a process; the database is not open yet.
+def ground(
+    settings: Settings, embedder: Embedder, reranker: Reranker | None, snapshots: Snapshots | None = None
+) -> Ground:
+    """The ground of a process; the database is not open yet. `snapshots`: where `settings` is a view of them.
 
     Raises:
         Unavailable: no Postgres is configured and none runs.
@@ -135,27 +145,35 @@ def ground(settings: Settings, embedder: Embedder, reranker: Reranker | None) ->
         socket_connect_timeout=REDIS_SECONDS,
         retry=Retry(NoBackoff(), 1),
     )
-    search = Search(database, embedder, reranker, settings.search, settings.rerank)
     client, models = httpx.AsyncClient(timeout=settings.llm.seconds), model_client()
     audit, conversations = Audit(database), Conversations(database)
     history = History(database, conversations, redis, settings.memory, time.time)
     compliance = Compliance(conversations, audit, settings.memory.compliance_every)
     vault = vault_of(settings.models.vault_key, settings.state_dir)
     connections = Connections(database, vault, declared(settings.models.connections_file, settings.llm))
+    switchboard = Switchboard(connections, models, settings.models, asyncio.sleep)
+    links = Links(database, standing(audit))
+    embedder = VectorCache(embedder, redis, settings.embedding, time.time)
+    search = search_of(settings, database, embedder, reranker, switchboard, links, models, _now)
     sandbox = Sandbox(settings.sandbox)
-    around = fence(settings, database, audit, search, Vaulted(database, audit, vault, _now), sandbox)
+    upkeep = Upkeep.of(database, vault, redis, snapshots or Snapshots(settings))
+    answerer = Answerer(search, database, embedder, settings.llm, client)
+    moments = Moments(time.time, time.monotonic, lambda: uuid4().hex)
+    cached = caching(settings, database, redis, embedder, search, answerer, moments)
+    around = fence(settings, database, audit, cached.search, Vaulted(database, audit, vault, _now), sandbox)
     return Ground(
         database=database,
         redis=redis,
         audit=audit,
         search=search,
-        answerer=Answerer(search, database, embedder, settings.llm, client),
-        links=Links(database, standing(audit)),
+        answerer=answerer,
+        cached=cached,
+        links=links,
         conversations=conversations,
         memory=Memory(database, conversations, history, compliance, settings.memory),
         connections=connections,
         keyring=Keyring(database, vault),
-        switchboard=Switchboard(connections, models, settings.models, asyncio.sleep),
+        switchboard=switchboard,
         runs=Runs(database),
         approvals=Approvals(database, audit),
         skills=Skills(database),
@@ -164,43 +182,9 @@ def ground(settings: Settings, embedder: Embedder, reranker: Reranker | None) ->
         tools=base_tools(around),
         http=client,
         models=models,
-        telemetry=telemetry.connect(settings.telemetry, time.monotonic, {}),
+        telemetry=telemetry.connect(settings.telemetry, time.monotonic, {}, counting=upkeep.figures.meter),
+        upkeep=upkeep,
     )
-
-
-class TurnModels:
-    """`Models` over the router: a turn says who asks and with whose settings."""
-
-    def __init__(self, router: Router) -> None:
-        """One router serves all turns."""
-        self._router = router
-
-    async def stream(self, turn: Turn, task: str, request: ChatRequest) -> AsyncIterator[Said]:
-        """See `Models`."""
-        said = self._router.stream(turn.scope, turn.agent.id, turn.agent.config, task, request)
-        async with closing(said) as source:
-            async for item in source:
-                yield item
-
-    async def choose(self, turn: Turn, task: str) -> Choice:
-        """See `Models`."""
-        pick = await self._router.choose(turn.scope, turn.agent.id, turn.agent.config, task)
-        return Choice(pick.connection, pick.model, pick.task, pick.reason, pick.supports_tools)
-
-
-class Here:
-    """A `Carrier` in this process."""
-
-    def __init__(self, runner: Runner) -> None:
-        """`runner` claims in its own name."""
-        self._runner = runner
-
-    async def carry(self, turn: Turn) -> AsyncIterator[Event]:
-        """See `Carrier`."""
-        lease = await self._runner.claim(turn)
-        async with closing(self._runner.run(turn, lease)) as events:
-            async for event in events:
-                yield event
 
 
 class Workshop:
@@ -233,7 +217,7 @@ class Workshop:
             settings.agents,
             owner=owner,
             timing=Timing(time.monotonic, _now),
-            remember=remembering(base.memory, self._learning),
+            remember=keeping(remembering(base.memory, self._learning), StoredAnswers(base.database)),
         )
         self.carrier = Here(self.runner)
         self.replays = Replayer(RunDesk(base.database), handlers, base.tools.specs())
@@ -272,14 +256,14 @@ def desk(settings: Settings, base: Ground, carriers: Mapping[Path, Carrier]) -> 
 def _handlers(settings: Settings, base: Ground, models: TurnModels) -> dict[Path, Handler]:
     policy = approval.load(settings.agents.approvals_file or CONFIGS / "approvals.yaml")
     crew = Crew(
-        models, base.tools, Knowledge(base.search), StoredPlaces(base.database), policy, settings.agents,
+        models, base.tools, Knowledge(base.cached.search), StoredPlaces(base.database), policy, settings.agents,
         StoredAgents(base.database, base.links, base.skills), skills=base.fence,
     )  # fmt: skip
     catalogue = read_catalogue(CONFIGS / "metrics.yaml")
     memo = Memo(base.redis, f"aos:metrics:{catalogue.fingerprint}:", TTL_SECONDS, time.monotonic)
     return {
         Path.ANALYTICS: Analytics(catalogue, Measures(base.database, catalogue, memo), _now),
-        Path.DOCUMENTS: Documents(base.answerer),
+        Path.DOCUMENTS: Documents(base.cached.answerer),
         Path.GENERAL: General(crew),
     }
 

@@ -50,7 +50,8 @@ class Documents:
         for cited in given["citations"]:
             journal.emit(EventKind.CITATION, **cited)
         journal.emit(EventKind.TEXT, text=given["text"])
-        line = {"step": "documents", "outcome": given["mode"], "sources": len(given["sources"])}
+        told = {name: given[name] for name in ("model", "fallback", "generation") if given[name] is not None}
+        line = {"step": "documents", "outcome": given["mode"], "sources": len(given["sources"]), **told}
         found = given["mode"] != "not_found"
         return Outcome(given["text"], "stop", 0.9 if found else 0.5, tuple(given["citations"]), (line,))
 

@@ -3,8 +3,10 @@
 from cluster.state.audit import Audit, Outcome
 from cluster.state.postgres import Database
 from configs.sections import Settings
-from serve_apps.agents.knowledge import Knowledge
-from serve_apps.retrieval.search import Search
+from pipelines.documents.graph.browse import KnowledgeGraph
+from pipelines.documents.graph.lexicon import Lexicon
+from serve_apps.agents.graph import GraphEntities
+from serve_apps.agents.knowledge import Knowledge, Searches
 from skills.catalog import Catalog
 from skills.contract import Call
 from skills.fence import Called, Fence, NotPermitted
@@ -34,10 +36,14 @@ class AuditTrail:
 
 
 def fence(
-    settings: Settings, database: Database, audit: Audit, search: Search, credentials: Credentials, scripts: Scripts
+    settings: Settings, database: Database, audit: Audit, search: Searches, credentials: Credentials, scripts: Scripts
 ) -> Fence:
     """The fence that all skills of this process are behind."""
-    ground = Ground(settings.skills, credentials, Knowledge(search), scripts, resolve, settings.agents.http_allow)
+    entities = GraphEntities(KnowledgeGraph(database, Lexicon.shipped()))
+    ground = Ground(
+        settings.skills, credentials, Knowledge(search), scripts, resolve, settings.agents.http_allow,
+        entities=entities,
+    )  # fmt: skip
     return Fence(ground, AuditTrail(database, audit))
 
 

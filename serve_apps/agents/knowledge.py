@@ -9,10 +9,12 @@ from cluster.basics.scope import Scope
 from serve_apps.agents.events import EventKind
 from serve_apps.agents.limits import ENDINGS
 from serve_apps.agents.ports import Journal, Json, Turn
-from serve_apps.retrieval.query import Hit, Query, Results
+from serve_apps.retrieval.follow_up import LAST, leans
+from serve_apps.retrieval.query import Hit, Query, Results, Strategy
 from serve_apps.retrieval.quote import locate
 
 RETRIEVAL = "retrieval"  # the kind of its steps
+EXCERPT = 500  # characters
 _SHOWN = ("document_id", "version_id", "chunk_id", "filename", "page", "score")
 
 
@@ -97,8 +99,9 @@ class Sources:
             if known.chunk_id == passage["chunk_id"] and known.version_id == passage["version_id"]:
                 return known
         spans = tuple((int(page), int(start), int(end)) for page, start, end in passage["spans"])
-        plain = {name: passage[name] for name in (*_SHOWN, "text")}
-        self._known.append(Source(n=len(self._known) + 1, spans=spans, **plain))
+        plain = {name: passage[name] for name in _SHOWN}
+        text = passage["content"] if "content" in passage else passage["text"]  # as older journals have it
+        self._known.append(Source(n=len(self._known) + 1, text=text, spans=spans, **plain))
         return self._known[-1]
 
 
@@ -109,13 +112,39 @@ class Knowledge:
         """`search` sees what the scope may see."""
         self._search = search
 
-    async def find(self, scope: Scope, agent: str, query: str, limit: int, min_similarity: float | None) -> Json:
+    async def find(
+        self,
+        scope: Scope,
+        agent: str,
+        query: str,
+        limit: int,
+        min_similarity: float | None,
+        strategy: Strategy = "hybrid",
+        *,
+        round_robin: bool = False,
+        history: tuple[str, ...] = (),
+    ) -> Json:
         """As the knowledge tools want it: {passages, generation, fallback}; `fallback` says what was left out.
+
+        Args:
+            scope: whose documents; readers are checked.
+            agent: only what is linked to it.
+            query: in natural language.
+            limit: most passages.
+            min_similarity: least cosine similarity to the query; None admits all.
+            strategy: which legs are run.
+            round_robin: each document's best passage before any document's second.
+            history: what was said before; a follow-up question is read together with the last two messages.
 
         Raises:
             Unavailable: the search cannot be reached.
         """
-        found = await self._search.run(scope, Query(query, limit, agent, min_similarity=min_similarity))
+        # An agent asks again in other words by itself, and what its run asks of models stands in its journal.
+        asked = Query(
+            query, limit, agent, min_similarity=min_similarity, strategy=strategy, enhance=False,
+            round_robin=round_robin, history=history,
+        )  # fmt: skip
+        found = await self._search.run(scope, asked)
         passages = [_passage(hit) for hit in found.hits]
         return {"passages": passages, "generation": found.generation, "fallback": found.fallback}
 
@@ -127,10 +156,14 @@ class Knowledge:
         if limit < 1 or not turn.message.strip():
             return []
 
-        async def search(_: str) -> Json:
-            return await self.find(turn.scope, turn.agent.id, turn.message, limit, None)
+        said = tuple(one.content for one in turn.history[-LAST:])
+        history = said if leans(turn.message) else ()
 
-        request = {"query": turn.message, "agent": turn.agent.id, "limit": limit}
+        async def search(_: str) -> Json:
+            return await self.find(turn.scope, turn.agent.id, turn.message, limit, None, history=history)
+
+        request: dict[str, Json] = {"query": turn.message, "agent": turn.agent.id, "limit": limit}
+        request |= {"history": list(history)} if history else {}
         try:
             found = await journal.step(RETRIEVAL, "recall", request, search)
         except ENDINGS:
@@ -152,6 +185,8 @@ class Knowledge:
 def _passage(hit: Hit) -> Json:
     return {
         **{name: getattr(hit, name) for name in _SHOWN},
-        "text": hit.text,
+        "similarity": hit.scores.get("vector_score"),
+        "excerpt": " ".join(hit.text.split())[:EXCERPT],
+        "content": hit.text,
         "spans": [[span.page, span.start, span.end] for span in hit.spans],
     }

@@ -17,11 +17,12 @@ from serve_apps.retrieval.quote import describe, page_of
 
 SQL = load_queries(Path(__file__).parents[1] / "retrieval" / "answer.sql")
 
-# [n: "quote"], as `retrieval.generate` has it, and a bare [n], which proves nothing.
+# [n: "quote"], as `retrieval.generate` has it; a bare [n] and, where a reply was cut off, half a mark prove nothing.
 _OPEN, _CLOSE = "[\"“”'‘’]+", "[\"“”'‘’]+"
 MARK = re.compile(
     rf"[ \t]*\[\s*(?P<n>\d{{1,3}})\s*:\s*{_OPEN}(?P<quote>.{{1,1000}}?){_CLOSE}\s*\]"
-    r"|[ \t]*(?<![\w\])])\[(?P<bare>\d{1,3})\](?![(\[:])",
+    r"|[ \t]*(?<![\w\])])\[(?P<bare>\d{1,3})\](?![(\[:])"
+    rf"|[ \t]*(?<![\w\])])\[\s*(?P<half>\d{{1,3}})(?:\s*:\s*(?:{_OPEN}[^\[\]]*)?)?\Z",
     re.DOTALL,
 )
 
@@ -88,11 +89,12 @@ class Quotes:
         return MARK.sub(self._mark, text)
 
     def _mark(self, found: re.Match[str]) -> str:
+        if found["half"] is not None:
+            self.removed.append({"n": int(found["half"]), "why": "half a quote"})
+            return ""
         if found["bare"] is not None:
-            known = self.sources.get(int(found["bare"]))
-            if known is None:
-                return found[0]  # no mark at all: [42] in a text about something else
-            self.removed.append({"n": known.n, "why": "no quote"})
+            # A number that no source has would be read as that of a citation, once the answer has so many.
+            self.removed.append({"n": int(found["bare"]), "why": "no quote"})
             return ""
         n, quote = int(found["n"]), found["quote"].strip()
         source = self.sources.get(n)

@@ -11,9 +11,10 @@ from skills.catalog import Catalog
 from skills.delegate.scoped import Executions, Scope, Scoped
 from skills.delegate.tool import Delegate
 from skills.fence import Fence
+from skills.frozen import freeze, thaw
 from skills.manifest import Kind, Manifest
 from skills.shelf import named
-from skills.store import Attached, freeze, thaw
+from skills.store import Attached
 
 DELEGATE = "delegate"
 AGENT = "agent"  # the kind of the steps that look up who is delegated to

@@ -191,7 +191,7 @@ class TracedJournal:
                 "aos.fallbacks": len(reply.fallbacks),
             }
         )
-        self._telemetry.used(mark, reply.usage.prompt_tokens, reply.usage.completion_tokens)
+        self._telemetry.used(mark, reply.usage.prompt_tokens, reply.usage.completion_tokens, reply.cost_usd)
         self._telemetry.said(mark, "gen_ai.output.messages", [_message("assistant", reply.content)])
 
 

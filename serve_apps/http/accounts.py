@@ -2,8 +2,9 @@
 
 import secrets
 from typing import Annotated
+from uuid import UUID
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Path, Query, Response
 from pydantic import Field
 
 from cluster.basics.errors import Forbidden
@@ -11,11 +12,13 @@ from cluster.basics.scope import Role
 from cluster.state.identity import least
 from serve_apps.http.admit import Guarded, Its, Me, agree
 from serve_apps.http.auth import check_password
-from serve_apps.http.fields import Body, Email, KeyInPath, Limit, Name, Password, Skip
+from serve_apps.http.fields import Body, Email, KeyInPath, Limit, Name, Password, Skip, Text
+from serve_apps.http.permissions import MATRIX, check
 from serve_apps.http.shapes import (
     ApiKey,
     ApiKeys,
     NewApiKey,
+    NewPassword,
     NewTenant,
     NewUser,
     Tenant,
@@ -32,6 +35,11 @@ router = APIRouter(route_class=Guarded, tags=["accounts"])
 Given = Annotated[
     Password | None, Field(description="Left out, one is made and shown once; either must be changed at first login.")
 ]
+
+
+PartOfEmail = Annotated[Text | None, Query(max_length=254, description="Part of the e-mail address.")]
+Everywhere = Annotated[bool, Query(description="Everybody of the tenant.")]
+UserInPath = Annotated[UUID, Path()]
 
 
 class TenantRequest(Body):
@@ -56,6 +64,20 @@ class UserRequest(Body):
     tenant_role: Annotated[
         Role | None, Field(description="Across the tenant; left out, a new user is a viewer there, a known one stays.")
     ] = None
+    password: Given = None
+
+
+class UserPatch(Body):
+    """What becomes different; `role` is that in this workspace, and makes somebody of the tenant a member of it."""
+
+    role: Role | None = None
+    tenant_role: Role | None = None
+    disabled: bool | None = None
+
+
+class PasswordReset(Body):
+    """A new first password."""
+
     password: Given = None
 
 
@@ -104,10 +126,14 @@ async def add_workspace(body: WorkspaceRequest, me: Me, parts: Its) -> Workspace
 
 
 @router.get("/api/users")
-async def users(me: Me, parts: Its, skip: Skip = 0, limit: Limit = 100) -> Users:
-    """Who belongs to the workspace."""
-    rows = await parts.accounts.users(me.scope, skip, limit)
-    return Users(items=[User(**row) for row in rows])
+async def users(
+    me: Me, parts: Its, q: PartOfEmail = None, everywhere: Everywhere = False, skip: Skip = 0, limit: Limit = 100
+) -> Users:
+    """Who belongs to the workspace; an administrator of the tenant may list everybody of it."""
+    if everywhere:
+        check(me, MATRIX["POST", "/api/users"])
+    rows, total = await parts.accounts.users(me.scope, skip, limit, part=q, everywhere=everywhere)
+    return Users(items=[User(**row) for row in rows], total=total)
 
 
 @router.post("/api/users", status_code=201)
@@ -122,6 +148,39 @@ async def add_user(body: UserRequest, me: Me, parts: Its, response: Response) ->
         await parts.audit.record(tx, me.scope, "user.add", user, detail=detail)
     response.status_code = 201 if fresh else 200
     return NewUser(id=user, email=body.email, role=body.role, fresh=fresh, password=made if fresh else None)
+
+
+@router.patch("/api/users/{user_id}")
+async def change_user(user_id: UserInPath, body: UserPatch, me: Me, parts: Its) -> User:
+    """Change somebody's roles, or whether they may sign in; who is disabled is signed out at once, keys included."""
+    agree(me, body.tenant_id, body.workspace_id)
+    async with parts.database.transaction(me.scope) as tx:
+        row = await parts.accounts.change_user(
+            tx, me.scope, str(user_id), role=body.role, tenant_role=body.tenant_role, disabled=body.disabled
+        )
+        detail = body.model_dump(include={"role", "tenant_role", "disabled"}, exclude_none=True)
+        await parts.audit.record(tx, me.scope, "user.change", str(user_id), detail=detail)
+    return User(**row)
+
+
+@router.post("/api/users/{user_id}/password")
+async def reset_password(user_id: UserInPath, body: PasswordReset, me: Me, parts: Its) -> NewPassword:
+    """Give somebody a new first password; every session of theirs ends, and they choose their own at the next login."""
+    agree(me, body.tenant_id, body.workspace_id)
+    made, text = _first_password(body.password)
+    hashed = await parts.passwords.hash(text)
+    async with parts.database.transaction(me.scope) as tx:
+        row = await parts.accounts.reset_password(tx, me.scope, str(user_id), hashed)
+        await parts.audit.record(tx, me.scope, "user.password", str(user_id))
+    return NewPassword(id=row["id"], email=row["email"], password=made)
+
+
+@router.delete("/api/users/{user_id}", status_code=204)
+async def remove_user(user_id: UserInPath, me: Me, parts: Its) -> None:
+    """Take somebody out of this workspace; their account and what they made stay."""
+    async with parts.database.transaction(me.scope) as tx:
+        await parts.accounts.leave(tx, me.scope, str(user_id))
+        await parts.audit.record(tx, me.scope, "user.leave", str(user_id))
 
 
 @router.get("/api/api-keys")

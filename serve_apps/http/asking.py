@@ -1,21 +1,24 @@
-"""Search and ask."""
+"""Search the documents."""
 
-from collections.abc import Sequence
 from datetime import UTC, date, datetime, time
-from typing import Annotated, Any
+from typing import Annotated, Literal
 
 from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from pipelines.documents.document import PageBox, Span
 from serve_apps.http.admit import Guarded, Its, Me, agree
 from serve_apps.http.fields import Body, DocumentKey, Name, Question, Text
-from serve_apps.retrieval.query import Filters, Hit, Query
-from serve_apps.retrieval.quote import Citation
+from serve_apps.http.passages import Found, found
+from serve_apps.retrieval.query import BUDGETS, LEAST_SIMILARITY, Budget, Filters, Query, Strategy
 
 router = APIRouter(route_class=Guarded, tags=["search"])
 
+__all__ = ["Found", "Narrowed", "SearchRequest", "router", "search"]
+
 Short = Annotated[Text, Field(min_length=1, max_length=255)]
+Said = Annotated[Text, Field(max_length=20_000)]
+Preset = Literal["general", "search_knowledge", "semantic_search", "conversation"]
+Purpose = Literal["chat", "recipe", "code"]
 
 
 class Narrowed(BaseModel):
@@ -43,12 +46,28 @@ class Narrowed(BaseModel):
 
 
 class SearchRequest(Narrowed, Body):
-    """A question to the documents. Conditions stand in `filters` or beside it; those in `filters` win."""
+    """A question to the documents. Conditions stand in `filters` or beside it; those in `filters` win.
+
+    `enhance` and `rerank` switch a stage for this request; without them rules and settings decide. A context is packed
+    where `pack`, `max_tokens` or `max_chunks` is given. `preset` names the least similarity of a kind of caller.
+    """
 
     query: Question
     limit: Annotated[int, Field(ge=1, le=100)] = 10
     agent_id: Annotated[Name | None, Field(description="An agent's UUID or its display name.")] = None
     min_similarity: Annotated[float | None, Field(ge=-1, le=1)] = None
+    preset: Annotated[Preset | None, Field(description="Least similarity where min_similarity names none.")] = None
+    strategy: Annotated[Strategy, Field(description="Which legs are run.")] = "hybrid"
+    enhance: Annotated[bool | None, Field(description="Let a model make variations of the question.")] = None
+    rerank: Annotated[bool | None, Field(description="false leaves the fused order.")] = None
+    pack: Annotated[Purpose | bool | None, Field(description="Pack a context, for this or for anything.")] = None
+    max_tokens: Annotated[int | None, Field(ge=1, le=16_000, description="Of the packed context.")] = None
+    max_chunks: Annotated[int | None, Field(ge=1, le=50, description="In the packed context.")] = None
+    round_robin: Annotated[bool, Field(description="Each document's best before any document's second.")] = False
+    group_by_document: Annotated[bool, Field(description="Also list the documents, with previews.")] = False
+    patience_ms: Annotated[int | None, Field(ge=1, le=600_000, description="How long the caller waits.")] = None
+    history: Annotated[list[Said], Field(max_length=50, description="Earlier messages, oldest first.")] = []
+    explain: Annotated[bool, Field(description="Say what each stage did and thought of each candidate.")] = False
     filters: Narrowed | None = None
 
     def narrowed(self) -> Filters:
@@ -58,76 +77,24 @@ class SearchRequest(Narrowed, Body):
         ids = chosen.pop("document_ids")
         return Filters(**chosen, document_ids=None if ids is None else tuple(ids))
 
+    def budget(self) -> Budget | None:
+        """Of the context to pack; None where none is asked for."""
+        if not isinstance(self.pack, str):
+            given = self.max_tokens is not None or self.max_chunks is not None
+            wanted = given if self.pack is None else self.pack
+            return Budget.of(self.max_tokens, self.max_chunks) if wanted else None
+        known = BUDGETS[self.pack]
+        return Budget(self.max_tokens or known.max_tokens, self.max_chunks or known.max_chunks)
 
-class HitShape(BaseModel):
-    """A passage: `spans` are [page, start, end] in page texts, `boxes` [page, x0, y0, x1, y1] in page fractions."""
-
-    chunk_id: str
-    document_id: str
-    version_id: str
-    filename: str
-    doc_type: str
-    page: int
-    page_end: int
-    chunk_index: int
-    text: str
-    headings: list[str]
-    spans: list[tuple[int, int, int]]
-    boxes: list[tuple[int, float, float, float, float]]
-    ocr_confidence: float | None
-    engine: str
-    score: float
-    scores: dict[str, float]
-    url: str
-
-
-class Found(BaseModel):
-    """Passages, best first, and how they were found; `fallback` says what was left out and why."""
-
-    query: str
-    total_results: int
-    execution_time_ms: float
-    keyword_engine: str
-    vector: str
-    rerank: str
-    generation: int | None
-    fallback: str | None
-    timings_ms: dict[str, float]
-    results: list[HitShape]
-
-
-class AskRequest(Body):
-    """A question, to everything one may see or to an agent's documents."""
-
-    question: Question
-    agent_id: Annotated[Name | None, Field(description="An agent's UUID or its display name.")] = None
-
-
-class CitationShape(BaseModel):
-    """Where a sentence comes from; `quote` is the page's text at [start, end), character for character."""
-
-    n: int
-    chunk_id: str
-    document_id: str
-    version_id: str
-    filename: str
-    page: int
-    quote: str
-    start: int
-    end: int
-    ocr_confidence: float | None
-    boxes: list[tuple[int, float, float, float, float]]
-    url: str
-
-
-class AnswerShape(BaseModel):
-    """An answer: `mode` says whether it was extracted, generated, or nothing supports one."""
-
-    answer: str
-    mode: str
-    citations: list[CitationShape]
-    model: str | None
-    fallback: str | None
+    def asked(self, agent: str | None) -> Query:
+        """The query, of an agent by its id."""
+        least = self.min_similarity
+        if least is None and self.preset is not None:
+            least = LEAST_SIMILARITY[self.preset]
+        return Query(
+            self.query, self.limit, agent, self.narrowed(), least, self.strategy, self.enhance, self.rerank,
+            self.budget(), self.round_robin, self.patience_ms, tuple(self.history), self.explain,
+        )  # fmt: skip
 
 
 @router.post("/api/documents/search")
@@ -135,53 +102,6 @@ async def search(body: SearchRequest, me: Me, parts: Its) -> Found:
     """Search by words and by meaning."""
     agree(me, body.tenant_id, body.workspace_id)
     agent = await parts.links.resolve(me.scope, body.agent_id)
-    query = Query(body.query, body.limit, agent, body.narrowed(), body.min_similarity)
-    found = await parts.search.run(me.scope, query)
-    return Found(
-        query=body.query,
-        total_results=found.total,
-        execution_time_ms=found.timings_ms.get("total", sum(found.timings_ms.values())),
-        keyword_engine=found.keyword_engine,
-        vector=found.vector,
-        rerank=found.rerank,
-        generation=found.generation,
-        fallback=found.fallback,
-        timings_ms=dict(found.timings_ms),
-        results=[_hit(hit) for hit in found.hits],
-    )
-
-
-@router.post("/api/ask")
-async def ask(body: AskRequest, me: Me, parts: Its) -> AnswerShape:
-    """Answer from the documents, with citations; without support it says so."""
-    agree(me, body.tenant_id, body.workspace_id)
-    agent = await parts.links.resolve(me.scope, body.agent_id)
-    answer = await parts.answerer.ask(me.scope, body.question, agent)
-    return AnswerShape(
-        answer=answer.text,
-        mode=answer.mode,
-        citations=[_citation(cited) for cited in answer.citations],
-        model=answer.model,
-        fallback=answer.fallback,
-    )
-
-
-def _hit(hit: Hit) -> HitShape:
-    plain: dict[str, Any] = {
-        name: getattr(hit, name) for name in HitShape.model_fields if name not in ("spans", "boxes", "url")
-    }
-    url = f"/api/documents/{hit.document_id}/pages/{hit.page}"
-    return HitShape(**plain, spans=_spans(hit.spans), boxes=_boxes(hit.boxes), url=url)
-
-
-def _citation(cited: Citation) -> CitationShape:
-    plain = {name: getattr(cited, name) for name in CitationShape.model_fields if name != "boxes"}
-    return CitationShape(**plain, boxes=_boxes(cited.boxes))
-
-
-def _spans(spans: Sequence[Span]) -> list[tuple[int, int, int]]:
-    return [(span.page, span.start, span.end) for span in spans]
-
-
-def _boxes(boxes: Sequence[PageBox]) -> list[tuple[int, float, float, float, float]]:
-    return [(one.page, one.box.x0, one.box.y0, one.box.x1, one.box.y1) for one in boxes]
+    results = await parts.search.run(me.scope, body.asked(agent))
+    parts.telemetry.searched(results.timings_ms, None if results.cache is None else results.cache.outcome)
+    return found(body.query, results, grouped=body.group_by_document)

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
+from typing import Any
 
 from argon2 import PasswordHasher
 
@@ -11,25 +12,43 @@ from cluster.state.accounts import Accounts
 from cluster.state.identity import Identity
 from cluster.state.job_desk import JobDesk
 from cluster.state.jobs import Jobs
+from cluster.state.postgres import Database
+from cluster.state.restarts import Restarts
 from cluster.state.run_desk import RunDesk
 from cluster.state.schedules import Schedules
+from cluster.state.snapshots import Snapshots
+from cluster.state.system import System
 from configs.sections import Settings
 from pipelines.documents.blobs import FolderBlobs
+from pipelines.documents.graph.browse import KnowledgeGraph
+from pipelines.documents.graph.lexicon import Lexicon
+from pipelines.documents.index.switch import Switchover
 from pipelines.documents.library import Library
 from pipelines.documents.reader import Reader
-from serve_apps.agents.assemble import Workshop, desk, ground
+from serve_apps.agents.assemble import Ground, Workshop, desk, ground
 from serve_apps.agents.ports import Orchestrator, Path
 from serve_apps.agents.traced import TracedOrchestrator
+from serve_apps.http.operating import Cluster, NoCluster, Operating
 from serve_apps.http.parts import Parts
 from serve_apps.http.passwords import Passwords
 from serve_apps.http.pictures import OneByOne
 from serve_apps.http.replays import FewReplays
 from serve_apps.http.throttle import ProcessThrottle, SharedThrottle
 from serve_apps.http.tokens import Tokens, signing_secret
+from serve_apps.retrieval.golden.measure import Examiner
+from serve_apps.retrieval.golden.runs import GoldenRuns
+from serve_apps.retrieval.golden.sets import GoldenSets
+from serve_apps.retrieval.golden.snapshot import Lately
+from serve_apps.retrieval.trail import StoredAnswers
 
 
 def assemble(
-    settings: Settings, embedder: Embedder, reranker: Reranker | None, elsewhere: Callable[[], Orchestrator]
+    settings: Settings,
+    embedder: Embedder,
+    reranker: Reranker | None,
+    elsewhere: Callable[[], Orchestrator],
+    snapshots: Snapshots | None = None,
+    cluster: Cluster | None = None,
 ) -> Parts:
     """Everything the API needs. The database is opened by the application's start.
 
@@ -38,43 +57,31 @@ def assemble(
         embedder: makes vectors of questions.
         reranker: None where there are no weights for one.
         elsewhere: the orchestrator, where agents are not placed in this process.
+        snapshots: where `settings` is a view of them.
+        cluster: what this process runs in; None where it runs by itself.
 
     Raises:
         Unavailable: no Postgres is configured and none runs.
         InvalidSettings: the signing secret is too short, or a file of the agents is wrong.
     """
-    base = ground(settings, embedder, reranker)
+    base = ground(settings, embedder, reranker, snapshots)
     workshop = Workshop(settings, base)
     inproc = settings.agents.placement == "inproc"
     orchestrator = desk(settings, base, dict.fromkeys(Path, workshop.carrier)) if inproc else elsewhere()
     pictures = OneByOne(Reader(settings.read, settings.ocr))
+    golden = GoldenSets(base.database)
+    examiner = Examiner(base.search, base.answerer, base.database)
+    golden_runs = GoldenRuns(base.database, golden, examiner, embedder, Lately(base.upkeep.snapshots.effective))
     return Parts(
-        database=base.database,
-        jobs=Jobs(base.database),
-        desk=JobDesk(base.database),
-        audit=base.audit,
-        identity=Identity(base.database),
-        accounts=Accounts(base.database),
-        library=Library(base.database),
-        links=base.links,
+        **_stored(base.database),
+        **_shared(base),
         blobs=FolderBlobs(settings.state_dir / "blobs"),
-        search=base.search,
-        answerer=base.answerer,
+        golden=golden,
+        golden_runs=golden_runs,
         pictures=pictures,
         embedder=embedder,
-        connections=base.connections,
-        credentials=base.keyring,
-        switchboard=base.switchboard,
         orchestrator=TracedOrchestrator(orchestrator, base.telemetry),
-        runs=RunDesk(base.database),
-        conversations=base.conversations,
-        memory=base.memory,
-        approvals=base.approvals,
-        schedules=Schedules(base.database),
         school=workshop.school,
-        toolbox=base.tools,
-        skills=base.skills,
-        ground=base.fence.ground,
         replays=FewReplays(workshop.replays),
         tokens=Tokens(signing_secret(settings.auth, settings.state_dir), settings.auth),
         passwords=Passwords(PasswordHasher()),
@@ -84,7 +91,45 @@ def assemble(
         chunk=settings.chunk,
         clock=lambda: datetime.now(UTC),
         wake=workshop.scheduler.wake,
-        telemetry=base.telemetry,
-        openers=(workshop.open,) if inproc else (),
-        closers=(workshop.close, base.close, pictures.close),
+        operating=Operating(base.upkeep, Restarts(base.database), System(base.database), cluster or NoCluster()),
+        openers=(base.upkeep.open, workshop.open) if inproc else (base.upkeep.open,),
+        closers=(golden_runs.close, workshop.close, base.close, pictures.close),
     )
+
+
+def _stored(database: Database) -> dict[str, Any]:
+    """Parts that are statements over the database, and nothing else."""
+    return {
+        "jobs": Jobs(database),
+        "desk": JobDesk(database),
+        "identity": Identity(database),
+        "accounts": Accounts(database),
+        "library": Library(database),
+        "graph": KnowledgeGraph(database, Lexicon.shipped()),
+        "answers": StoredAnswers(database),
+        "switchover": Switchover(database),
+        "runs": RunDesk(database),
+        "schedules": Schedules(database),
+    }
+
+
+def _shared(base: Ground) -> dict[str, Any]:
+    """Parts that the agents of this process use, too."""
+    return {
+        "database": base.database,
+        "audit": base.audit,
+        "links": base.links,
+        "connections": base.connections,
+        "credentials": base.keyring,
+        "switchboard": base.switchboard,
+        "conversations": base.conversations,
+        "memory": base.memory,
+        "approvals": base.approvals,
+        "toolbox": base.tools,
+        "skills": base.skills,
+        "ground": base.fence.ground,
+        "telemetry": base.telemetry,
+        "search": base.cached.search,
+        "answerer": base.cached.answerer,
+        "cache": base.cached.cache,
+    }

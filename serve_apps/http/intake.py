@@ -134,11 +134,23 @@ async def batch_scan(body: Scan, me: Me, parts: Its, idempotency_key: Idempotenc
 
 @router.post("/api/documents/reindex-all", status_code=202)
 async def reindex_all(
-    me: Me, parts: Its, agent_id: AgentInQuery = None, idempotency_key: IdempotencyKey = None
+    me: Me,
+    parts: Its,
+    agent_id: AgentInQuery = None,
+    hold: Annotated[bool, Query(description="Build and check it; POST /api/generations/{id}/switch uses it.")] = False,
+    force: Annotated[bool, Query(description="Use it whatever the gate finds.")] = False,
+    idempotency_key: IdempotencyKey = None,
 ) -> Reindexing:
-    """Cut and embed the stored text again into a new generation; nothing is read a second time."""
+    """Cut and embed the stored text again into a new generation; nothing is read a second time.
+
+    Readers keep the index they have until the new one is complete and the gate has let it pass. For one agent, its
+    documents are done again in the index that is there.
+    """
     agent = await parts.links.resolve(me.scope, agent_id)
-    job = await _start(parts, me, "reindex", Lane.BULK, {"agent_id": agent}, idempotency_key)
+    asked = {name: True for name, wanted in (("hold", hold), ("force", force)) if wanted}
+    if agent is not None and asked:
+        raise Invalid("an agent's documents have no generation of their own", fix="Leave agent_id, or hold and force.")
+    job = await _start(parts, me, "reindex", Lane.BULK, {"agent_id": agent, **asked}, idempotency_key)
     return Reindexing(
         job_id=job.job_id, fresh=job.fresh, chunk_size_used=parts.chunk.size, chunk_overlap_used=parts.chunk.overlap
     )

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from cluster.state.identity import Member
 from pipelines.documents.document import Status
 from serve_apps.agents.collect import Collected
-from serve_apps.http import agents, asking, documents, intake
+from serve_apps.http import agents, answers, asking, documents, intake
 from serve_apps.http.chat import Problem
 from serve_apps.http.fields import DocumentKey, Name, Question, Text
 from serve_apps.http.live import begin, closed
@@ -153,7 +153,7 @@ async def _search(given: SearchArguments, me: Member, parts: Parts) -> BaseModel
 
 
 async def _ask(given: AskArguments, me: Member, parts: Parts) -> BaseModel:
-    return await asking.ask(asking.AskRequest(**given.model_dump()), me, parts)
+    return await answers.ask(answers.AskRequest(**given.model_dump()), me, parts)
 
 
 async def _list(given: ListArguments, me: Member, parts: Parts) -> BaseModel:
@@ -207,7 +207,7 @@ OFFERS: Mapping[str, Offer] = MappingProxyType(
         ),
         "ask": Offer(
             "Answer a question from the documents, with a citation for each claim; without support it says so.",
-            ("POST", "/api/ask"), AskArguments, asking.AnswerShape, _ask,
+            ("POST", "/api/ask"), AskArguments, answers.AnswerShape, _ask,
         ),
         "list_documents": Offer(
             "The documents that one may see, newest first.",

@@ -7,11 +7,9 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 from fastapi import APIRouter, Path, Request, Response
-from pydantic import AfterValidator, Field, StringConstraints, model_validator
 from starlette.responses import JSONResponse
 
 from cluster.basics.errors import AosError, Invalid, NotFound
-from cluster.models.form import checked
 from cluster.models.messages import Message, ToolCall
 from cluster.models.ports import Lane
 from serve_apps.agents.collect import Collected
@@ -21,7 +19,7 @@ from serve_apps.agents.encode import Reading, Verbosity
 from serve_apps.agents.events import Event
 from serve_apps.agents.ports import Incoming
 from serve_apps.http.admit import Guarded, Its, Me
-from serve_apps.http.fields import MOST_AGENT, JsonObject, Text
+from serve_apps.http.fields import MOST_AGENT, Text
 from serve_apps.http.live import BUG, Begun, Live, beating, begin
 from serve_apps.http.sse import BEAT
 from serve_apps.http.turns import collected, data_line, incoming
@@ -31,7 +29,6 @@ from serve_apps.http.wire import (
     Embedding,
     EmbeddingRequest,
     Embeddings,
-    Loose,
     Model,
     Models,
 )
@@ -78,48 +75,8 @@ class RunFailed(AosError):
 _STATUS = {"overloaded": 429, "over_budget": 402, "no_model": 409, "invalid": 422, "refused": 403}
 
 
-def _schema(value: dict[str, Any]) -> dict[str, Any]:
-    try:
-        checked(value)
-    except Invalid as error:
-        raise ValueError(error.detail) from None
-    return value
-
-
-class AnswerSchema(Loose):
-    """What an answer has to fit; the schema's own expressions (`pattern`) are the model's to keep, and not run here."""
-
-    name: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
-    schema_: Annotated[JsonObject, AfterValidator(_schema), Field(alias="schema")]
-    strict: bool | None = None
-
-
-class ResponseFormat(Loose):
-    """The form of the answer. One that does not come to have it, asked twice, is the error `answer_not_in_form`."""
-
-    type: Literal["text", "json_object", "json_schema"]
-    json_schema: AnswerSchema | None = None
-
-    @model_validator(mode="after")
-    def _whole(self) -> "ResponseFormat":
-        if (self.type == "json_schema") != (self.json_schema is not None):
-            raise ValueError("json_schema belongs to the type json_schema, and only to it")
-        return self
-
-
-class Completion(CompletionRequest):
-    """A chat completion; `model` is an agent. `user` is not believed: the token says who asks."""
-
-    response_format: ResponseFormat | None = None  # type: ignore[assignment]
-
-    @model_validator(mode="after")
-    def _prose(self) -> "Completion":
-        """`CompletionRequest` refuses every form but text; here all of them are taken."""
-        return self
-
-
 @router.post("/v1/chat/completions", response_class=JSONResponse, responses=_STREAM)
-async def completions(body: Completion, request: Request, me: Me, parts: Its) -> Response:
+async def completions(body: CompletionRequest, request: Request, me: Me, parts: Its) -> Response:
     """Chat with an agent as with a model: the last user message is the question, what is before it the history."""
     try:
         agent = await parts.links.resolve(me.scope, body.model)
@@ -220,7 +177,7 @@ def _default(name: str) -> str:
     return name
 
 
-def _incoming(body: Completion, agent: str) -> tuple[Incoming, Verbosity]:
+def _incoming(body: CompletionRequest, agent: str) -> tuple[Incoming, Verbosity]:
     at = max((n for n, one in enumerate(body.messages) if one.role == "user" and one.text()), default=None)
     if at is None:
         raise NoUserMessage("No user message found")
@@ -234,14 +191,14 @@ def _incoming(body: Completion, agent: str) -> tuple[Incoming, Verbosity]:
     return Incoming(message.agent, message.message, message.session, history, message.options), verbosity
 
 
-def _format(body: Completion) -> str | None:
+def _format(body: CompletionRequest) -> str | None:
     """The form of the answer as OpenAI writes it, in JSON; None for text."""
     if body.response_format is None or body.response_format.type == "text":
         return None
     return body.response_format.model_dump_json(by_alias=True, exclude_none=True)
 
 
-def _tools(body: Completion) -> list[dict[str, Any]] | None:
+def _tools(body: CompletionRequest) -> list[dict[str, Any]] | None:
     """What the client runs itself, and what gives it an answer in a form; `none` offers nothing of its own."""
     own = [] if body.tool_choice == "none" else [tool.function.model_dump() for tool in body.tools or ()]
     form = form_of(_format(body))
@@ -252,7 +209,7 @@ def _tools(body: Completion) -> list[dict[str, Any]] | None:
     return [*own, answer_tool(form)]
 
 
-def _choice(body: Completion) -> str | None:
+def _choice(body: CompletionRequest) -> str | None:
     """`auto`, `none`, `required`, or the name of the one function.
 
     Without tools of the client's `none` and `required` are about the agent's own; which these are it does not know, so

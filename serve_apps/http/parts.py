@@ -20,16 +20,22 @@ from cluster.state.run_desk import RunDesk
 from cluster.state.schedules import Schedules
 from configs.sections import ChunkSettings, HttpSettings, ReadSettings
 from pipelines.documents.blobs import BlobStore
+from pipelines.documents.graph.browse import KnowledgeGraph
+from pipelines.documents.index.switch import Switchover
 from pipelines.documents.library import Library
 from pipelines.documents.links import Links
 from serve_apps.agents.academy.school import School
 from serve_apps.agents.memory.remember import Memory
 from serve_apps.agents.ports import Orchestrator
+from serve_apps.http.operating import Operating
 from serve_apps.http.passwords import Passwords
-from serve_apps.http.ports import Answerer, Pictures, Replays, Search, Toolbox
+from serve_apps.http.ports import Answerer, Cache, Pictures, Replays, Search, Toolbox
 from serve_apps.http.sse import Pace
 from serve_apps.http.throttle import Throttle
 from serve_apps.http.tokens import Tokens
+from serve_apps.retrieval.golden.runs import GoldenRuns
+from serve_apps.retrieval.golden.sets import GoldenSets
+from serve_apps.retrieval.trail import StoredAnswers
 from skills.credentials_store import Keyring
 from skills.ground import Ground
 from skills.store import Skills
@@ -53,10 +59,16 @@ class Parts:
     identity: Identity
     accounts: Accounts
     library: Library
+    graph: KnowledgeGraph
     links: Links
     blobs: BlobStore
     search: Search
     answerer: Answerer
+    cache: Cache
+    answers: StoredAnswers
+    switchover: Switchover
+    golden: GoldenSets
+    golden_runs: GoldenRuns
     pictures: Pictures
     embedder: Embedder
     connections: Connections
@@ -76,6 +88,7 @@ class Parts:
     tokens: Tokens
     passwords: Passwords
     throttle: Throttle
+    operating: Operating
     http: HttpSettings
     read: ReadSettings
     chunk: ChunkSettings

@@ -7,6 +7,8 @@
 | operator | also everything with agents, documents, jobs: scan, re-index, delete, retry, approve; cancel any run |
 | admin | also users and credentials; those of the tenant's own administrators also workspaces, tenants, audit trail |
 
+What concerns the whole system (its settings, health, figures) is for operators and administrators of the first tenant.
+
 Operators see state and figures of everybody's runs; what is said in a run is for its owner and for administrators.
 """
 
@@ -32,11 +34,13 @@ class Access:
     roles: one of these is needed in the workspace; empty where nobody has to be signed in.
     tenant_wide: it reaches beyond the workspace, so the role is needed in the tenant as well.
     person: an API key does not do; it would outlive the person who made it.
+    system: it concerns the whole system, which the people of the first tenant run.
     """
 
     roles: frozenset[Role]
     tenant_wide: bool = False
     person: bool = False
+    system: bool = False
 
     @property
     def public(self) -> bool:
@@ -55,6 +59,7 @@ _READ, _BUILD, _OPERATE = Access(EVERYONE), Access(BUILDERS), Access(OPERATORS)
 _OWN = Access(EVERYONE, person=True)
 _KEYS = Access(BUILDERS, person=True)
 _TENANT = Access(ADMINS, tenant_wide=True, person=True)
+_SYSTEM = Access(ADMINS, tenant_wide=True, person=True, system=True)
 
 MATRIX: Mapping[RouteKey, Access] = {
     ("GET", "/health"): PUBLIC,
@@ -69,10 +74,20 @@ MATRIX: Mapping[RouteKey, Access] = {
     ("POST", "/api/workspaces"): _TENANT,
     ("GET", "/api/users"): Access(ADMINS),
     ("POST", "/api/users"): _TENANT,
+    ("PATCH", "/api/users/{user_id}"): _TENANT,
+    ("POST", "/api/users/{user_id}/password"): _TENANT,
+    ("DELETE", "/api/users/{user_id}"): _TENANT,
     ("GET", "/api/api-keys"): _BUILD,
     ("POST", "/api/api-keys"): _KEYS,
     ("DELETE", "/api/api-keys/{key_id}"): _KEYS,
     ("GET", "/api/audit"): Access(ADMINS, tenant_wide=True),
+    ("GET", "/api/admin/config"): Access(ADMINS, tenant_wide=True, system=True),
+    ("PUT", "/api/admin/config"): _SYSTEM,
+    ("POST", "/api/admin/restart-hint"): _SYSTEM,
+    ("GET", "/api/admin/restarts"): Access(ADMINS, tenant_wide=True, system=True),
+    ("GET", "/api/admin/health"): Access(OPERATORS, system=True),
+    ("GET", "/api/admin/now"): _OPERATE,
+    ("GET", "/metrics"): Access(OPERATORS, tenant_wide=True, system=True),
     ("GET", "/api/agents"): _READ,
     ("POST", "/api/agents"): _OPERATE,
     ("GET", "/api/agents/{agent_id}"): _READ,
@@ -84,6 +99,7 @@ MATRIX: Mapping[RouteKey, Access] = {
     ("POST", "/api/skills/mcp:discover"): _OPERATE,
     ("POST", "/api/skills/import-package"): _OPERATE,
     ("GET", "/api/skills/{skill_name}"): _READ,
+    ("DELETE", "/api/skills/{skill_name}"): _OPERATE,
     ("GET", "/api/skills/{skill_name}/package"): _READ,
     ("POST", "/api/agents/{agent_id}/import-skill-pack"): _OPERATE,
     ("POST", "/api/universal-agents/{agent_id}/import-skill-pack"): _OPERATE,
@@ -160,8 +176,17 @@ MATRIX: Mapping[RouteKey, Access] = {
     ("GET", "/api/documents/{document_id}/pages/{number}/image"): _READ,
     ("GET", "/api/documents/{document_id}/delete-impact"): _READ,
     ("GET", "/api/documents/vector-store/stats"): _READ,
+    ("GET", "/api/graph"): _READ,
+    ("GET", "/api/graph/view"): _READ,
+    ("GET", "/api/graph/entities/{entity_id}"): _READ,
     ("POST", "/api/documents/search"): _READ,
+    ("GET", "/api/search/language"): _READ,
+    ("PUT", "/api/search/language"): _OPERATE,
+    ("GET", "/api/rag/debug/{agent_id}"): _READ,
+    ("GET", "/api/rag/cache/stats"): _OPERATE,
+    ("DELETE", "/api/rag/cache"): _OPERATE,
     ("POST", "/api/ask"): _READ,
+    ("GET", "/api/answers/{answer_id}/why"): _READ,  # one's own; administrators any
     ("POST", "/api/documents/upload"): _BUILD,
     ("POST", "/api/documents/links"): _BUILD,
     ("POST", "/api/documents/{document_id}/process"): _BUILD,
@@ -170,6 +195,26 @@ MATRIX: Mapping[RouteKey, Access] = {
     ("POST", "/api/documents/reindex-all"): _OPERATE,
     ("POST", "/api/documents/embed-pending"): _OPERATE,
     ("DELETE", "/api/documents/{document_id}"): _OPERATE,
+    ("GET", "/api/generations"): _BUILD,
+    ("POST", "/api/generations/rollback"): _OPERATE,
+    ("POST", "/api/generations/{generation_id}/switch"): _OPERATE,
+    ("GET", "/api/golden-sets"): _BUILD,
+    ("POST", "/api/golden-sets"): _OPERATE,
+    ("GET", "/api/golden-sets/{set_id}"): _BUILD,
+    ("PATCH", "/api/golden-sets/{set_id}"): _OPERATE,
+    ("DELETE", "/api/golden-sets/{set_id}"): _OPERATE,
+    ("GET", "/api/golden-sets/{set_id}/questions"): _OPERATE,  # they hold the answers
+    ("POST", "/api/golden-sets/{set_id}/questions"): _BUILD,
+    ("DELETE", "/api/golden-sets/{set_id}/questions/{key}"): _OPERATE,
+    ("POST", "/api/golden-sets/{set_id}/import"): _OPERATE,
+    ("GET", "/api/golden-sets/{set_id}/export"): _OPERATE,
+    ("POST", "/api/golden-sets/{set_id}/runs"): _OPERATE,
+    ("GET", "/api/golden-sets/{set_id}/runs"): _OPERATE,
+    ("GET", "/api/golden-runs/{golden_run_id}"): _OPERATE,
+    ("GET", "/api/golden-runs/{golden_run_id}/results"): _OPERATE,
+    ("GET", "/api/golden-runs/{golden_run_id}/compare/{baseline_id}"): _OPERATE,
+    ("POST", "/api/golden-runs/{golden_run_id}/resume"): _OPERATE,
+    ("POST", "/api/golden-runs/{golden_run_id}/cancel"): _OPERATE,
     ("GET", "/api/jobs"): _READ,
     ("GET", "/api/jobs/{job_id}"): _READ,
     ("GET", "/api/jobs/{job_id}/failures"): _READ,
@@ -204,5 +249,7 @@ def check(member: Member, access: Access) -> None:
         raise Forbidden(f"this needs the role {needed}; yours here is {member.role}")
     if access.tenant_wide and member.tenant_role not in access.roles:
         raise Forbidden(f"this reaches beyond the workspace and needs the role {needed} in the tenant")
+    if access.system and not member.first_tenant:
+        raise Forbidden("this concerns the whole system; the people of its first tenant may do it")
     if access.person and member.key is not None:
         raise Forbidden("an API key may not do this", fix="Sign in with e-mail and password.")

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 from cluster.basics.scope import Scope
 from cluster.models.messages import ToolSpec
 from serve_apps.retrieval.answer import Answer
+from serve_apps.retrieval.cache import Stats
 from serve_apps.retrieval.query import Query, Results
 
 
@@ -23,6 +24,26 @@ class Answerer(Protocol):
 
     async def ask(self, scope: Scope, question: str, agent_id: str | None) -> Answer:
         """An answer from what the scope, and the agent if there is one, may see."""
+        ...
+
+
+class Cache(Protocol):
+    """What is remembered of searches and answers: serve_apps.retrieval.cache.SemanticCache."""
+
+    async def get_stats(self, workspace: str) -> Stats:
+        """What there is, and what came of it.
+
+        Raises:
+            Unavailable: it cannot be reached.
+        """
+        ...
+
+    async def invalidate(self, workspace: str, agent_id: str | None = None) -> int:
+        """Forget a workspace's entries, or only those of one agent; returns how many there were.
+
+        Raises:
+            Unavailable: it cannot be reached.
+        """
         ...
 
 

@@ -127,11 +127,12 @@ class Tenant(BaseModel):
 
 
 class User(BaseModel):
-    """Somebody who belongs to the workspace."""
+    """Somebody of the tenant; `role` is null where they do not belong to the workspace."""
 
     id: UUID
     email: str
-    role: Role
+    role: Role | None
+    tenant_role: Role
     disabled: bool
     must_change_password: bool
     created_at: datetime
@@ -179,6 +180,14 @@ class NewUser(BaseModel):
     password: str | None
 
 
+class NewPassword(BaseModel):
+    """A password to be changed at the next login; shown this once, where it was made here."""
+
+    id: UUID
+    email: str
+    password: str | None
+
+
 class Agent(BaseModel):
     """An agent, and how many documents it may search."""
 
@@ -215,9 +224,10 @@ class Tenants(BaseModel):
 
 
 class Users(BaseModel):
-    """Who belongs to the workspace."""
+    """A page of them, oldest first."""
 
     items: list[User]
+    total: int
 
 
 class ApiKeys(BaseModel):

@@ -4,7 +4,7 @@ from collections import Counter
 from typing import Annotated, Any
 from uuid import UUID
 
-from fastapi import APIRouter, Path, Response
+from fastapi import APIRouter, Path, Query, Response
 
 from serve_apps.http.admit import Guarded, Its, Me, agree
 from serve_apps.http.parts import Parts
@@ -62,6 +62,20 @@ async def add_skill(body: SkillRequest, me: Me, parts: Its, response: Response) 
 async def skill(skill_name: SkillInPath, me: Me, parts: Its) -> SkillDetail:
     """One skill with its text, its code and all its versions."""
     return SkillDetail.of_all(await parts.skills.versions(me.scope, skill_name))
+
+
+@router.delete("/api/skills/{skill_name}", status_code=204)
+async def remove_skill(
+    skill_name: SkillInPath,
+    me: Me,
+    parts: Its,
+    detach: Annotated[bool, Query(description="Take it away from the agents that have it.")] = False,
+) -> Response:
+    """Forget a registered skill with all its versions (409 while agents have it); turns that have begun keep it."""
+    async with parts.database.transaction(me.scope) as tx:
+        had = await parts.skills.remove(tx, me.scope, skill_name, detach=detach)
+        await parts.audit.record(tx, me.scope, "skill.remove", skill_name, detail={"skill": skill_name, "agents": had})
+    return Response(status_code=204)
 
 
 @router.get("/api/agents/{agent_id}/skills")

@@ -4,6 +4,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, field_validator, model_validator
 
+from cluster.basics.errors import Invalid
+from cluster.models.form import checked
 from serve_apps.http.fields import MOST_AGENT, JsonObject, Name, Text
 from serve_apps.http.turns import MOST_MESSAGE, SessionKey
 
@@ -102,6 +104,35 @@ class StreamOptions(Loose):
     include_usage: bool = False
 
 
+def _schema(value: dict[str, Any]) -> dict[str, Any]:
+    try:
+        checked(value)
+    except Invalid as error:
+        raise ValueError(error.detail) from None
+    return value
+
+
+class AnswerSchema(Loose):
+    """What an answer has to fit; the schema's own expressions (`pattern`) are the model's to keep, and not run here."""
+
+    name: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
+    schema_: Annotated[JsonObject, AfterValidator(_schema), Field(alias="schema")]
+    strict: bool | None = None
+
+
+class ResponseFormat(Loose):
+    """The form of the answer. One that does not come to have it, asked twice, is the error `answer_not_in_form`."""
+
+    type: Literal["text", "json_object", "json_schema"]
+    json_schema: AnswerSchema | None = None
+
+    @model_validator(mode="after")
+    def _whole(self) -> "ResponseFormat":
+        if (self.type == "json_schema") != (self.json_schema is not None):
+            raise ValueError("json_schema belongs to the type json_schema, and only to it")
+        return self
+
+
 class CompletionRequest(Loose):
     """A chat completion; `model` is an agent. `user` is not believed: the token says who asks."""
 
@@ -115,16 +146,10 @@ class CompletionRequest(Loose):
     n: Annotated[int | None, Field(ge=1, le=1, description="One answer, no more.")] = None
     tools: Annotated[list[Tool] | None, Field(max_length=MOST_TOOLS)] = None
     tool_choice: Literal["auto", "none", "required"] | Chosen | None = None
-    response_format: dict[str, Any] | None = None
+    response_format: ResponseFormat | None = None
     metadata: JsonObject | None = None
     session_id: SessionKey | None = None
     chat_id: SessionKey | None = None
-
-    @model_validator(mode="after")
-    def _prose(self) -> "CompletionRequest":
-        if (self.response_format or {}).get("type", "text") != "text":
-            raise ValueError("response_format: agents answer in text; give them a tool for structured output")
-        return self
 
     def session(self) -> str | None:
         """The conversation that it belongs to, as the client names it; None for one of its own."""

@@ -1,7 +1,7 @@
 """Answers with citations: the documents' own best sentences, or a model's words checked against their quotes."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -11,26 +11,25 @@ import httpx
 from cluster.basics.errors import AosError, Transient
 from cluster.basics.scope import Scope
 from cluster.models.ports import Embedder
+from cluster.models.vectors_cache import within
 from cluster.state.postgres import Database, load_queries
 from configs.sections import LlmSettings
-from pipelines.documents.document import Page
-from serve_apps.retrieval import evidence, generate
-from serve_apps.retrieval.evidence import Judged, Sentence
+from serve_apps.retrieval import abstain, conflict, evidence, generate, support
+from serve_apps.retrieval.abstain import Foreign
+from serve_apps.retrieval.cite import Citations, Pages
+from serve_apps.retrieval.claims import Claim, Conflict, Dropped, Stated, text_of
+from serve_apps.retrieval.evidence import Judged
 from serve_apps.retrieval.query import Hit, Query, Results
-from serve_apps.retrieval.quote import Citation, describe, locate, page_of
+from serve_apps.retrieval.quote import Citation, page_of
 from serve_apps.retrieval.search import Search
+from serve_apps.retrieval.values import values
 
 SQL = load_queries(Path(__file__).with_name("answer.sql"))
 
 NOT_FOUND = "Not found in the documents."
 HITS = 8  # passages that are looked at
-MEASURED = 32  # sentences that are embedded, those that cover most of the question
-# What a sentence needs to support an answer. Between questions to their own test set and questions to another one,
-# the mean of coverage and similarity parts best; each alone must not be negligible.
-LEAST_SCORE = 0.42
-LEAST_COVERAGE = 0.2
-LEAST_SIMILARITY = 0.3
-LEAST_COVERAGE_ALONE = 0.67
+KNOWN = 24  # passages that are asked whether they know what a question names
+MEASURED = 20  # sentences that are embedded, those that cover most of the question
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +43,11 @@ class Answer:
         search: what was found on the way.
         model: who wrote a generated answer.
         fallback: what was left out and why; None when nothing was.
+        claims: the sentences of the text.
+        conflicts: where sources contradict each other; the text says so too.
+        dropped: what a model wrote and nothing supports.
+        abstained: why there is no answer; None where there is one.
+        id: under which it is stored; None where it is not.
     """
 
     text: str
@@ -52,6 +56,11 @@ class Answer:
     search: Results
     model: str | None
     fallback: str | None
+    claims: tuple[Claim, ...] = ()
+    conflicts: tuple[Conflict, ...] = ()
+    dropped: tuple[Dropped, ...] = ()
+    abstained: str | None = None
+    id: str | None = None
 
 
 class Answerer:
@@ -76,53 +85,84 @@ class Answerer:
         Raises:
             Unavailable: Postgres cannot be reached. A model that cannot is left out, and `fallback` says so.
         """
-        results = await self._search.run(scope, Query(question, limit=HITS, agent_id=agent_id))
+        results = await self._search.run(scope, Query(question, limit=KNOWN, agent_id=agent_id))
+        strange = abstain.foreign(question, results.hits)
+        results = replace(results, hits=results.hits[:HITS])
         if not results.hits:
-            return Answer(NOT_FOUND, "not_found", (), results, None, results.fallback)
-        pages = await self._pages(scope, results.hits)
-        why = None
-        if self._llm.base_url:
-            written, why = await self._generated(question, results, pages)
+            return _nothing(results, abstain.reason((), strange), fallback=results.fallback)
+        cited = Citations(results.hits, await self._pages(scope, results.hits))
+        why, dropped = None, tuple[Dropped, ...]()
+        if self._llm.base_url and strange.share < 1:
+            written, why, dropped = await self._generated(question, results, cited)
             if written is not None:
                 return written
-        return await self._extractive(scope, question, results, pages, why)
+        answer = await self._extractive(scope, question, results, Citations(results.hits, cited.pages), strange, why)
+        return replace(answer, dropped=dropped)
 
-    async def _generated(self, question: str, results: Results, pages: "Pages") -> tuple[Answer | None, str | None]:
-        """The model's answer with every claim checked, or why there is none."""
+    async def _generated(
+        self, question: str, results: Results, cited: Citations
+    ) -> tuple[Answer | None, str | None, tuple[Dropped, ...]]:
+        """The model's answer with every claim checked, or why there is none, and what of it nothing supports."""
         sources = [generate.Source(f"{hit.filename}, page {hit.page}", hit.text) for hit in results.hits]
         model = self._llm.model or "default"
         try:
             text = await generate.write(self._client, self._llm, question, sources, self._sleep)
         except AosError as error:
-            return None, f"extractive, {error}"
-        lines, citations = [], list[Citation]()
-        for claim in generate.parse(text):
-            found = [place for n, quote in claim.evidence if (place := _place(results.hits, pages, n, quote))]
-            if found and generate.has_its_numbers(claim.text, [one.quote for one in found]):
-                numbers = [_number(citations, one) for one in found]
-                lines.append(" ".join([claim.text, *(f"[{n}]" for n in dict.fromkeys(numbers))]))
-        if lines:
-            return Answer("\n".join(lines), "generated", tuple(citations), results, model, results.fallback), None
+            return None, f"extractive, {error}", ()
+        claims, dropped = await self._checked(question, generate.parse(text), cited)
+        dropped += tuple(Dropped(line, "it has no quote") for line in generate.bare(text))
+        if claims:
+            conflicts = _conflicts(question, cited, claims)
+            answer = Answer(
+                text_of(claims, conflicts), "generated", tuple(cited.all), results, model, results.fallback,
+                claims, conflicts, dropped,
+            )  # fmt: skip
+            return answer, None, dropped
         if generate.NOTHING in text:
-            return Answer(NOT_FOUND, "not_found", (), results, model, results.fallback), None
-        return None, f"extractive, no claim of {model} had a quote that stands in its source"
+            why = f"{model} found no answer in the passages"
+            return replace(_nothing(results, why, fallback=results.fallback), model=model, dropped=dropped), None, ()
+        return None, f"extractive, no claim of {model} had a quote that stands in its source", dropped
+
+    async def _checked(
+        self, question: str, written: Sequence[generate.Claim], cited: Citations
+    ) -> tuple[tuple[Claim, ...], tuple[Dropped, ...]]:
+        """Each claim with the citations that support it; the others with what is wrong with them."""
+        kept, dropped = list[Claim](), list[Dropped]()
+        for claim in written:
+            found = [place for n, quote in claim.evidence if (place := cited.place(n, quote))]
+            quotes = [one.quote for one in found]
+            about = cited.titles([n for n, _ in claim.evidence])
+            why: str | None = "its quote does not stand in its source"
+            if found:
+                near = None
+                if support.shared(claim.text, quotes, about) < support.LEAST_SHARED:
+                    measured, _ = await self._near(self._embedder, claim.text, [" ".join(quotes)])
+                    near = measured[0]
+                why = support.objection(claim.text, quotes, about, question, near)
+            if why is None:
+                numbers = dict.fromkeys(cited.number(one) for one in found)
+                kept.append(Claim(claim.text, tuple(numbers)))
+            else:
+                dropped.append(Dropped(claim.text, why))
+        return tuple(kept), tuple(dropped)
 
     async def _extractive(
-        self, scope: Scope, question: str, results: Results, pages: "Pages", why: str | None
+        self, scope: Scope, question: str, results: Results, cited: Citations, strange: Foreign, why: str | None
     ) -> Answer:
         judged, unmeasured = await self._judged(scope, question, results.hits)
         fallback = "; ".join(dict.fromkeys(part for part in (why, results.fallback, unmeasured) if part)) or None
-        lines, citations = [], list[Citation]()
-        for one in evidence.best([one for one in judged if supports(one)]):
-            sentence = one.sentence
-            place = _cite(
-                results.hits[sentence.hit], pages, sentence.page, sentence.text, (sentence.start, sentence.end)
-            )
-            if place is not None:
-                lines.append(f"{' '.join(place.quote.split())} [{_number(citations, place)}]")
-        if not lines:
-            return Answer(NOT_FOUND, "not_found", (), results, None, fallback)
-        return Answer("\n".join(lines), "extractive", tuple(citations), results, None, fallback)
+        claims = []
+        for one in evidence.best([one for one in judged if abstain.supports(one, strange)]):
+            place = cited.sentence(evidence.with_list(one.sentence, results.hits[one.sentence.hit]))
+            if place is not None and not cited.covers(place):
+                claims.append(Claim(" ".join(place.quote.split()), (cited.number(place),)))
+        if not claims:
+            return _nothing(results, abstain.reason(judged, strange), fallback=fallback)
+        conflicts = _conflicts(question, cited, claims)
+        return Answer(
+            text_of(claims, conflicts), "extractive", tuple(cited.all), results, None, fallback,
+            tuple(claims), conflicts,
+        )  # fmt: skip
 
     async def _judged(self, scope: Scope, question: str, hits: Sequence[Hit]) -> tuple[list[Judged], str | None]:
         sentences = evidence.split(hits)
@@ -133,19 +173,22 @@ class Answerer:
         above, own = words[: len(hits)], words[len(hits) :]
         shares = evidence.coverage(asked, own, [above[one.hit] for one in sentences])
         order = sorted(range(len(sentences)), key=lambda at: -shares[at])[:MEASURED]
-        near, why = await self._near(question, [sentences[at] for at in order])
+        near, why = await self._near(within(self._embedder, scope), question, [sentences[at].text for at in order])
         return [Judged(sentences[at], shares[at], value) for at, value in zip(order, near, strict=True)], why
 
-    async def _near(self, question: str, sentences: Sequence[Sentence]) -> tuple[Sequence[float | None], str | None]:
-        if not sentences:
+    async def _near(
+        self, embedder: Embedder, text: str, others: Sequence[str]
+    ) -> tuple[Sequence[float | None], str | None]:
+        """Cosine of the text to each of the others, or why nobody measured it."""
+        if not others:
             return [], None
         try:
-            vectors = await self._embedder.embed([question, *(one.text for one in sentences)])
+            vectors = await embedder.embed([text, *others])
         except Transient as error:
-            return [None] * len(sentences), f"words only, the embedder did not answer: {error}"
+            return [None] * len(others), f"words only, the embedder did not answer: {error}"
         return evidence.similarities(vectors), None
 
-    async def _pages(self, scope: Scope, hits: Sequence[Hit]) -> "Pages":
+    async def _pages(self, scope: Scope, hits: Sequence[Hit]) -> Pages:
         places = sorted({(hit.version_id, span.page) for hit in hits for span in hit.spans})
         async with self._database.transaction(scope) as tx:
             rows = await tx.all(
@@ -158,57 +201,41 @@ class Answerer:
         return {(row["version_id"], row["number"]): page_of(row) for row in rows}
 
 
-Pages = Mapping[tuple[str, int], Page]
+def _nothing(results: Results, why: str, *, fallback: str | None) -> Answer:
+    return Answer(NOT_FOUND, "not_found", (), results, None, fallback, abstained=why)
 
 
-def supports(judged: Judged) -> bool:
-    """A sentence supports an answer when it shares enough of the question's words and means something near to it."""
-    if judged.similarity is None:
-        return judged.coverage >= LEAST_COVERAGE_ALONE
-    enough = judged.coverage >= LEAST_COVERAGE and judged.similarity >= LEAST_SIMILARITY
-    return enough and judged.score >= LEAST_SCORE
+def _conflicts(question: str, cited: Citations, claims: Sequence[Claim]) -> tuple[Conflict, ...]:
+    """What other sentences of the passages say against those that are cited; the others are cited too."""
+    if not any(values(one.quote) for one in cited.all):
+        return ()
+    sentences = evidence.split(cited.hits)
+    statements = [conflict.Statement.of(one, cited.hits[one.hit]) for one in sentences]
+    found: list[Conflict] = []
+    told: set[int] = set()
+    for n in dict.fromkeys(n for claim in claims for n in claim.citations):
+        shown = _around(cited.all[n - 1], statements, cited.hits)
+        if shown is None or n in told:
+            continue
+        stated: list[Stated] = []
+        for own, other, value in conflict.against(question, shown, statements):
+            place = cited.sentence(other.sentence)
+            if place is not None:
+                stated = stated or [Stated(own.shown, n)]
+                stated.append(Stated(value.shown, cited.number(place)))
+        if stated:
+            told |= {one.citation for one in stated}
+            found.append(Conflict(tuple(stated)))
+    return tuple(found)
 
 
-def _place(hits: Sequence[Hit], pages: Pages, n: int, quote: str) -> Citation | None:
-    """Where a source has the quote, within its own spans."""
-    if not 1 <= n <= len(hits):
-        return None
-    hit = hits[n - 1]
-    for span in hit.spans:
-        page = pages.get((hit.version_id, span.page))
-        at = page and locate(quote, page.text, span.start, span.end)
-        if at:
-            return _cite(hit, pages, span.page, quote, at)
+def _around(
+    citation: Citation, statements: Sequence[conflict.Statement], hits: Sequence[Hit]
+) -> conflict.Statement | None:
+    """The statement that a quote is part of."""
+    for one in statements:
+        at = one.sentence
+        same = hits[at.hit].version_id == citation.version_id and at.page == citation.page
+        if same and at.start <= citation.start and citation.end <= at.end:
+            return one
     return None
-
-
-def _cite(hit: Hit, pages: Pages, number: int, quote: str, at: tuple[int, int]) -> Citation | None:
-    """A citation, unless the page does not say this there: a quote is never taken on trust."""
-    page = pages.get((hit.version_id, number))
-    if page is None or page.text[at[0] : at[1]].split() != quote.split():
-        return None
-    boxes, confidence = describe(page, *at)
-    return Citation(
-        n=0,
-        chunk_id=hit.chunk_id,
-        document_id=hit.document_id,
-        version_id=hit.version_id,
-        filename=hit.filename,
-        page=number,
-        quote=page.text[at[0] : at[1]],
-        start=at[0],
-        end=at[1],
-        boxes=boxes,
-        ocr_confidence=confidence,
-    )
-
-
-def _number(citations: list[Citation], citation: Citation) -> int:
-    """Its number in the answer; the same place keeps the one it has."""
-    for known in citations:
-        if (known.version_id, known.page, known.start, known.end) == (
-            citation.version_id, citation.page, citation.start, citation.end,
-        ):  # fmt: skip
-            return known.n
-    citations.append(replace(citation, n=len(citations) + 1))
-    return len(citations)

@@ -1,5 +1,5 @@
 -- lexemes: The words of texts as the keyword index knows them; stop words are gone, endings are cut.
-select number, tsvector_to_array(to_tsvector('english', content)) as words
+select number, tsvector_to_array(words_of(aos_language(), content)) as words
 from unnest(%(texts)s::text[]) with ordinality as given(content, number) order by number;
 
 -- pages: Pages as they were read, of versions that readers see.

@@ -1,9 +1,10 @@
 """Which sentences of the hits answer a question: the words they share with it and how near they are to it."""
 
 import math
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,7 @@ from serve_apps.retrieval.query import Hit
 
 LONGEST = 600  # characters of a quote; a longer sentence is a table or a list and is cut at its lines
 SHORTEST = 12  # characters; below stand page numbers and the like
+_ITEM = re.compile(r"\s*(?:[-*•–|]|\d{1,2}[.)])\s*\S")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +98,26 @@ def best(judged: Sequence[Judged], *, most: int = 3, share: float = 0.85) -> lis
         if one.score >= least and all(said != other.sentence.text.split() for other in chosen):
             chosen.append(one)
     return chosen[:most]
+
+
+def with_list(sentence: Sentence, hit: Hit) -> Sentence:
+    """A sentence that ends in a colon together with the list it announces, as far as a quote may go."""
+    if not sentence.text.rstrip("*_ ").endswith(":"):
+        return sentence
+    for page, offset, text in _pieces(hit):
+        if page != sentence.page or not offset <= sentence.start < offset + len(text):
+            continue
+        at = stop = sentence.end - offset
+        for line in text[at:].splitlines(keepends=True):
+            at += len(line)
+            if at - len(line) == sentence.end - offset and not line.strip("*_ \n"):
+                continue  # the rest of the sentence's own line
+            if line.strip() and (not _ITEM.match(line) or at + offset - sentence.start > LONGEST):
+                break
+            stop = at if line.strip() else stop
+        end = len(text[:stop].rstrip())
+        return replace(sentence, end=offset + end, text=text[sentence.start - offset : end])
+    return sentence
 
 
 def _pieces(hit: Hit) -> Iterator[tuple[int, int, str]]:

@@ -1,9 +1,13 @@
-"""Weighted reciprocal rank fusion: two ranked lists become one."""
+"""Weighted reciprocal rank fusion: ranked lists become one."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from serve_apps.retrieval.query import Candidate
+
+FuseBy = Literal["rank", "score"]
+PLACES = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,31 +24,67 @@ PRESETS = {"rrf.seed": Weights(keyword=0.3, vector=0.7)}
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """One line of a leg's answer, in the leg's own measure; higher is better."""
+    """One line of a leg's answer, in the leg's own measure; higher is better.
+
+    Attributes:
+        literal: how many of the question's identifiers and phrases stand in it as they are written.
+        quoted: a phrase that the question puts in quotes is among them.
+    """
 
     chunk_id: str
     document_id: str
     score: float
+    literal: int = 0
+    quoted: bool = False
 
 
-def fuse(keyword: Sequence[Found], vector: Sequence[Found], weights: Weights, k: int = 60) -> list[Candidate]:
-    """Order by the sum of weight / (k + rank), ranks from 1 (Cormack, Clarke and Buettcher 2009).
+def fuse(
+    keyword: Sequence[Found], vector: Sequence[Found], weights: Weights, k: int = 60, by: FuseBy = "rank"
+) -> list[Candidate]:
+    """Two legs as one list; see `fuse_many`."""
+    return fuse_many((("keyword", weights.keyword, keyword), ("vector", weights.vector, vector)), k, by)
+
+
+def fuse_many(legs: Sequence[tuple[str, float, Sequence[Found]]], k: int = 60, by: FuseBy = "rank") -> list[Candidate]:
+    """Order by the sum of weight / (k + place), places from 1 (Cormack, Clarke and Buettcher 2009).
+
+    By rank, the place is the rank. By score, it is where the score stands between the leg's best (1) and nothing
+    (`PLACES`), so that a leg which sees a wide gap says more than one which hardly tells its first from its last; a
+    chunk that a leg lacks stands there at nothing. Bruch, Gai and Ingber (2023) have why scores say more than ranks.
 
     A chunk that a leg lists twice counts at its better place. Equal sums are ordered by the better rank in any leg,
-    then by chunk id, so the same lists always give the same order.
+    then by chunk id, so the same lists always give the same order. What holds more of the question literally comes
+    first, whatever its sum; where a quoted phrase was found, only what holds one is left.
+
+    Args:
+        legs: name, weight and ranked list of each; the name prefixes the leg's `_rank` and `_score` in
+            `Candidate.scores`, and has to be another for every list of a question's variations (`keyword:2`, …).
+        k: how little the first places stand out.
+        by: what makes a place.
     """
     scores: dict[str, dict[str, float | int]] = {}
     documents: dict[str, str] = {}
     best: dict[str, int] = {}
-    for name, leg, weight in (("keyword", keyword, weights.keyword), ("vector", vector, weights.vector)):
+    quoted = {found.chunk_id for _, _, leg in legs for found in leg if found.quoted}
+    for name, weight, leg in legs:
         once = {found.chunk_id: found for found in reversed(leg)}
         ranked = [found for found in leg if once[found.chunk_id] is found]
+        highest = max((found.score for found in ranked), default=0.0)
         for rank, found in enumerate(ranked, 1):
             chunk = found.chunk_id
             documents[chunk] = found.document_id
             best[chunk] = min(rank, best.get(chunk, rank))
             of = scores.setdefault(chunk, {"fused": 0.0})
             of[f"{name}_rank"], of[f"{name}_score"] = rank, found.score
-            of["fused"] += weight / (k + rank)
-    order = sorted(scores, key=lambda chunk: (-scores[chunk]["fused"], best[chunk], chunk))
+            of["fused"] += weight * (1 / (k + rank) if by == "rank" else _worth(found.score, highest, k))
+            if found.literal:
+                of["literal"] = max(found.literal, of.get("literal", 0))
+    kept = [chunk for chunk in scores if chunk in quoted or not quoted]
+    order = sorted(kept, key=lambda c: (-scores[c].get("literal", 0), -scores[c]["fused"], best[c], c))
     return [Candidate(chunk, documents[chunk], scores[chunk]) for chunk in order]
+
+
+def _worth(score: float, highest: float, k: int) -> float:
+    """What a score adds to what nothing would: 1 / (k + place) above the last place's."""
+    share = max(score, 0.0) / highest if highest > 0 else 0.0
+    return 1 / (k + 1 + (1 - share) * (PLACES - 1)) - 1 / (k + PLACES)

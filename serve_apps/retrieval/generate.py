@@ -1,7 +1,7 @@
 """Answers written by a language model from numbered sources, and the check that every claim has its quote."""
 
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import httpx
@@ -21,8 +21,9 @@ Copy at least three words, without any change. Use only what the sources say. If
 write only: {NOTHING}"""
 
 _EVIDENCE = re.compile(r"\[\s*(\d{1,3})\s*:\s*[\"“”']+(.+?)[\"“”']+\s*\]", re.DOTALL)
+_TORN = re.compile(r"\[\s*\d{1,3}\s*:.*", re.DOTALL)  # evidence that is not whole
+_BARE = re.compile(r"\s*\[\s*\d{1,3}\s*\]")  # a mark without a quote proves nothing
 _ITS_END = re.compile(r"<(?=\s*/\s*source\b)", re.IGNORECASE)
-_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,20 +105,22 @@ def messages(question: str, sources: Sequence[Source]) -> list[dict[str, str]]:
 
 
 def parse(text: str) -> list[Claim]:
-    """The lines that carry evidence; all others are dropped."""
-    claims = []
+    """The lines that carry evidence; marks without a quote, or with half of one, are no part of what they say."""
+    return [claim for claim in _lines(text) if claim.evidence]
+
+
+def bare(text: str) -> list[str]:
+    """The lines that carry none."""
+    return [claim.text for claim in _lines(text) if not claim.evidence and NOTHING not in claim.text]
+
+
+def _lines(text: str) -> Iterator[Claim]:
     for line in text.splitlines():
         evidence = tuple((int(n), quote.strip()) for n, quote in _EVIDENCE.findall(line))
-        said = " ".join(_EVIDENCE.sub(" ", line).split()).lstrip("-*• ").strip()
-        if evidence and said:
-            claims.append(Claim(said, evidence))
-    return claims
-
-
-def has_its_numbers(claim: str, quotes: Sequence[str]) -> bool:
-    """Every number that the claim names stands in one of its quotes."""
-    known = set(_NUMBER.findall(" ".join(quotes)))
-    return set(_NUMBER.findall(claim)) <= known
+        plain = _BARE.sub("", _TORN.sub(" ", _EVIDENCE.sub(" ", line)))
+        said = " ".join(plain.split()).lstrip("-*• ").strip()
+        if said:
+            yield Claim(said, evidence)
 
 
 def _content(response: httpx.Response) -> str:

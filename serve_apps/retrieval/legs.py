@@ -1,5 +1,6 @@
 """The two ways into the index, each one query in a transaction of its own: by words and by meaning."""
 
+from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,9 +12,11 @@ from numpy.typing import NDArray
 
 from cluster.basics.scope import Scope
 from cluster.state.postgres import Database, Row, load_queries
-from configs.sections import SearchSettings
+from configs.sections_retrieval import SearchSettings
+from serve_apps.retrieval import literal
 from serve_apps.retrieval.fuse import Found
-from serve_apps.retrieval.query import KeywordEngine, Query, VectorEngine
+from serve_apps.retrieval.literal import Literals
+from serve_apps.retrieval.query import Filters, KeywordEngine, Query, VectorEngine
 
 SQL = load_queries(Path(__file__).with_name("search.sql"))
 MOST_EFFORT = 1000  # hnsw.ef_search admits no more
@@ -21,9 +24,9 @@ REMEMBERED = 1000  # scopes
 PLANNER = {"plan_cache_mode": "force_custom_plan", "hnsw.iterative_scan": "relaxed_order"}
 # Sorting is made dear, not impossible: only the index may order, for only it knows the score without computing it.
 INDEXED = {"enable_sort": "off"}
-ONE_PLAN = {"plan_cache_mode": "force_generic_plan"}  # there is one way along the graph, whatever is asked
+ONE_PLAN = {"plan_cache_mode": "force_generic_plan"}  # there is one way, whatever is asked
 # pg_textsearch 1.0 computes the score of every row of a prepared statement a second time, at five times the cost.
-NEVER_PREPARED = frozenset({"keyword_indexed"})
+NEVER_PREPARED = frozenset({"keyword_indexed", "keyword_all"})
 
 Vector = NDArray[np.float32]
 
@@ -36,6 +39,7 @@ class Index:
         small: what may be searched has at most `exact_scope` chunks.
         graph: the generation has an HNSW index.
         bm25: the server has a BM25 index.
+        language: how its words' endings are cut; the name of one of Postgres' text search configurations.
     """
 
     generation: int
@@ -45,6 +49,7 @@ class Index:
     graph: bool
     bm25: bool
     small: bool
+    language: str = "english"
 
     @property
     def keyword_engine(self) -> KeywordEngine:
@@ -63,45 +68,87 @@ class Legs:
     def __init__(self, database: Database, settings: SearchSettings) -> None:
         """`settings` has the depth of each leg and the size up to which scopes are scanned exactly."""
         self._database, self._settings = database, settings
-        self._last: dict[Hashable, Index] = {}
+        self._last: dict[Hashable, tuple[int, Index]] = {}
 
     def last(self, scope: Scope, query: Query) -> Index | None:
         """What `resolve` answered to the same scope and filters before; by now it may answer something else."""
-        return self._last.get(self._key(scope, query))
+        _, index = self._last.get(self._key(scope, query), (None, None))
+        return index
 
     async def resolve(self, scope: Scope, query: Query) -> Index | None:
-        """The generation to search; None where the workspace has not been indexed yet."""
+        """The generation to search; None where the workspace has not been indexed yet.
+
+        How much may be searched is counted once for each state of the corpus: documents that come, go, or change
+        their readers make another.
+        """
         key, room = self._key(scope, query), self._room(query)
-        rows = await self._database.read(scope, SQL["resolve"], **_scoped(scope, query), exact_scope=room)
+        known, before = self._last.get(key, (None, None)) if query.agent_id is None else (None, None)
+        given = {"generation": query.generation, "exact_scope": room, "known": known}
+        rows = await self._database.read(scope, SQL["resolve"], ONE_PLAN, **_scoped(scope, query), **given)
         self._last.pop(key, None)
         if not rows:
             return None
         row = rows[0]
-        index = Index(
-            row["id"], row["embedder"], row["dimension"], row["chunker"], row["graph"], row["bm25"], row["small"]
-        )
+        if row["small"] is None and before is not None:
+            row["small"] = before.small
+        parts = ("id", "embedder", "dimension", "chunker", "graph", "bm25", "small", "language")
+        index = Index(*(row[part] for part in parts))
         if query.filters.document_ids is None:  # such lists are long, and seldom the same again
-            self._last[key] = index
+            self._last[key] = row["corpus"], index
             while len(self._last) > REMEMBERED:
                 del self._last[next(iter(self._last))]
         return index
 
     async def keyword(self, scope: Scope, query: Query, index: Index) -> list[Found]:
-        """Chunks that share words with the question, by BM25 (or Postgres' own ranking), best first."""
+        """Chunks that share words with the question, by BM25 (or Postgres' own ranking), best first.
+
+        Before them stand those that hold an identifier or a quoted phrase of the question as it is written.
+        """
         values = _scoped(scope, query) | {
             "text": query.words,
+            "language": index.language,
             "chunker": index.chunker,
             "depth": self._depth(query),
             "k1": self._settings.k1,
             "b": self._settings.b,
         }
+        ranked = await self._by_words(scope, query, index, values)
+        asked = literal.find(query.words)
+        return literal.in_front(ranked, await self._holding(scope, values, asked, ranked), asked) if asked else ranked
+
+    async def _by_words(self, scope: Scope, query: Query, index: Index, values: dict[str, Any]) -> list[Found]:
         if index.small:
             return await self._run(scope, "keyword_exact", values)
         if not index.bm25:
             found = await self._run(scope, "keyword_full_text", values)
         else:
-            found = await self._run(scope, "keyword_indexed", values, INDEXED)
+            found = await self._run(scope, "keyword_all" if _everything(query) else "keyword_indexed", values, INDEXED)
         return [one for one in found if one.score > 0]
+
+    async def _holding(
+        self, scope: Scope, values: dict[str, Any], asked: Literals, ranked: Sequence[Found]
+    ) -> dict[str, tuple[str, frozenset[str]]]:
+        """Which chunks hold what is asked for: chunk id to document id and what stands there.
+
+        An identifier that stands in more than `depth` chunks tells little, and BM25 has weighed it. Of a phrase that
+        does, those are taken which share most words with the whole question.
+        """
+        most = values["depth"] + 1
+        given = values | {"codes": list(asked.codes), "phrases": list(asked.phrases), "most": most, "among": None}
+        rows = await self._database.read(scope, SQL["literal"], **given)
+        counts = Counter(row["wanted"] for row in rows)
+        common = [wanted for wanted, count in counts.items() if count == most]
+        rows = [row for row in rows if row["wanted"] not in common]
+        if phrases := [wanted for wanted in common if wanted in asked.phrases]:
+            among = [one.chunk_id for one in ranked]
+            rows += await self._database.read(
+                scope, SQL["literal"], **{**given, "codes": [], "phrases": phrases, "among": among}
+            )
+        held: dict[str, tuple[str, frozenset[str]]] = {}
+        for row in rows:
+            before = held.get(row["id"], ("", frozenset()))[1]
+            held[row["id"]] = row["document_id"], before | {row["wanted"]}
+        return held
 
     async def vector(self, scope: Scope, query: Query, index: Index, vector: Vector) -> list[Found]:
         """Chunks whose vectors are nearest to the question's, by cosine similarity, best first."""
@@ -112,7 +159,8 @@ class Legs:
             "depth": self._depth(query),
         }
         if index.vector_engine == "hnsw":
-            found = await self._run(scope, "vector_indexed", values, INDEXED | ONE_PLAN, index)
+            name = "vector_all" if _everything(query) else "vector_indexed"
+            found = await self._run(scope, name, values, INDEXED | ONE_PLAN, index)
             if len(found) >= values["depth"]:
                 return found
             # The filter left the graph's walk with too little: a complete answer costs a scan.
@@ -141,7 +189,7 @@ class Legs:
 
     def _key(self, scope: Scope, query: Query) -> Hashable:
         whose = (scope.tenant, scope.workspace, scope.principals)
-        return whose, query.agent_id, query.filters, self._room(query)
+        return whose, query.agent_id, query.filters, query.generation, self._room(query)
 
     def _room(self, query: Query) -> int:
         return max(self._settings.exact_scope, self._depth(query))
@@ -153,7 +201,7 @@ class Legs:
         if not ids:
             return []
         return await self._database.read(
-            scope, SQL[name], tenant=scope.tenant, workspace=scope.workspace, ids=list(ids)
+            scope, SQL[name], ONE_PLAN, tenant=scope.tenant, workspace=scope.workspace, ids=list(ids)
         )
 
     async def _run(
@@ -164,12 +212,19 @@ class Legs:
         planner: Mapping[str, str] = MappingProxyType({}),
         index: Index | None = None,
     ) -> list[Found]:
-        effort = {"hnsw.ef_search": str(min(max(self._settings.ef_search, values["depth"]), MOST_EFFORT))}
+        # With room for rows that the scope hides: a walk that ends short of its limit begins again from the start.
+        enough = max(self._settings.ef_search, values["depth"] + values["depth"] // 8)
+        effort = {"hnsw.ef_search": str(min(enough, MOST_EFFORT))}
         query = SQL[name] if index is None else _of_generation(SQL[name], index)
         prepare = False if name in NEVER_PREPARED else None
         rows = await self._database.read(scope, query, {**PLANNER, **effort, **planner}, prepare, **values)
         found = [Found(row["id"], row["document_id"], row["score"]) for row in rows]
         return sorted(found, key=lambda one: (-one.score, one.chunk_id))
+
+
+def _everything(query: Query) -> bool:
+    """Whether no document of the scope is left out."""
+    return query.agent_id is None and query.filters == Filters()
 
 
 def _of_generation(query: str, index: Index) -> str:

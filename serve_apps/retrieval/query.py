@@ -7,11 +7,19 @@ from types import MappingProxyType
 from typing import Literal
 
 from pipelines.documents.document import PageBox, Span
+from serve_apps.retrieval.decision import CacheDecision
 
 LONGEST_QUESTION = 4_000  # characters that are looked at; the legs' cost grows with the words of a question
 
-KeywordEngine = Literal["bm25", "full_text"]
+KeywordEngine = Literal["bm25", "full_text", "off"]
 VectorEngine = Literal["hnsw", "exact", "off"]
+Strategy = Literal["hybrid", "vector", "keyword"]
+
+# Least cosine similarities by who asks, as the product was specified with them (X-24); a caller names one, none is
+# applied unasked.
+LEAST_SIMILARITY: Mapping[str, float] = MappingProxyType(
+    {"general": 0.5, "search_knowledge": 0.65, "semantic_search": 0.7, "conversation": 0.4}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +42,28 @@ class Filters:
 
 
 @dataclass(frozen=True, slots=True)
+class Budget:
+    """How much context may be packed: tokens of the formatted context, and chunks."""
+
+    max_tokens: int = 2_000
+    max_chunks: int = 8
+
+    @classmethod
+    def of(cls, max_tokens: int | None, max_chunks: int | None) -> "Budget":
+        """What a caller gave of both: without tokens 500 a chunk, and 2,000 at least."""
+        chunks = cls().max_chunks if max_chunks is None else max_chunks
+        if max_tokens is None:
+            return cls(max(2_000, 500 * chunks) if max_chunks is not None else 2_000, chunks)
+        return cls(max_tokens, chunks)
+
+
+# What contexts are for, as the product was specified with them.
+BUDGETS: Mapping[str, Budget] = MappingProxyType(
+    {"chat": Budget(2_000, 8), "recipe": Budget(4_000, 15), "code": Budget(3_000, 10)}
+)
+
+
+@dataclass(frozen=True, slots=True)
 class Query:
     """A question to the documents.
 
@@ -43,6 +73,15 @@ class Query:
         agent_id: only what is linked to this agent; a UUID as text.
         filters: only some documents.
         min_similarity: least cosine similarity of a hit, -1 to 1.
+        strategy: which legs are run.
+        enhance: True asks a model for variations, False does not, None leaves it to the rule.
+        rerank: False leaves the candidates in their fused order.
+        budget: pack the best candidates into a context of this size; None packs nothing.
+        round_robin: each document's best hit comes before any document's second.
+        patience_ms: how long the caller will wait for the whole; None for as long as it takes.
+        history: what was said before, oldest first; a follow-up question is read together with the last two.
+        explain: keep every candidate with what each stage thought of it.
+        generation: search this one of the workspace, live or not; None searches the live one.
     """
 
     text: str
@@ -50,6 +89,15 @@ class Query:
     agent_id: str | None = None
     filters: Filters = Filters()
     min_similarity: float | None = None
+    strategy: Strategy = "hybrid"
+    enhance: bool | None = None
+    rerank: bool | None = None
+    budget: Budget | None = None
+    round_robin: bool = False
+    patience_ms: int | None = None
+    history: tuple[str, ...] = ()
+    explain: bool = False
+    generation: int | None = None
 
     @property
     def words(self) -> str:
@@ -62,8 +110,10 @@ class Candidate:
     """A chunk that a leg found, and how each stage judged it.
 
     Attributes:
-        scores: `keyword_rank`, `keyword_score`, `vector_rank`, `vector_score` (cosine similarity), `fused`, `rerank`:
-            those of the stages that saw it. Ranks begin at 1.
+        scores: `keyword_rank`, `keyword_score`, `vector_rank`, `vector_score` (cosine similarity), the same with `:2`
+            and so on for a question's variations, `fused`, `judge` (as the judge gave it), `rerank` (the judge's and
+            the keyword leg's score, each brought to 0 to 1, weighted): those of the stages that saw it. Ranks begin
+            at 1.
     """
 
     chunk_id: str
@@ -111,16 +161,61 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
+class Stage:
+    """What a stage of the pipeline did.
+
+    Attributes:
+        name: `enhance`, `keyword`, `vector`, `fuse`, `filter`, `rerank`, `round_robin` or `pack`.
+        on: whether it took part.
+        detail: with what, or why it did not.
+        kept: chunks that were left after it; None where it has none to count.
+    """
+
+    name: str
+    on: bool
+    detail: str
+    kept: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RAGResult:
+    """A context packed from the candidates.
+
+    Attributes:
+        chunks: the passages that were chosen, in the order of their ranking.
+        formatted_context: them as Markdown, each under its source.
+        total_tokens: of the formatted context.
+        sources: the filenames, each once.
+        query: the question.
+        diversity_score: different documents among the chunks, 0 to 1.
+        information_gain: the value of what was chosen among the value of all candidates, 0 to 1.
+        counted_with: the vocabulary that the tokens were counted with.
+    """
+
+    chunks: tuple[Hit, ...]
+    formatted_context: str
+    total_tokens: int
+    sources: tuple[str, ...]
+    query: str
+    diversity_score: float
+    information_gain: float
+    counted_with: str
+
+
+@dataclass(frozen=True, slots=True)
 class Ranking:
     """Candidates in order, and how they were found.
 
     Attributes:
         candidates: best first, each chunk once.
-        vector: `off` when the question could not be embedded or nothing is embedded.
-        rerank: `on`, or `off: ` and why.
+        keyword_engine: `off` where the strategy leaves words out.
+        vector: `off` when the question could not be embedded, nothing is embedded, or the strategy leaves it out.
+        rerank: `on` by the cross-encoder, `on: ` and another judge, or `off: ` and why.
         generation: the index generation that was used throughout; None where the workspace has none.
         fallback: why a part was left out, None when nothing was.
         timings_ms: stage to milliseconds.
+        stages: what each stage did, in order.
+        variations: what a model made of the question and was searched for beside it.
     """
 
     candidates: tuple[Candidate, ...]
@@ -130,6 +225,8 @@ class Ranking:
     generation: int | None
     fallback: str | None
     timings_ms: Mapping[str, float]
+    stages: tuple[Stage, ...] = ()
+    variations: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +235,9 @@ class Results:
 
     Attributes:
         total: different chunks that the legs found, of which `hits` are the best.
+        packed: the context, where the query has a budget.
+        considered: every candidate in order, where the query wants to be explained.
+        cache: what the cache said; None where there is none.
     """
 
     query: Query
@@ -149,3 +249,8 @@ class Results:
     generation: int | None
     fallback: str | None
     timings_ms: Mapping[str, float]
+    stages: tuple[Stage, ...] = ()
+    variations: tuple[str, ...] = ()
+    packed: RAGResult | None = None
+    considered: tuple[Candidate, ...] = ()
+    cache: CacheDecision | None = None

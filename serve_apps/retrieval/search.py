@@ -1,37 +1,42 @@
-"""Hybrid search: both legs at once, fused, reranked where a cross-encoder is present."""
+"""One pipeline: enhance, both legs, fuse, filter, rerank, pack; each stage can be off, results say what each did."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 
-from cluster.basics.errors import Transient
 from cluster.basics.scope import Scope
 from cluster.models.ports import Embedder, Reranker
 from cluster.state.postgres import Database, Row
-from configs.sections import RerankSettings, SearchSettings
+from configs.sections_retrieval import PackSettings, RerankSettings, SearchSettings
 from pipelines.documents.document import Box, PageBox, Span
-from serve_apps.retrieval.fuse import Found, Weights, fuse
+from serve_apps.retrieval import follow_up
+from serve_apps.retrieval.context import pack
+from serve_apps.retrieval.enhance import Enhanced, Enhancer
+from serve_apps.retrieval.fuse import Found, fuse_many
+from serve_apps.retrieval.judge import Judge, Judges, ModelJudge
 from serve_apps.retrieval.legs import Index, Legs, Vector
-from serve_apps.retrieval.query import Candidate, Hit, Query, Ranking, Results
+from serve_apps.retrieval.query import Candidate, Hit, Query, RAGResult, Ranking, Results, Stage
+from serve_apps.retrieval.tokens import TokenCounter, Tokens
+from serve_apps.retrieval.walk import Timings, Walk, Walker, timed
 
-Near = tuple[list[Found], Vector | None, str | None]  # what was found, with which vector, and why none was used
+ROUND_ROBIN_DEPTH = 4  # times the limit: as many of the best candidates take turns by document
 
 
 @dataclass(frozen=True, slots=True)
-class _Walk:
-    """Both legs on their way through one index."""
+class _Trace:
+    """What is noted on the way."""
 
-    index: Index
-    vector: asyncio.Task[Near]
-    keyword: asyncio.Task[list[Found]]
+    timings: Timings = field(default_factory=dict)
+    stages: list[Stage] = field(default_factory=list)
+    left: list[str] = field(default_factory=list)
 
-    async def end(self) -> None:
-        """Give up what still runs; how it ends is of no interest."""
-        self.vector.cancel()
-        self.keyword.cancel()
-        await asyncio.gather(self.vector, self.keyword, return_exceptions=True)
+    def stage(self, name: str, on: bool, detail: str, kept: int | None = None) -> None:
+        self.stages.append(Stage(name, on, detail, kept))
+
+    @property
+    def fallback(self) -> str | None:
+        return "; ".join(dict.fromkeys(self.left)) or None
 
 
 class Search:
@@ -44,18 +49,27 @@ class Search:
         reranker: Reranker | None,
         settings: SearchSettings,
         rerank: RerankSettings,
+        *,
+        enhancer: Enhancer | None = None,
+        others: Sequence[Judge] = (),
+        counter: TokenCounter | None = None,
+        packing: PackSettings = PackSettings(),
     ) -> None:
-        """`reranker` is None where its weights are not present; results say so."""
+        """`reranker` is None where its weights are not present; `others` judge where it is away. Results say so."""
         self._legs = Legs(database, settings)
-        self._embedder, self._reranker = embedder, reranker
-        self._settings, self._rerank_settings = settings, rerank
+        self._walker = Walker(self._legs, embedder)
+        self._settings, self._packing = settings, packing
+        self._enhancer = enhancer or Enhancer(None)
+        own = (ModelJudge(reranker, rerank),) if reranker is not None else ()
+        self._judges = Judges((*own, *others), rerank)
+        self._counter = counter or Tokens()
 
     async def run(self, scope: Scope, query: Query, vector: Vector | None = None) -> Results:
         """Search and show.
 
         Args:
             scope: whose documents; row-level security holds the same wall.
-            query: what is asked.
+            query: what is asked, and which stages take part.
             vector: the question's embedding, shape (dimension,); without it the embedder is asked.
 
         Raises:
@@ -63,128 +77,178 @@ class Search:
         """
         start = perf_counter()
         ranking = await self.rank(scope, query, vector)
-        timings = dict(ranking.timings_ms)
-        async with _timed(timings, "load"):
-            rows = await self._legs.passages(scope, [one.chunk_id for one in ranking.candidates[: query.limit]])
-        hits = [_hit(one, rows[one.chunk_id]) for one in ranking.candidates[: query.limit] if one.chunk_id in rows]
-        timings["total"] = (perf_counter() - start) * 1000
+        trace = _Trace(dict(ranking.timings_ms), list(ranking.stages))
+        shown = max(query.limit, self._packing.candidates if query.budget else 0)
+        async with timed(trace.timings, "load"):
+            rows = await self._legs.passages(scope, [one.chunk_id for one in ranking.candidates[:shown]])
+        hits = [_hit(one, rows[one.chunk_id]) for one in ranking.candidates[:shown] if one.chunk_id in rows]
+        packed = await self._packed(query, hits, trace)
+        trace.timings["total"] = (perf_counter() - start) * 1000
         return Results(
             query,
-            tuple(hits),
+            tuple(hits[: query.limit]),
             len(ranking.candidates),
             ranking.keyword_engine,
             ranking.vector,
             ranking.rerank,
             ranking.generation,
             ranking.fallback,
-            timings,
+            trace.timings,
+            tuple(trace.stages),
+            ranking.variations,
+            packed,
+            ranking.candidates if query.explain else (),
         )
 
     async def rank(self, scope: Scope, query: Query, vector: Vector | None = None) -> Ranking:
         """Search without loading the passages; arguments and errors as for `run`."""
-        timings: dict[str, float] = {}
+        trace, asked = _Trace(), replace(query, text=follow_up.expand(query.words, query.history))
+        led_in = asked.text != query.words
+        vector = None if led_in else vector
         # The legs set out for the index that was live the last time, and once more where it no longer is.
-        expected = self._legs.last(scope, query) if query.words else None
-        walk = self._walk(scope, query, expected, vector, timings) if expected else None
+        expected = self._legs.last(scope, asked) if asked.words else None
+        walk = self._walker.begin(scope, asked, expected, vector, trace.timings) if expected else None
         try:
-            async with _timed(timings, "resolve"):
-                index = await self._legs.resolve(scope, query)
+            async with timed(trace.timings, "resolve"):
+                index = await self._legs.resolve(scope, asked)
             if index is None:
-                return _nothing("nothing is indexed yet", None, timings)
-            if not query.words:
-                return _nothing("the question is empty", index.generation, timings)
+                return _nothing("nothing is indexed yet", None, trace)
+            if not asked.words:
+                return _nothing("the question is empty", index.generation, trace)
             if walk is None or walk.index != index:
                 if walk:
                     await walk.end()
-                walk = self._walk(scope, query, index, vector, timings)
-            near, vector, fallback = await walk.vector
-            keyword = await walk.keyword
+                walk = self._walker.begin(scope, asked, index, vector, trace.timings)
+            enhanced = await self._enhanced(scope, query, led_in, trace)
+            lists, vector = await self._found(scope, asked, walk, enhanced, trace)
         finally:
             if walk:
                 await walk.end()
-        weights = Weights(self._settings.weight_keyword, self._settings.weight_vector)
-        candidates = fuse(keyword, near, weights, self._settings.rrf_k)
-        if query.min_similarity is not None:
-            candidates, unchecked = await self._near(scope, index, vector, candidates, query.min_similarity)
-            fallback = f"{fallback}; {unchecked}" if fallback and unchecked else fallback or unchecked
-        candidates, rerank = await self._reranked(scope, query, candidates, timings)
-        engine = "off" if vector is None else index.vector_engine
-        return Ranking(tuple(candidates), index.keyword_engine, engine, rerank, index.generation, fallback, timings)
+        candidates = fuse_many(lists, self._settings.rrf_k, self._settings.fuse_by)
+        trace.stage("fuse", True, f"weighted RRF of {len(lists)} lists by {self._settings.fuse_by}", len(candidates))
+        candidates = await self._near(scope, asked, index, vector, candidates, trace)
+        candidates, rerank = await self._reranked(scope, asked, candidates, trace)
+        if query.round_robin:
+            candidates = round_robin(candidates, ROUND_ROBIN_DEPTH * query.limit)
+            trace.stage("round_robin", True, "each document's best before any document's second", len(candidates))
+        return Ranking(
+            tuple(candidates),
+            "off" if query.strategy == "vector" else index.keyword_engine,
+            "off" if vector is None else index.vector_engine,
+            rerank,
+            index.generation,
+            trace.fallback,
+            trace.timings,
+            tuple(trace.stages),
+            tuple(one.text for one in enhanced.variations),
+        )
 
-    def _walk(
-        self, scope: Scope, query: Query, index: Index, vector: Vector | None, timings: dict[str, float]
-    ) -> _Walk:
-        near = asyncio.create_task(self._vector(scope, query, index, vector, timings))
-        return _Walk(index, near, asyncio.create_task(self._keyword(scope, query, index, timings)))
+    async def _enhanced(self, scope: Scope, query: Query, led_in: bool, trace: _Trace) -> Enhanced:
+        """What a model makes of the question, while its legs are on their way."""
+        if led_in and query.enhance is None:
+            found = Enhanced((), "the question is read together with what was said before it")
+        else:
+            async with timed(trace.timings, "enhance"):
+                found = await self._enhancer.enhance(scope, query)
+        trace.stage("enhance", bool(found.variations), found.detail, len(found.variations))
+        if found.missing:
+            trace.left.append(f"not enhanced: {found.detail}")
+        return found
 
-    async def _keyword(self, scope: Scope, query: Query, index: Index, timings: dict[str, float]) -> list[Found]:
-        async with _timed(timings, "keyword"):
-            return await self._legs.keyword(scope, query, index)
-
-    async def _vector(
-        self, scope: Scope, query: Query, index: Index, vector: Vector | None, timings: dict[str, float]
-    ) -> Near:
-        if vector is None:
-            async with _timed(timings, "embed"):
-                try:
-                    vector = (await self._embedder.embed([query.words]))[0]
-                    model = (await self._embedder.facts()).name
-                except Transient as error:
-                    return [], None, f"words only, the embedder did not answer: {error}"
-            if model != index.embedder:
-                return [], None, f"words only, the index was made with {index.embedder}, not with {model}: re-index"
-        if vector.shape != (index.dimension,):
-            return [], None, f"words only, the index has {index.dimension} dimensions and the question {vector.shape}"
-        async with _timed(timings, "vector"):
-            return await self._legs.vector(scope, query, index, vector), vector, None
+    async def _found(
+        self, scope: Scope, query: Query, walk: Walk, enhanced: Enhanced, trace: _Trace
+    ) -> tuple[list[tuple[str, float, list[Found]]], Vector | None]:
+        """Every ranked list with its name and weight, and the question's vector."""
+        near, vector, left = await walk.vector
+        keyword = await walk.keyword
+        trace.left.extend([left] if left else [])
+        words, meaning = query.strategy != "vector", vector is not None
+        trace.stage("keyword", words, walk.index.keyword_engine if words else "left out by the strategy", len(keyword))
+        without = left or "left out by the strategy"
+        trace.stage("vector", meaning, walk.index.vector_engine if meaning else without, len(near))
+        weights = {"keyword": self._settings.weight_keyword, "vector": self._settings.weight_vector}
+        lists = [("keyword", weights["keyword"], keyword), ("vector", weights["vector"], near)]
+        if enhanced.variations:
+            async with timed(trace.timings, "variations"):
+                more, left = await self._walker.more(scope, query, walk.index, enhanced.variations)
+            trace.left.extend([left] if left else [])
+            share = self._enhancer.settings.weight
+            lists += [(name, share * weights[name.partition(":")[0]], found) for name, found in more]
+        return lists, vector
 
     async def _near(
-        self, scope: Scope, index: Index, vector: Vector | None, candidates: list[Candidate], least: float
-    ) -> tuple[list[Candidate], str | None]:
+        self,
+        scope: Scope,
+        query: Query,
+        index: Index,
+        vector: Vector | None,
+        candidates: list[Candidate],
+        trace: _Trace,
+    ) -> list[Candidate]:
         """Whichever leg found a chunk, it has to be as near as was asked for."""
+        least = query.min_similarity
+        if least is None:
+            trace.stage("filter", False, "no least similarity is asked for", len(candidates))
+            return candidates
         if vector is None:
-            return candidates, "min_similarity was not applied"
+            trace.left.append("min_similarity was not applied")
+            trace.stage("filter", False, "there is no vector to compare with", len(candidates))
+            return candidates
         unknown = [one.chunk_id for one in candidates if "vector_score" not in one.scores]
         known = await self._legs.similarities(scope, index, vector, unknown) if unknown else {}
         judged = [
             replace(one, scores={**one.scores, "vector_score": known[one.chunk_id]}) if one.chunk_id in known else one
             for one in candidates
         ]
-        return [one for one in judged if one.scores.get("vector_score", -1.0) >= least], None
+        kept = [one for one in judged if one.scores.get("vector_score", -1.0) >= least]
+        trace.stage("filter", True, f"similarity of {least:g} and more", len(kept))
+        return kept
 
     async def _reranked(
-        self, scope: Scope, query: Query, candidates: list[Candidate], timings: dict[str, float]
+        self, scope: Scope, query: Query, candidates: list[Candidate], trace: _Trace
     ) -> tuple[list[Candidate], str]:
-        """The best candidates in the cross-encoder's order; the rest stay behind them as they were."""
-        if self._reranker is None:
-            return candidates, "off: no cross-encoder is configured"
-        head, tail = candidates[: self._rerank_settings.candidates], candidates[self._rerank_settings.candidates :]
-        texts = await self._legs.texts(scope, [one.chunk_id for one in head])
-        head = [one for one in head if one.chunk_id in texts]
-        if not head:
-            return candidates, "off: nothing to rank"
-        async with _timed(timings, "rerank"):
-            try:
-                scores = await self._reranker.score(query.words, [texts[one.chunk_id] for one in head])
-            except Transient as error:
-                return candidates, f"off: {error}"
-        judged = [
-            replace(one, scores={**one.scores, "rerank": float(score)}) for one, score in zip(head, scores, strict=True)
-        ]
-        return sorted(judged, key=lambda one: -one.scores["rerank"]) + tail, "on"
+        """The best candidates in a judge's order; the rest stay behind them as they were."""
+        if query.rerank is False:
+            state = "off: not asked for"
+        else:
+            async with timed(trace.timings, "rerank"):
+                candidates, state = await self._judges.order(
+                    scope, query, candidates, lambda ids: self._legs.texts(scope, ids)
+                )
+        trace.stage("rerank", state.startswith("on"), state, len(candidates))
+        return candidates, state
+
+    async def _packed(self, query: Query, hits: Sequence[Hit], trace: _Trace) -> RAGResult | None:
+        if query.budget is None:
+            return None
+        offered = hits[: self._packing.candidates]
+        async with timed(trace.timings, "pack"):
+            packed = await asyncio.to_thread(
+                pack,
+                query.text,
+                offered,
+                query.budget,
+                self._counter,
+                self._packing.diversity_factor,
+                self._packing.least_share,
+            )
+        of = f"{packed.total_tokens} of {query.budget.max_tokens} tokens by {packed.counted_with}"
+        trace.stage("pack", True, of, len(packed.chunks))
+        return packed
 
 
-@asynccontextmanager
-async def _timed(timings: dict[str, float], stage: str) -> AsyncIterator[None]:
-    start = perf_counter()
-    try:
-        yield
-    finally:
-        timings[stage] = (perf_counter() - start) * 1000
+def round_robin(candidates: Sequence[Candidate], depth: int) -> list[Candidate]:
+    """Each document's best of the first `depth` before any document's second, else as they were; the rest behind."""
+    seen: dict[str, int] = {}
+    turns = []
+    for one in candidates[:depth]:
+        seen[one.document_id] = turn = seen.get(one.document_id, 0) + 1
+        turns.append((turn, one))
+    return [one for _, one in sorted(turns, key=lambda turn: turn[0])] + list(candidates[depth:])
 
 
-def _nothing(why: str, generation: int | None, timings: dict[str, float]) -> Ranking:
-    return Ranking((), "bm25", "off", "off: nothing to rank", generation, why, timings)
+def _nothing(why: str, generation: int | None, trace: _Trace) -> Ranking:
+    return Ranking((), "bm25", "off", "off: nothing to rank", generation, why, trace.timings, tuple(trace.stages))
 
 
 def _hit(candidate: Candidate, row: Row) -> Hit:

@@ -1,14 +1,15 @@
--- resolve: The live generation, what its legs can use, and whether what may be searched fits an exact scan.
-select g.id, g.embedder, g.dimension, g.chunker, g.fingerprint,
+-- resolve: The live generation, what its legs can use, and whether what may be searched fits an exact scan; null where
+-- the corpus is still the `known` one, of which the caller knows that.
+select g.id, g.embedder, g.dimension, g.chunker, g.fingerprint, w.language, w.corpus_version as corpus,
        to_regclass('embeddings_' || g.id || '_hnsw') is not null as graph,
        to_regclass('document_chunks_bm25') is not null as bm25,
-       not exists (
+       case when w.corpus_version is distinct from %(known)s::bigint then not exists (
            select from (
                select sum(d.chunk_count) over (order by d.upload_date desc, d.id rows unbounded preceding) as seen
                from searchable_documents(%(tenant)s, %(workspace)s, %(type)s, %(file)s, %(from)s, %(to)s,
                                          %(documents)s, %(agent)s) d) running
-           where running.seen > %(exact_scope)s) as small
-from workspaces w join generations g on g.id = w.generation_id
+           where running.seen > %(exact_scope)s) end as small
+from workspaces w join generations g on g.id = coalesce(%(generation)s::int, w.generation_id)
 where w.id = %(workspace)s and w.tenant_id = %(tenant)s;
 
 -- keyword_indexed: BM25 by the index, best first. The document is asked for chunk by chunk, in the index's order, and
@@ -32,7 +33,14 @@ where c.tenant_id = %(tenant)s and c.workspace_id = %(workspace)s and c.chunker 
                         where l.agent_id = %(agent)s and l.document_id = d.id and l.workspace_id = %(workspace)s)
              or exists (select from agents a
                         where a.id = %(agent)s and a.workspace_id = %(workspace)s and a.whole_workspace)))
-order by c.search_text <@> to_bm25query(%(text)s, 'document_chunks_bm25') limit %(depth)s;
+order by c.terms <@> to_bm25query(terms_of(%(language)s, %(text)s), 'document_chunks_bm25') limit %(depth)s;
+
+-- keyword_all: As keyword_indexed where no document is left out: what is indexed of a version goes in the transaction
+-- that replaces it, so no chunk has to be asked for its document.
+select c.id, c.document_id, -bm25_get_current_score() as score
+from document_chunks c
+where c.tenant_id = %(tenant)s and c.workspace_id = %(workspace)s and c.chunker = %(chunker)s
+order by c.terms <@> to_bm25query(terms_of(%(language)s, %(text)s), 'document_chunks_bm25') limit %(depth)s;
 
 -- keyword_exact: BM25 over just the chunks that may be searched, with their own statistics; complete. A chunk's
 -- length is its bytes, which are known without reading it. Robertson and Zaragoza 2009, with the idf of Lucene.
@@ -47,8 +55,8 @@ with visible as materialized (
 ), found as materialized (
     select v.id, v.document_id, v.length::float8, word.lexeme, cardinality(word.positions)::float8 as times
     from visible v, unnest(v.lexemes) word
-    where v.lexemes @@ any_word(%(text)s)
-      and word.lexeme = any(tsvector_to_array(to_tsvector('english', %(text)s)))
+    where v.lexemes @@ any_word(%(language)s, %(text)s)
+      and word.lexeme = any(tsvector_to_array(words_of(%(language)s, %(text)s)))
 ), words as materialized (
     select lexeme, ln(1 + (max(facts.chunks) - count(*) + 0.5) / (count(*) + 0.5)) as idf
     from found, facts group by lexeme
@@ -60,7 +68,12 @@ group by f.id, f.document_id order by score desc, f.id limit %(depth)s;
 
 -- keyword_full_text: Postgres' own ranking, where there is no BM25 index and too much to scan exactly.
 select id, document_id, score::float8 from rank_full_text(
-    %(text)s, %(depth)s, %(chunker)s, %(type)s, %(file)s, %(from)s, %(to)s, %(documents)s, %(agent)s);
+    %(text)s, %(depth)s, %(language)s, %(chunker)s, %(type)s, %(file)s, %(from)s, %(to)s, %(documents)s, %(agent)s);
+
+-- literal: Chunks in which an identifier or a quoted phrase stands as it is written, at most `most` of each.
+select wanted, id, document_id from holding_literally(
+    %(codes)s::text[], %(phrases)s::text[], %(most)s, %(among)s::text[], %(language)s, %(chunker)s, %(type)s, %(file)s,
+    %(from)s, %(to)s, %(documents)s, %(agent)s);
 
 -- vector_indexed: Nearest by the graph, best first but for small disorder. {halfvec} is the type it was built on.
 select e.chunk_id as id, e.document_id, 1 - (e.embedding::{halfvec} <=> %(vector)s::{halfvec}) as score
@@ -71,6 +84,12 @@ where e.generation_id = %(generation)s and e.tenant_id = %(tenant)s and e.worksp
       from searchable_documents(%(tenant)s, %(workspace)s, %(type)s, %(file)s, %(from)s, %(to)s, %(documents)s,
                                 %(agent)s) d
       where d.id = e.document_id)
+order by e.embedding::{halfvec} <=> %(vector)s::{halfvec} limit %(depth)s;
+
+-- vector_all: As vector_indexed where no document is left out; see keyword_all.
+select e.chunk_id as id, e.document_id, 1 - (e.embedding::{halfvec} <=> %(vector)s::{halfvec}) as score
+from embeddings e
+where e.generation_id = %(generation)s and e.tenant_id = %(tenant)s and e.workspace_id = %(workspace)s
 order by e.embedding::{halfvec} <=> %(vector)s::{halfvec} limit %(depth)s;
 
 -- vector_exact: Nearest by measuring every vector that may be searched; materialised, so that no graph is walked.

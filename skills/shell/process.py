@@ -6,15 +6,14 @@ import signal
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from cluster.basics.errors import Permanent, Transient
 from skills.http.fetch import OutcomeUnknown
+from skills.printed import PIECE, Kept, Limits
 
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-_PIECE = 65_536
 
 
 class ProgramUnstartable(Permanent):
@@ -27,31 +26,6 @@ class ProgramTimeout(Transient):
     """The program did not end in its time, and was killed."""
 
     code, status = "shell_timeout", 504
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What a program may take.
-
-    Attributes:
-        seconds: from its start on.
-        bytes: of what it prints that is kept; standard error has an eighth of it.
-        reads: it changes nothing: it may be killed when there is enough of it, and be repeated.
-    """
-
-    seconds: float
-    bytes: int
-    reads: bool
-
-
-@dataclass(slots=True)
-class _Kept:
-    data: bytearray
-    cut: bool = False
-
-    @property
-    def text(self) -> str:
-        return self.data.decode("utf-8", "replace")
 
 
 async def run(argv: Sequence[str], limits: Limits) -> dict[str, Any]:
@@ -97,23 +71,19 @@ async def _started(argv: Sequence[str], folder: str) -> AsyncIterator[Process]:
         await process.wait()
 
 
-def _answer(status: int, out: _Kept, err: _Kept) -> dict[str, Any]:
+def _answer(status: int, out: Kept, err: Kept) -> dict[str, Any]:
     given: dict[str, Any] = {"exit_status": status, "stdout": out.text, "stderr": err.text}
     if status < 0:
         given |= {"exit_status": None, "signal": signal.Signals(-status).name.removeprefix("SIG")}
     return given | ({"cut": True} if out.cut or err.cut else {})
 
 
-async def _taken(process: Process, stream: asyncio.StreamReader, most: int, reads: bool) -> _Kept:
+async def _taken(process: Process, stream: asyncio.StreamReader, most: int, reads: bool) -> Kept:
     """The beginning of a stream; what is too much is read and dropped, or a program that writes would stand still."""
-    kept = _Kept(bytearray())
-    while piece := await stream.read(_PIECE):
-        room = most - len(kept.data)
-        kept.data += piece[:room]
-        if len(piece) > room and not kept.cut:
-            kept.cut = True
-            if reads:
-                _kill(process)
+    kept = Kept.of(most)
+    while piece := await stream.read(PIECE):
+        if kept.take(piece) and reads:
+            _kill(process)
     return kept
 
 

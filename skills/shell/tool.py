@@ -5,8 +5,9 @@ from typing import Any
 from skills.contract import Call
 from skills.ground import Ground
 from skills.manifest import Manifest, Risk, options_of
+from skills.printed import Limits
 from skills.shell.command import ShellOptions, allow, argv, check, grant
-from skills.shell.process import Limits, run
+from skills.shell.process import run
 
 
 class Started:

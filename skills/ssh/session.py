@@ -3,18 +3,17 @@
 import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from cluster.basics.errors import AosError, Permanent, Transient, Unavailable
 from skills.http.fetch import OutcomeUnknown
+from skills.printed import PIECE, Kept, Limits
 from skills.ssh.machine import HostKeyRefused, Machine, known_hosts
 
 if TYPE_CHECKING:
     import asyncssh
 
 _GRACE = 2.0  # seconds in which a killed command is to end, before the connection is closed over it
-_PIECE = 65_536
 
 
 class SshDenied(Permanent):
@@ -41,31 +40,6 @@ class SshTimeout(Transient):
     """The command did not end in its time, and was killed."""
 
     code, status = "ssh_timeout", 504
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What a command may take.
-
-    Attributes:
-        seconds: connecting included.
-        bytes: of what it prints that is kept; standard error has an eighth of it.
-        reads: it changes nothing: it may be killed when there is enough of it, and be repeated.
-    """
-
-    seconds: float
-    bytes: int
-    reads: bool
-
-
-@dataclass(slots=True)
-class _Kept:
-    data: bytearray
-    cut: bool = False
-
-    @property
-    def text(self) -> str:
-        return self.data.decode("utf-8", "replace")
 
 
 async def run(machine: Machine, secret: Mapping[str, str], line: str, limits: Limits) -> dict[str, Any]:
@@ -145,17 +119,13 @@ async def _carried_out(link: "asyncssh.SSHClientConnection", line: str, limits: 
     return given | ({"cut": True} if out.cut or err.cut else {})
 
 
-async def _taken(process: "asyncssh.SSHClientProcess[bytes]", stream: Any, most: int, reads: bool) -> _Kept:
+async def _taken(process: "asyncssh.SSHClientProcess[bytes]", stream: Any, most: int, reads: bool) -> Kept:
     """The beginning of a stream; what is too much is read and dropped, or a command that writes would stand still."""
-    kept = _Kept(bytearray())
-    while piece := await stream.read(_PIECE):
-        room = most - len(kept.data)
-        kept.data += piece[:room]
-        if len(piece) > room and not kept.cut:
-            kept.cut = True
-            if reads:
-                process.kill()
-                asyncio.get_running_loop().call_later(_GRACE, process.close)  # where nobody heeds that
+    kept = Kept.of(most)
+    while piece := await stream.read(PIECE):
+        if kept.take(piece) and reads:
+            process.kill()
+            asyncio.get_running_loop().call_later(_GRACE, process.close)  # where nobody heeds that
     return kept
 
 

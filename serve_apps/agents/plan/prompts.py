@@ -29,6 +29,12 @@ _STYLES: Mapping[Style, str] = {
 }
 
 
+_SEARCH = """\
+- retrieval searches the user's documents: args {"query": "...", "top_k": 5, "strategy": "hybrid"}; "keyword" for \
+codes and names that stand there word for word, "vector" for meaning alone
+"""
+
+
 def schema(style: Style, steps: int, tools: Catalog, grounded: bool) -> str:
     """How a plan is written, and what it may use; where there are no documents it is not told of a search in them."""
     pairs = "; ".join(
@@ -36,7 +42,7 @@ def schema(style: Style, steps: int, tools: Catalog, grounded: bool) -> str:
         for executor, actions in ACTIONS.items()
         if grounded or executor is not Executor.RETRIEVAL
     )
-    search = '- retrieval searches the user\'s documents: args {"query": "...", "top_k": 5}\n' if grounded else ""
+    search = _SEARCH if grounded else ""
     return f"""A plan is one JSON object and nothing else:
 {{"steps": [{{"id": "s1", "label": "...", "executor": "...", "action": "...", "tool": null, "args": {{}}, \
 "description": "...", "depends_on": []}}]}}

@@ -15,6 +15,7 @@ from serve_apps.agents.plan.shape import Executor, Step, problems
 from serve_apps.agents.plan.work import Result, Work
 from serve_apps.agents.ports import Json
 from serve_apps.agents.prompt import passages
+from serve_apps.retrieval.query import LEAST_SIMILARITY, Strategy
 
 FORMULA_SECONDS = 5.0
 MOST_PASSAGES = 20
@@ -104,7 +105,11 @@ async def carry_out(work: Work, step: Step) -> Result:
 
 
 async def _retrieve(work: Work, step: Step) -> Result:
-    """{chunks: [{chunk_id, score, text, source}]} of the agent's documents; they become sources of the answer."""
+    """{chunks: [{chunk_id, score, text, source}]} of the agent's documents; they become sources of the answer.
+
+    The plan may name a strategy, `vector`, `keyword` or `hybrid`; documents take turns. A least similarity holds where
+    meaning alone decides: what was found by its words may be far from the question.
+    """
     if not work.turn.options.get("use_rag", True):
         return Result(step, error="refused: the documents are switched off for this turn")
     args = work.fill(step.args)
@@ -113,10 +118,15 @@ async def _retrieve(work: Work, step: Step) -> Result:
     limit = min(limit, MOST_PASSAGES) if type(limit) is int and limit > 0 else 5
     agent = work.turn.agent.id
 
-    async def search(_: str) -> Json:
-        return await work.crew.knowledge.find(work.turn.scope, agent, query, limit, None)
+    strategy = args.get("strategy")
+    named: Strategy = strategy if strategy in ("vector", "keyword") else "hybrid"
+    least = LEAST_SIMILARITY["conversation"] if named == "vector" else None
 
-    request = {"query": query, "agent": agent, "limit": limit}
+    async def search(_: str) -> Json:
+        find = work.crew.knowledge.find
+        return await find(work.turn.scope, agent, query, limit, least, named, round_robin=True)
+
+    request = {"query": query, "agent": agent, "limit": limit} | ({} if named == "hybrid" else {"strategy": named})
     found = await work.journal.step(RETRIEVAL, "plan", request, search)
     known = work.sources.add(found["passages"])
     work.journal.emit(

@@ -1,0 +1,37 @@
+"""Cited answers of agents, kept with the run that gave them: its id leads from a claim to the page it rests on."""
+
+from cluster.state.postgres import Transaction
+from serve_apps.agents.ports import Outcome, Turn
+from serve_apps.agents.runner import Kept as After
+from serve_apps.agents.runner import Remember
+from serve_apps.retrieval.claims import of_lines, of_text
+from serve_apps.retrieval.trail import Kept, StoredAnswers
+
+
+def keeping(remember: Remember, answers: StoredAnswers) -> Remember:
+    """As `remember`; an answer with citations is also stored as one, in the same transaction."""
+
+    async def remembered(tx: Transaction, turn: Turn, outcome: Outcome) -> After | None:
+        after = await remember(tx, turn, outcome)
+        if outcome.citations:
+            await answers.put(tx, turn.scope, _kept(turn, outcome))
+        return after
+
+    return remembered
+
+
+def _kept(turn: Turn, outcome: Outcome) -> Kept:
+    """The DOCUMENTS path says in its trace how it answered; elsewhere a model did."""
+    known = {int(one["n"]) for one in outcome.citations}
+    traced = {str(line.get("step")): line for line in outcome.trace}
+    documents, model = traced.get("documents", {}), traced.get("model", {})
+    if documents.get("outcome") == "extractive":
+        quotes = {" ".join(str(one["quote"]).split()) for one in outcome.citations}
+        mode, claims = "extractive", of_lines(outcome.answer, quotes, known)
+    else:
+        mode, claims = "generated", of_text(outcome.answer, known)
+    return Kept(
+        turn.run, turn.message, mode, claims, outcome.citations, agent=turn.agent.id, run=turn.run,
+        model=documents.get("model") or model.get("connection"), fallback=documents.get("fallback"),
+        generation=documents.get("generation"),
+    )  # fmt: skip

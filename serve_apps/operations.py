@@ -1,0 +1,111 @@
+"""The cluster as the gateway's operators see it: probes of the parts, what Serve runs, whether a plan holds."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import httpx
+from prometheus_client.parser import text_string_to_metric_families
+
+from cluster import connect, deploy, doctor
+from cluster.basics.errors import Unavailable
+from cluster.console.findings import Finding
+from cluster.state.snapshots import Snapshots
+from configs.sections import Settings
+from serve_apps.http.operating import Deployment, Probe
+
+PARTS = ("postgres", "redis", "ray", "supervisor", "disk")  # of the doctor's; the rest is about one machine
+SCRAPE_SECONDS = 2.0
+MOST_NODES = 200
+QUEUED = "ray_serve_deployment_queued_queries"
+ONGOING = "ray_serve_replica_processing_queries"
+
+
+class OurCluster:
+    """A `Cluster`, asked through Ray's own HTTP API."""
+
+    def __init__(self, snapshots: Snapshots) -> None:
+        """Nothing is asked yet."""
+        self._snapshots = snapshots
+
+    def check(self, settings: Settings) -> None:
+        """See `Cluster`."""
+        deploy.plan(settings)
+
+    def probes(self) -> Mapping[str, Probe]:
+        """See `Cluster`."""
+        settings = self._snapshots.began
+        return {part: _probe(part, settings) for part in PARTS}
+
+    def deployments(self) -> Sequence[Deployment]:
+        """See `Cluster`."""
+        ray = connect.dashboard(self._snapshots.began)
+        found = ray.get(deploy.APPLICATIONS, _deployments)
+        return _with_load(found, _loads(ray))
+
+
+def _probe(part: str, settings: Settings) -> Probe:
+    def probe() -> list[Finding]:
+        return doctor.look(part, settings)
+
+    return probe
+
+
+def _deployments(body: Mapping[str, Any]) -> list[Deployment]:
+    return [
+        Deployment(
+            name,
+            part,
+            app["status"],
+            " ".join(text.strip() for text in (app["message"], detail["message"]) if text).strip(),
+            sum(replica["state"] == "RUNNING" for replica in detail["replicas"]),
+            detail["target_num_replicas"],
+        )
+        for name, app in sorted(body["applications"].items())
+        for part, detail in sorted(app["deployments"].items())
+    ]
+
+
+def _loads(ray: connect.Dashboard) -> Mapping[tuple[str, str], dict[str, float]]:
+    """What waits and is worked on by application and deployment, summed over the nodes; empty where Ray tells nothing.
+
+    Ray's agents tell each node's figures some seconds late; a node that does not answer is left out.
+    """
+    found: dict[tuple[str, str], dict[str, float]] = {}
+    try:
+        addresses = ray.get("/api/prometheus/sd", _addresses)
+    except Unavailable:
+        return found
+    for address in addresses[:MOST_NODES]:
+        try:
+            text = httpx.get(f"http://{address}/metrics", timeout=SCRAPE_SECONDS).text
+            for metric, labels, value in _samples(text):
+                load = found.setdefault((labels.get("application", ""), labels.get("deployment", "")), {})
+                load[metric] = load.get(metric, 0.0) + value
+        except (httpx.HTTPError, httpx.InvalidURL, ValueError):
+            continue
+    return found
+
+
+def _addresses(body: Any) -> list[str]:
+    return [address for group in body for address in group["targets"]]
+
+
+def _samples(text: str) -> Iterator[tuple[str, Mapping[str, str], float]]:
+    lines = (line for line in text.splitlines() if line.startswith((QUEUED, ONGOING)))
+    for family in text_string_to_metric_families("\n".join(lines) + "\n"):
+        for sample in family.samples:
+            yield sample.name, sample.labels, sample.value
+
+
+def _with_load(
+    found: Sequence[Deployment], loads: Mapping[tuple[str, str], Mapping[str, float]]
+) -> Sequence[Deployment]:
+    def one(deployment: Deployment) -> Deployment:
+        load = loads.get((deployment.application, deployment.name), {})
+        counts = [None if name not in load else round(load[name]) for name in (QUEUED, ONGOING)]
+        return Deployment(
+            deployment.application, deployment.name, deployment.status, deployment.message, deployment.running,
+            deployment.wanted, counts[0], counts[1],
+        )  # fmt: skip
+
+    return [one(deployment) for deployment in found]

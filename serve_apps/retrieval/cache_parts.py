@@ -1,0 +1,90 @@
+"""Puts the cache together from settings, in front of a search and of answers."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from types import MappingProxyType
+
+from redis.asyncio import Redis
+
+from cluster.models.ports import Embedder
+from cluster.state.postgres import Database
+from configs.section import Section
+from configs.sections import Settings
+from serve_apps.retrieval.answer import Answer
+from serve_apps.retrieval.cache import SemanticCache
+from serve_apps.retrieval.cache_codec import Codec
+from serve_apps.retrieval.cache_place import Corpora
+from serve_apps.retrieval.cache_store import CacheStore
+from serve_apps.retrieval.cached import Answers, CachedAnswerer, CachedSearch, Searches
+from serve_apps.retrieval.lexicon import Lexicon
+from serve_apps.retrieval.query import Results
+
+ANSWERS = 1  # how answers are made of passages; with another number no earlier answer is given any more
+
+# What results depend on, section by section.
+FOUND_WITH = ("chunk", "embedding", "search", "enhance", "pack", "rerank")
+ANSWERED_WITH = (*FOUND_WITH, "llm")
+
+
+@dataclass(frozen=True, slots=True)
+class Caching:
+    """Search and answers that remember, and the cache itself."""
+
+    search: Searches
+    answerer: Answers
+    cache: SemanticCache[Results]
+
+
+@dataclass(frozen=True, slots=True)
+class Moments:
+    """Attributes:
+    now: seconds since the epoch, alike on all replicas.
+    monotonic: seconds that only grow.
+    token: a text that nobody else has.
+    """
+
+    now: Callable[[], float]
+    monotonic: Callable[[], float]
+    token: Callable[[], str]
+
+
+def caching(
+    settings: Settings,
+    database: Database,
+    redis: Redis,
+    embedder: Embedder,
+    search: Searches,
+    answerer: Answers,
+    moments: Moments,
+) -> Caching:
+    """Both with a cache in front, or as they are where it is switched off."""
+    store = CacheStore(redis, settings.cache, moments.monotonic)
+    lexicon = Lexicon.read()
+    found = SemanticCache(store, Codec(Results), settings.cache, lexicon, moments.now, moments.token)
+    if not settings.cache.enabled:
+        return Caching(search, answerer, found)
+    answered = SemanticCache(store, Codec(Answer), settings.cache, lexicon, moments.now, moments.token)
+    corpora = Corpora(database)
+    return Caching(
+        CachedSearch(search, corpora, found, embedder, lambda: made_with(settings, FOUND_WITH)),
+        CachedAnswerer(
+            answerer,
+            corpora,
+            answered,
+            embedder,
+            lambda: made_with(settings, ANSWERED_WITH, {"answers": str(ANSWERS)}),
+        ),
+        found,
+    )
+
+
+def made_with(settings: Settings, sections: tuple[str, ...], other: Mapping[str, str] = MappingProxyType({})) -> str:
+    """A fingerprint of settings as they are now, secrets left out, and of what else results depend on."""
+    told = [f"{name}={value}" for name, value in sorted(other.items())]
+    for name in sections:
+        form = Settings.model_fields[name].annotation
+        assert isinstance(form, type) and issubclass(form, Section)
+        section = getattr(settings, name)
+        told += [f"{name}.{key}={getattr(section, key)!r}" for key in form.model_fields if not form.is_secret(key)]
+    return sha256("\n".join(told).encode()).hexdigest()

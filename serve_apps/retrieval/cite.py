@@ -1,0 +1,82 @@
+"""Citations of one answer: each quote checked against its page, each place numbered once."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from pipelines.documents.document import Page
+from serve_apps.retrieval.evidence import Sentence
+from serve_apps.retrieval.query import Hit
+from serve_apps.retrieval.quote import Citation, describe, locate
+
+Pages = Mapping[tuple[str, int], Page]  # by version and number
+
+
+@dataclass(slots=True)
+class Citations:
+    """The citations so far, in the order of their numbers."""
+
+    hits: Sequence[Hit]
+    pages: Pages
+    all: list[Citation] = field(default_factory=list)
+
+    def place(self, n: int, quote: str) -> Citation | None:
+        """Where source `n` (from 1) says this, within its own spans; not numbered yet. None where it does not."""
+        if not 1 <= n <= len(self.hits):
+            return None
+        hit = self.hits[n - 1]
+        for span in hit.spans:
+            page = self.pages.get((hit.version_id, span.page))
+            at = page and locate(quote, page.text, span.start, span.end)
+            if at:
+                return self._cite(hit, span.page, quote, at)
+        return None
+
+    def sentence(self, sentence: Sentence) -> Citation | None:
+        """A sentence of a hit, not numbered yet; None where its page says something else by now."""
+        hit = self.hits[sentence.hit]
+        return self._cite(hit, sentence.page, sentence.text, (sentence.start, sentence.end))
+
+    def titles(self, sources: Sequence[int]) -> list[str]:
+        """Headings and filenames of sources by their numbers; numbers that no source has give none."""
+        hits = [self.hits[n - 1] for n in sources if 1 <= n <= len(self.hits)]
+        return [title for hit in hits for title in (*hit.headings, hit.filename)]
+
+    def covers(self, citation: Citation) -> bool:
+        """Whether another citation has all of this place and more."""
+        return any(
+            (one.version_id, one.page) == (citation.version_id, citation.page)
+            and one.start <= citation.start and citation.end <= one.end and _place(one) != _place(citation)
+            for one in self.all
+        )  # fmt: skip
+
+    def number(self, citation: Citation) -> int:
+        """Its number in the answer; the same place keeps the one it has."""
+        for known in self.all:
+            if _place(known) == _place(citation):
+                return known.n
+        self.all.append(replace(citation, n=len(self.all) + 1))
+        return len(self.all)
+
+    def _cite(self, hit: Hit, number: int, quote: str, at: tuple[int, int]) -> Citation | None:
+        """A citation, unless the page does not say this there: a quote is never taken on trust."""
+        page = self.pages.get((hit.version_id, number))
+        if page is None or page.text[at[0] : at[1]].split() != quote.split():
+            return None
+        boxes, confidence = describe(page, *at)
+        return Citation(
+            n=0,
+            chunk_id=hit.chunk_id,
+            document_id=hit.document_id,
+            version_id=hit.version_id,
+            filename=hit.filename,
+            page=number,
+            quote=page.text[at[0] : at[1]],
+            start=at[0],
+            end=at[1],
+            boxes=boxes,
+            ocr_confidence=confidence,
+        )
+
+
+def _place(citation: Citation) -> tuple[str, int, int, int]:
+    return citation.version_id, citation.page, citation.start, citation.end

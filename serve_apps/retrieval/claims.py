@@ -1,0 +1,100 @@
+"""What an answer is made of: claims with their citations, what was left out of it, and where its sources disagree."""
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+from pipelines.documents.chunk.sentences import sentences
+
+MARK = re.compile(r"[ \t]*\[(\d{1,3})\]")
+_ONLY_MARKS = re.compile(r"(?:\s*\[\d{1,3}\])+[\s.!?;,]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A sentence of an answer.
+
+    Attributes:
+        text: without marks.
+        citations: numbers of what supports it; empty where nothing does.
+    """
+
+    text: str
+    citations: tuple[int, ...]
+
+    @property
+    def marked(self) -> str:
+        """The sentence with its marks behind it."""
+        return " ".join([self.text, *(f"[{n}]" for n in self.citations)])
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """A sentence that a model wrote and that is not shown, and why."""
+
+    text: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """What one source says where others say something else: the value as it is written, and its citation."""
+
+    value: str
+    citation: int
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """Sources that say the same of something but for a value."""
+
+    stated: tuple[Stated, ...]
+
+    @property
+    def sentence(self) -> str:
+        """For the reader."""
+        return f"The sources disagree: {', '.join(f'{one.value} [{one.citation}]' for one in self.stated)}."
+
+
+def text_of(claims: Sequence[Claim], conflicts: Sequence[Conflict]) -> str:
+    """An answer as it is shown, a claim a line."""
+    return "\n".join([*(claim.marked for claim in claims), *(conflict.sentence for conflict in conflicts)])
+
+
+def of_text(text: str, known: Collection[int]) -> tuple[Claim, ...]:
+    """The sentences of a written answer; marks behind a full stop belong to the sentence before it.
+
+    Numbers that are not `known` are no citations, and stay in the text.
+    """
+    made: list[Claim] = []
+    for line in text.splitlines():
+        for piece in _sentences(line):
+            cited = tuple(dict.fromkeys(n for n in map(int, MARK.findall(piece)) if n in known))
+            plain = MARK.sub(lambda mark: "" if int(mark[1]) in known else mark[0], piece).strip()
+            if plain and any(char.isalnum() for char in plain):
+                made.append(Claim(plain, cited))
+            elif cited and made:
+                made[-1] = Claim(made[-1].text, tuple(dict.fromkeys([*made[-1].citations, *cited])))
+    return tuple(made)
+
+
+def of_lines(text: str, quotes: Collection[str], known: Collection[int]) -> tuple[Claim, ...]:
+    """The lines of an answer that are quotes, white space folded; no other line is a claim."""
+    made: list[Claim] = []
+    for line in text.splitlines():
+        plain = " ".join(MARK.sub(lambda mark: "" if int(mark[1]) in known else mark[0], line).split())
+        if plain in quotes:
+            made.append(Claim(plain, tuple(n for n in map(int, MARK.findall(line)) if n in known)))
+    return tuple(made)
+
+
+def _sentences(line: str) -> Iterator[str]:
+    """Sentences of a line, each with the marks that follow it."""
+    start = 0
+    for begin, end in sentences(line, 0, len(line)):
+        if end <= start:
+            continue
+        marks = _ONLY_MARKS.match(line, end)
+        stop = marks.end() if marks else end
+        yield line[max(begin, start) : stop]
+        start = stop

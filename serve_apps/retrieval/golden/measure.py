@@ -1,0 +1,165 @@
+"""One golden question put to the product: what it found and said, how good that is, and what did not run."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from cluster.basics.errors import AosError
+from cluster.basics.scope import Scope
+from cluster.state.postgres import Database, load_queries
+from serve_apps.retrieval.answer import Answer
+from serve_apps.retrieval.golden.form import GoldenQuestion
+from serve_apps.retrieval.golden.score import Place, of_answer, of_documents, of_passages
+from serve_apps.retrieval.judge import WITHOUT
+from serve_apps.retrieval.query import Query, Results
+from serve_apps.retrieval.quote import Citation
+
+SQL = load_queries(Path(__file__).with_name("runs.sql"))
+HITS = 20  # passages asked for, so that ten documents are among them
+
+
+class Searches(Protocol):
+    """Finds passages, as people do."""
+
+    async def run(self, scope: Scope, query: Query) -> Results:
+        """The best passages that the scope may see."""
+        ...
+
+
+class Answers(Protocol):
+    """Answers from the documents, as people are answered."""
+
+    async def ask(self, scope: Scope, question: str, agent_id: str | None) -> Answer:
+        """An answer from what the scope, and the agent if there is one, may see."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How a set is run.
+
+    Attributes:
+        answers: ask for answers, too, not only for passages.
+        generation: search this one instead of the live one; then there are no answers.
+        agent_id: as this agent, a UUID.
+        concurrency: questions at once; latencies are those of people only with one.
+    """
+
+    answers: bool = True
+    generation: int | None = None
+    agent_id: str | None = None
+    concurrency: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of a question.
+
+    Attributes:
+        measured: measure to value, see `score`.
+        retrieved: documents by id, best first.
+        generation: that was searched.
+        engines: which engine each stage ran with; a stage that runs for some questions only did not run.
+        failures: parts that did not run and why, in words that quote no document.
+    """
+
+    measured: Mapping[str, float]
+    retrieved: tuple[str, ...] = ()
+    mode: str | None = None
+    answer: str | None = None
+    generation: int | None = None
+    engines: Mapping[str, str] = field(default_factory=dict)
+    failures: tuple[str, ...] = ()
+
+
+class Examiner:
+    """Asks what people would ask, in the scope of whoever runs the set."""
+
+    def __init__(
+        self, search: Searches, answerer: Answers, database: Database, clock: Callable[[], float] = time.perf_counter
+    ) -> None:
+        """`search` and `answerer` are the product's own, without a cache: a remembered answer measures nothing."""
+        self._search, self._answerer, self._database, self._clock = search, answerer, database, clock
+
+    async def ask(self, scope: Scope, question: GoldenQuestion, options: Options) -> Outcome:
+        """Search, and answer where that is wanted; whatever has a name and goes wrong is a failure of the outcome."""
+        query = Query(question.question, HITS, options.agent_id, generation=options.generation)
+        begun = self._clock()
+        try:
+            results = await self._search.run(scope, query)
+        except AosError as error:
+            return Outcome({}, failures=(f"search: {error.code}: {error}",))
+        measured = {"search_ms": (self._clock() - begun) * 1000}
+        failures = [f"search: {results.fallback}"] if results.fallback else []
+        if results.vector == "off" and not failures:
+            failures.append("search: by words only")
+        if not _as_configured(results.rerank):
+            failures.append(f"rerank: {results.rerank}")
+        places = [Place(hit.document_id, hit.filename, hit.text) for hit in results.hits]
+        if question.documents:
+            measured |= of_documents(places, question.documents)
+        if question.passages:
+            measured |= of_passages(places, question.passages)
+        found = Outcome(
+            measured, tuple(dict.fromkeys(place.document for place in places))[:10], generation=results.generation,
+            engines=_engines(results),
+            failures=tuple(failures),
+        )  # fmt: skip
+        return await self._answered(scope, question, options, found) if options.answers else found
+
+    async def _answered(self, scope: Scope, question: GoldenQuestion, options: Options, found: Outcome) -> Outcome:
+        begun = self._clock()
+        try:
+            answer = await self._answerer.ask(scope, question.question, options.agent_id)
+        except AosError as error:
+            return _with(found, {}, None, None, [f"answer: {error.code}: {error}"])
+        measured = {"answer_ms": (self._clock() - begun) * 1000}
+        said = answer.mode != "not_found"
+        if question.answerable:
+            measured["answered_when_answerable"] = float(said)
+        else:
+            measured["abstained_when_unanswerable"] = float(not said)
+        if question.answers:
+            measured |= of_answer(answer.text if said else "", question.answers)
+        if said:
+            measured |= await self._cited(scope, question, answer.citations)
+        failures = [f"answer: {answer.fallback}"] if answer.fallback else []
+        return _with(found, measured, answer.mode, answer.text, failures)
+
+    async def _cited(self, scope: Scope, question: GoldenQuestion, citations: Sequence[Citation]) -> dict[str, float]:
+        """citations_valid: the share whose quote stands where it says; cited_expected: one is of what was expected."""
+        rows = await self._database.read(
+            scope, SQL["cited"], tenant=scope.tenant, workspace=scope.workspace,
+            versions=[one.version_id for one in citations], numbers=[one.page for one in citations],
+        )  # fmt: skip
+        pages = {(row["version_id"], row["number"]): row["text"] for row in rows}
+        valid = [one.quote == pages.get((one.version_id, one.page), "")[one.start : one.end] for one in citations]
+        found = {"citations_valid": sum(valid) / len(valid) if valid else 0.0}
+        if question.documents:
+            places = [Place(one.document_id, one.filename, "") for one in citations]
+            found["cited_expected"] = float(bool(places) and of_documents(places, question.documents)["mrr"] > 0)
+        return found
+
+
+def _with(
+    found: Outcome, measured: Mapping[str, float], mode: str | None, answer: str | None, failures: Sequence[str]
+) -> Outcome:
+    both = tuple(dict.fromkeys([*found.failures, *failures]))
+    return Outcome({**found.measured, **measured}, found.retrieved, mode, answer, found.generation, found.engines, both)
+
+
+def _as_configured(rerank: str) -> bool:
+    """Whether the first judge of relevance judged, or none was to; another in its place is a fallback."""
+    if rerank.startswith("on"):
+        return ";" not in rerank
+    return rerank in (f"off: {WITHOUT}", "off: not asked for", "off: nothing to rank")
+
+
+def _engines(results: Results) -> dict[str, str]:
+    """What ran; where nothing was found nobody could judge it."""
+    found = {"keyword": str(results.keyword_engine)}
+    if not results.rerank.endswith("nothing to rank"):
+        found["rerank"] = results.rerank if results.rerank.startswith("on") else "off"
+    return found

@@ -1,0 +1,119 @@
+"""Both legs on their way through one index, for a question and for its variations."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from time import perf_counter
+
+from cluster.basics.errors import Transient
+from cluster.basics.scope import Scope
+from cluster.models.ports import Embedder
+from cluster.models.vectors_cache import within
+from serve_apps.retrieval.enhance import Variation
+from serve_apps.retrieval.fuse import Found
+from serve_apps.retrieval.legs import Index, Legs, Vector
+from serve_apps.retrieval.query import Query
+
+AT_ONCE = 2  # variations; each takes two connections
+Near = tuple[list[Found], Vector | None, str | None]  # what was found, with which vector, and why none was used
+Timings = dict[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """The question on its way; whoever begins it ends it."""
+
+    index: Index
+    vector: asyncio.Task[Near]
+    keyword: asyncio.Task[list[Found]]
+
+    async def end(self) -> None:
+        """Give up what still runs; how it ends is of no interest."""
+        self.vector.cancel()
+        self.keyword.cancel()
+        await asyncio.gather(self.vector, self.keyword, return_exceptions=True)
+
+
+class Walker:
+    """Sends questions through the legs that their strategy wants."""
+
+    def __init__(self, legs: Legs, embedder: Embedder) -> None:
+        """`embedder` is asked where a question comes without its vector."""
+        self._legs, self._embedder = legs, embedder
+
+    def begin(self, scope: Scope, query: Query, index: Index, vector: Vector | None, timings: Timings) -> Walk:
+        """Set both legs out at once."""
+        near = asyncio.create_task(self._vector(scope, query, index, vector, timings))
+        return Walk(index, near, asyncio.create_task(self._keyword(scope, query, index, timings)))
+
+    async def more(
+        self, scope: Scope, query: Query, index: Index, variations: Sequence[Variation]
+    ) -> tuple[list[tuple[str, list[Found]]], str | None]:
+        """What the variations find, (`keyword:2`, …), (`vector:2`, …) and so on, and what was left out.
+
+        Without an embedder they are searched for by their words alone, as the question is then.
+        """
+        meant = [one.text for one in variations if one.meaning and query.strategy != "keyword"]
+        vectors, left = await self._embedded(scope, meant, index)
+        turns = asyncio.Semaphore(AT_ONCE)
+
+        async def walk(n: int, one: Variation) -> list[tuple[str, list[Found]]]:
+            asked, found = replace(query, text=one.text), []
+            async with turns:
+                if one.words and query.strategy != "vector":
+                    found.append((f"keyword:{n}", await self._legs.keyword(scope, asked, index)))
+                if one.text in vectors:
+                    found.append((f"vector:{n}", await self._legs.vector(scope, asked, index, vectors[one.text])))
+            return found
+
+        lists = await asyncio.gather(*(walk(n, one) for n, one in enumerate(variations, 2)))
+        return [one for found in lists for one in found], left
+
+    async def _embedded(
+        self, scope: Scope, texts: Sequence[str], index: Index
+    ) -> tuple[Mapping[str, Vector], str | None]:
+        if not texts:
+            return {}, None
+        try:
+            vectors = await within(self._embedder, scope).embed(texts)
+            model = (await self._embedder.facts()).name
+        except Transient as error:
+            return {}, f"variations by their words only, the embedder did not answer: {error}"
+        if model != index.embedder or vectors.shape[1:] != (index.dimension,):
+            return {}, None  # said of the question already
+        return dict(zip(texts, vectors, strict=True)), None
+
+    async def _keyword(self, scope: Scope, query: Query, index: Index, timings: Timings) -> list[Found]:
+        if query.strategy == "vector":
+            return []
+        async with timed(timings, "keyword"):
+            return await self._legs.keyword(scope, query, index)
+
+    async def _vector(self, scope: Scope, query: Query, index: Index, vector: Vector | None, timings: Timings) -> Near:
+        if query.strategy == "keyword":
+            return [], None, None
+        left = "words only" if query.strategy == "hybrid" else "nothing was searched"
+        if vector is None:
+            async with timed(timings, "embed"):
+                try:
+                    vector = (await within(self._embedder, scope).embed([query.words]))[0]
+                    model = (await self._embedder.facts()).name
+                except Transient as error:
+                    return [], None, f"{left}, the embedder did not answer: {error}"
+            if model != index.embedder:
+                return [], None, f"{left}, the index was made with {index.embedder}, not with {model}: re-index"
+        if vector.shape != (index.dimension,):
+            return [], None, f"{left}, the index has {index.dimension} dimensions and the question {vector.shape}"
+        async with timed(timings, "vector"):
+            return await self._legs.vector(scope, query, index, vector), vector, None
+
+
+@asynccontextmanager
+async def timed(timings: Timings, stage: str) -> AsyncIterator[None]:
+    """Note how many milliseconds a stage takes, also one that fails."""
+    start = perf_counter()
+    try:
+        yield
+    finally:
+        timings[stage] = (perf_counter() - start) * 1000

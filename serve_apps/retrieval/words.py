@@ -1,0 +1,165 @@
+"""Words as answers compare them: folded, without stop words and endings, and the names that stand among them."""
+
+import re
+import unicodedata
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+_TOKEN = re.compile(r"[^\W_]+")
+_APOSTROPHE = re.compile(r"(?<=\w)['’](?:s|re|ve|ll|d|m)\b", re.IGNORECASE)
+_GAP = re.compile(r"[\s\-–./'’&]*")  # what may stand between the words of one name
+_SENTENCE_ENDS = '.!?:;\n“"(¿¡'
+_STOP = """
+a about above after again all also am an and any are as at be because been before being below between both
+but by can could describe did do does doing down during each explain few for from further get gets give
+given had has have having he her here him his how i if in into is it its itself just let like list many may
+me might more most much must my no nor not of off on once one only or other our out over own per please same
+shall she should so some such tell than that the their them then there these they this those through to too
+under until up us very was we were what when where which while who whom whose why will with within without
+would yes you your
+"""
+STOP = frozenset(_STOP.split())
+LEAST_SPELT = 5  # letters from which on one may be wrong
+MANY_CAPITALS = 4  # words from which on a text may be in title case
+TITLE_CASE = 0.6  # share of its words with a capital from which on capitals tell nothing
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A word as it is written, folded, at characters [start, end)."""
+
+    text: str
+    word: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """What a text names: its folded words, which decide whether two are the same, and as it is written."""
+
+    words: tuple[str, ...]
+    shown: str = field(default="", compare=False)
+
+
+def tokens(text: str) -> Iterator[Token]:
+    """Letters and digits in a row; a possessive ending is none."""
+    plain = _APOSTROPHE.sub(lambda found: " " * len(found[0]), text)
+    for found in _TOKEN.finditer(plain):
+        yield Token(found[0], fold(found[0]), found.start(), found.end())
+
+
+def fold(word: str) -> str:
+    """A word without case, accents and the commonest English endings: enough to compare two sentences by."""
+    plain = word.lower() if word.isascii() else _without_accents(word.casefold())
+    if not plain.isalpha() or len(plain) <= 3:
+        return plain
+    for ending, instead in (("ies", "y"), ("sses", "ss"), ("ing", ""), ("ed", ""), ("es", ""), ("s", "")):
+        if plain.endswith(ending) and len(plain) - len(ending) >= 3 and not plain.endswith(("ss", "us", "is")):
+            plain = plain[: -len(ending)] + instead
+            break
+    plain = plain.removesuffix("e") if len(plain) > 3 else plain
+    return plain[:-1] if len(plain) > 3 and plain[-1] == plain[-2] else plain
+
+
+def known(texts: Iterable[str]) -> set[str]:
+    """The folded words of texts."""
+    return {fold(word) for word in {word for text in texts for word in _TOKEN.findall(text)}}
+
+
+def content(text: str) -> list[str]:
+    """The folded words of a text but for stop words and single letters, in order."""
+    return [one.word for one in tokens(text) if _tells(one)]
+
+
+def names(text: str) -> list[Name]:
+    """What a text names, each once.
+
+    A name is a row of words that begin with a capital within a sentence, or have a capital or a digit inside, with
+    the numbers behind them: `CloudWay 24`, `BIOL 501`, `Pad Pro`. Where stop words, too, begin with a capital, that
+    tells nothing; nor does it where all is written in capitals.
+    """
+    found = list(tokens(text))
+    cased = not text.isupper() and not _in_title_case([one for one in found[1:] if one.text.isalpha()])
+    made: list[Name] = []
+    row: list[Token] = []
+    last = 0
+    for one in found:
+        joined = bool(row) and _GAP.fullmatch(text, last, one.start) is not None
+        named = _is_name(text, one, cased)
+        if row and not (joined and (named or one.text.isdigit())):
+            made.append(_name(text, row))
+            row = []
+        if named or (row and one.text.isdigit()):
+            row.append(one)
+        last = one.end
+    if row:
+        made.append(_name(text, row))
+    return list(dict.fromkeys(made))
+
+
+def unknown(name: Sequence[str], known: Collection[str]) -> bool:
+    """Whether a text with these folded words does not speak of a name: its first word, or half of them, is missing.
+
+    A word of five letters or more is known in a spelling that is one letter away.
+    """
+    missing = [not _known(word, known) for word in name]
+    return missing[0] or 2 * sum(missing) >= len(missing)
+
+
+def _name(text: str, row: Sequence[Token]) -> Name:
+    return Name(tuple(one.word for one in row), text[row[0].start : row[-1].end])
+
+
+def _without_accents(text: str) -> str:
+    return "".join(part for part in unicodedata.normalize("NFKD", text) if not unicodedata.combining(part))
+
+
+def _known(word: str, known: Collection[str]) -> bool:
+    if word in known:
+        return True
+    return len(word) >= LEAST_SPELT and word.isalpha() and any(_near(word, other) for other in known)
+
+
+def _near(one: str, other: str) -> bool:
+    """At most one letter was added, left out, changed, or swapped with its neighbour; never the first."""
+    if abs(len(one) - len(other)) > 1 or not other or one[0] != other[0] or not other.isalpha():
+        return False
+    at = next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+    rest, others = one[at:], other[at:]
+    swapped = rest[:2] == others[1::-1] and rest[2:] == others[2:]
+    return rest[1:] == others[1:] or rest[1:] == others or rest == others[1:] or swapped
+
+
+def _is_name(text: str, token: Token, cased: bool) -> bool:
+    """A capital or a digit inside tells a name anywhere, a first capital only within a sentence."""
+    shown = token.text
+    if any(char.isdigit() for char in shown):
+        return any(char.isalpha() for char in shown) and not _is_ordinal(shown)
+    if text.isupper() or not _tells(token):
+        return False
+    if any(char.isupper() for char in shown[1:]):
+        return True
+    return cased and shown[0].isupper() and not _begins(text, token.start)
+
+
+def _in_title_case(found: Sequence[Token]) -> bool:
+    """By its stop words; where there are none, by the share of all words."""
+    stops = [one for one in found if one.text.casefold() in STOP]
+    capital = sum(one.text[0].isupper() for one in stops or found)
+    most = capital > TITLE_CASE * len(stops or found)
+    return most and (bool(stops) or len(found) >= MANY_CAPITALS)
+
+
+def _begins(text: str, at: int) -> bool:
+    """Whether a sentence begins here."""
+    before = text[:at].rstrip(" \t'‘’*_-–•")
+    return not before or before[-1] in _SENTENCE_ENDS
+
+
+def _is_ordinal(text: str) -> bool:
+    return re.fullmatch(r"\d+(?:st|nd|rd|th|s|k|m|x|am|pm)", text, re.IGNORECASE) is not None
+
+
+def _tells(token: Token) -> bool:
+    return (len(token.word) > 1 or token.word.isdigit()) and token.text.casefold() not in STOP

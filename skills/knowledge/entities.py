@@ -1,0 +1,23 @@
+"""Where a graph of the documents comes from: the port that the graph tool stands on."""
+
+from typing import Any, Protocol
+
+from cluster.basics.scope import Scope
+
+
+class Entities(Protocol):
+    """What documents name, and how it is related; whoever runs the tools binds it to the graph."""
+
+    async def find(self, scope: Scope, agent: str, query: str, limit: int) -> Any:
+        """Entities that a question names, and their relations with evidence, as JSON.
+
+        Args:
+            scope: whose documents; readers are checked.
+            agent: only what is linked to it.
+            query: a name, or a question.
+            limit: most entities.
+
+        Raises:
+            Unavailable: the graph cannot be reached.
+        """
+        ...

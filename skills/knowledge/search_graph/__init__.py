@@ -1,0 +1,1 @@
+"""Looks up what the documents name, and how it is related."""

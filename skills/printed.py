@@ -1,0 +1,47 @@
+"""What a program prints, of which only the beginning is kept, and what it may take."""
+
+from dataclasses import dataclass
+
+PIECE = 65_536  # bytes that are read at once
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a program may take.
+
+    Attributes:
+        seconds: in all; on another machine connecting is included.
+        bytes: of what it prints that is kept; standard error has an eighth of it.
+        reads: it changes nothing: it may be killed when there is enough of it, and be repeated.
+    """
+
+    seconds: float
+    bytes: int
+    reads: bool
+
+
+@dataclass(slots=True)
+class Kept:
+    """The beginning of a stream, and whether there was more."""
+
+    most: int
+    data: bytearray
+    cut: bool = False
+
+    @classmethod
+    def of(cls, most: int) -> "Kept":
+        """Nothing yet, of at most so many bytes."""
+        return cls(most, bytearray())
+
+    def take(self, piece: bytes) -> bool:
+        """Keep what there is room for; True the first time that there is too much."""
+        room = self.most - len(self.data)
+        self.data += piece[:room]
+        first = len(piece) > room and not self.cut
+        self.cut = self.cut or first
+        return first
+
+    @property
+    def text(self) -> str:
+        """As UTF-8, with a mark where it is none."""
+        return self.data.decode("utf-8", "replace")
