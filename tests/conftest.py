@@ -80,7 +80,7 @@ def database(endpoints: "Endpoints", template_database: str) -> Iterator[str]:
 
     name = f"test_{os.getpid()}_{next(_numbers)}"
     with psycopg.connect(endpoints.postgres_admin or "", autocommit=True) as connection:
-        connection.execute(f"create database {name} template {template_database}")
+        connection.execute(f"create database {name} template {template_database} strategy file_copy")
         try:
             yield name
         finally:

@@ -7,7 +7,8 @@ import pytest
 
 from cluster.basics.archive import Bundle, pack
 from cluster.models.embedding import LocalEmbedder
-from configs.sections import EmbeddingSettings, OcrSettings, ReadSettings
+from configs.sections import OcrSettings, ReadSettings
+from configs.sections_retrieval import EmbeddingSettings
 from pipelines.documents.reader import Reader
 from skills.quiz import Track
 from tests.fakes.campus import open_campus

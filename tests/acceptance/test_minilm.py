@@ -9,8 +9,10 @@ import pytest
 
 from cluster.basics.errors import InvalidSettings
 from cluster.models.embedding import LocalEmbedder
-from configs.sections import EmbeddingSettings
-from tests.fakes.embedder_contract import OIL, PUMP, embeds_the_tail, keeps_the_contract
+from cluster.models.encoder import SentenceEncoder
+from cluster.models.weights import packaged
+from configs.sections_retrieval import EmbeddingSettings
+from tests.fakes.embedder_contract import CATS, OIL, PUMP, embeds_the_tail, keeps_the_contract
 
 SETTINGS = EmbeddingSettings()
 
@@ -66,3 +68,52 @@ def test_absent_weights_and_gpus_are_named_with_a_fix(tmp_path: Path) -> None:
     if not torch.cuda.is_available():
         with pytest.raises(InvalidSettings, match="torch sees none"):
             LocalEmbedder(SETTINGS.model_copy(update={"gpu": True}))
+
+
+def test_token_vectors_leave_out_special_tokens_and_padding(minilm: LocalEmbedder) -> None:
+    """RE-12: one row of length 1 a word piece, the same whatever shares the batch; like words are near."""
+    short, long = minilm.encoder.windows(["oil pump", f"{PUMP} {OIL}"])
+    rows = minilm.encoder.token_vectors([*short, *long])
+    assert [len(row) for row in rows] == [len(short[0]) - 2, len(long[0]) - 2]
+    assert rows[0].shape == (2, 384) and rows[0].dtype == np.float32
+    assert np.allclose(np.linalg.norm(rows[1], axis=1), 1, atol=1e-5)
+    (alone,) = minilm.encoder.token_vectors(short)
+    assert (np.sum(alone * rows[0], axis=1) > 0.99).all()
+    assert minilm.encoder.token_vectors([]) == []
+    (cats,) = minilm.encoder.token_vectors(minilm.encoder.windows(["cats sleep"])[0])
+    assert (alone @ rows[1].T).max(axis=1).mean() > (alone @ cats.T).max(axis=1).mean() + 0.1
+
+
+async def test_the_quick_way_gives_what_the_library_gives() -> None:
+    """EM-06: windows of every length, in any order, in one batch: sentence-transformers' own vectors."""
+    from sentence_transformers import SentenceTransformer
+
+    texts = ["pump", OIL, "a " * 250, PUMP, f"{OIL} " * 9, "pump", CATS, ""]
+    plain = SentenceTransformer(str(packaged()), local_files_only=True).encode(texts)
+    ours = LocalEmbedder(SETTINGS.model_copy(update={"dtype": "float32"}))
+    assert isinstance(ours.encoder, SentenceEncoder) and ours.encoder.is_packed
+    assert (np.sum(await ours.embed(texts) * plain, axis=1) > 0.9999).all()
+
+
+def test_a_model_that_the_quick_way_does_not_fit_is_computed_by_the_library() -> None:
+    """EM-06: another activation, a decoder, and one that says something else than its weights."""
+    import torch
+    from transformers import BertConfig, BertModel
+
+    from cluster.models.bert import PackedBert, packed
+
+    def made(**other: object) -> BertModel:
+        torch.manual_seed(0)
+        shape = {"vocab_size": 99, "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4}
+        return BertModel(BertConfig(**shape, intermediate_size=64, **other)).eval()  # type: ignore[arg-type]
+
+    assert packed(made(), "cpu") is not None
+    assert packed(made(hidden_act="relu"), "cpu") is None
+    assert packed(made(is_decoder=True), "cpu") is None
+    assert packed(made(), "cuda") is None
+    with torch.inference_mode():
+        changed = made()
+        quick = PackedBert(changed)
+        assert quick.agrees(changed)
+        changed.encoder.layer[1].output.dense.weight.add_(0.5 * torch.randn(32, 64))
+        assert not quick.agrees(changed)

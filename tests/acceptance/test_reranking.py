@@ -5,9 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from cluster.models.rerank_choice import DEFAULT, is_cached, model_of
 from cluster.models.reranking import load
 from cluster.models.weights import packaged
-from configs.sections import RerankSettings
+from configs.sections_retrieval import RerankSettings
 
 
 @pytest.fixture(scope="module")
@@ -38,3 +39,34 @@ async def test_pairs_are_scored_in_order(tiny: Path) -> None:
 def test_without_weights_the_stage_is_off_and_says_why(model: str | None) -> None:
     stage = load(RerankSettings(model=model))
     assert stage.reranker is None and len(stage.reason) > 20
+
+
+@pytest.mark.parametrize("weights", ["model.safetensors", "pytorch_model.bin"])
+def test_the_default_is_served_wherever_its_weights_are(tmp_path: Path, weights: str) -> None:
+    """RE-10, X-23: on where the cache has configuration and weights; on other machines' caches nobody relies."""
+    plain = RerankSettings()
+    assert model_of(plain, alone=True, cache=tmp_path) is None and not is_cached(DEFAULT, tmp_path)
+    snapshot = tmp_path / f"models--{DEFAULT.replace('/', '--')}" / "snapshots" / "abc"
+    snapshot.mkdir(parents=True)
+    (snapshot.parents[1] / "refs").mkdir()
+    (snapshot.parents[1] / "refs" / "main").write_text("abc", encoding="utf-8")
+    (snapshot / "config.json").write_text("{}", encoding="utf-8")
+    assert model_of(plain, alone=True, cache=tmp_path) is None
+    (snapshot / weights).write_bytes(b"weights")
+    assert model_of(plain, alone=True, cache=tmp_path) == DEFAULT
+    assert model_of(plain, alone=False, cache=tmp_path) is None
+    assert model_of(RerankSettings(download=True), alone=False) == DEFAULT
+    assert model_of(RerankSettings(model="/weights"), alone=False) == "/weights"
+
+
+async def test_scores_are_logits(tiny: Path) -> None:
+    """RE-12: a sigmoid would press them together before they are compared."""
+    import torch
+
+    reranker = load(RerankSettings(model=str(tiny))).reranker
+    assert reranker is not None
+    with torch.no_grad():
+        for weight in reranker._model.model.classifier.parameters():  # type: ignore[attr-defined]
+            weight += 5
+    scores = await reranker.score("which pump", ["a pump", "a cat"])
+    assert (scores > 1).any() or (scores < 0).any()

@@ -24,9 +24,9 @@ from cluster.models.router import Router
 from cluster.models.spend import Spent
 from configs.sections import LlmSettings
 from configs.settings import load
-from serve_apps.agents.assemble import TurnModels
 from serve_apps.agents.encode import Reading, s3
 from serve_apps.agents.events import Event, EventKind
+from serve_apps.agents.here import TurnModels
 from serve_apps.agents.loop import converse
 from serve_apps.agents.outlet import Outlet
 from serve_apps.agents.ports import Json, Orchestrator, RunId, Turn

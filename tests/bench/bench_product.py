@@ -14,7 +14,7 @@ import httpx
 from cluster.models.embedding import LocalEmbedder
 from cluster.state import embedded
 from cluster.state.postgres import Database
-from configs.sections import EmbeddingSettings
+from configs.sections_retrieval import EmbeddingSettings
 from serve_apps.retrieval.query import Query
 from serve_apps.retrieval.search import Search
 from tests.evals.report import ROOT, Report

@@ -4,7 +4,17 @@ import argparse
 import sys
 from pathlib import Path
 
-from tests.bench import bench_agents, bench_embedding, bench_product, bench_sandbox, bench_search
+from tests.bench import (
+    bench_agents,
+    bench_cache,
+    bench_embedding,
+    bench_mixed,
+    bench_pack,
+    bench_product,
+    bench_reindex,
+    bench_sandbox,
+    bench_search,
+)
 from tests.evals.report import Report
 
 
@@ -13,6 +23,10 @@ def main() -> int:
     parts = {
         "product": lambda: bench_product.measure(report, options.evals),
         "embedding": lambda: bench_embedding.measure(report, options.evals),
+        "mixed": lambda: bench_mixed.measure(report, options.evals),
+        "pack": lambda: bench_pack.measure(report),
+        "reindex": lambda: bench_reindex.measure(report, options.evals),
+        "cache": lambda: bench_cache.measure(report, options.evals),
         "search": lambda: bench_search.measure(report, options.evals),
         "agents": lambda: bench_agents.measure(report),
         "sandbox": lambda: bench_sandbox.measure(report),

@@ -123,8 +123,12 @@ def _shifts(settings: Any, database: Any, embedder: Any) -> list[asyncio.Task[No
     from cluster.state.jobs import Jobs, Lane
     from pipelines.documents.blobs import FolderBlobs
     from pipelines.documents.chunk import split
+    from pipelines.documents.index.gate import Gate
     from pipelines.documents.index.generations import Generations, Recipe
     from pipelines.documents.index.make import Indexer
+    from pipelines.documents.index.rebuild import Rebuild
+    from pipelines.documents.index.switch import Switchover
+    from pipelines.documents.plan import INDEX
     from pipelines.documents.reader import Reader, fingerprint
     from pipelines.documents.run import Runner
     from pipelines.documents.shift import Shift
@@ -139,8 +143,10 @@ def _shifts(settings: Any, database: Any, embedder: Any) -> list[asyncio.Task[No
         store = Store(database)
         reader = Reader(settings.read, settings.ocr)
         here = HereStages(reader, Indexer(store, embedder, settings.chunk, ModelLane.BULK))
+        generations, gate = Generations(database), Gate(database, embedder, settings.gate)
         runner = Runner(
-            Jobs(database), store, Generations(database), FolderBlobs(settings.state_dir / "blobs"),
+            Jobs(database), store, generations, FolderBlobs(settings.state_dir / "blobs"),
+            Rebuild(Jobs(database), generations, Switchover(database), gate, INDEX, settings.search.exact_scope),
             here=here, bulk=here, read=settings.read, read_fingerprint=fingerprint(settings.read, settings.ocr),
             exact_scope=settings.search.exact_scope,
         )  # fmt: skip

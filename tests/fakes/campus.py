@@ -11,7 +11,8 @@ import httpx
 from cluster.basics.scope import Role
 from cluster.models.ports import Embedder
 from cluster.state.jobs import Lane
-from configs.sections import LlmSettings, RerankSettings, SearchSettings
+from configs.sections import LlmSettings
+from configs.sections_retrieval import RerankSettings, SearchSettings
 from configs.sections_skills import SandboxSettings, SkillSettings
 from serve_apps.retrieval.answer import Answerer
 from serve_apps.retrieval.search import Search

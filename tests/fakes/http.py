@@ -28,13 +28,21 @@ from cluster.state.identity import Identity
 from cluster.state.job_desk import JobDesk
 from cluster.state.jobs import Jobs
 from cluster.state.postgres import Database
+from cluster.state.restarts import Restarts
 from cluster.state.run_desk import RunDesk
 from cluster.state.schedules import Schedules
+from cluster.state.snapshots import Snapshots
+from cluster.state.system import System
+from cluster.state.upkeep import Upkeep
 from cluster.state.vault import Vault, VaultKey
 from configs.sections import AuthSettings, ChunkSettings, HttpSettings, MemorySettings, ModelsSettings, ReadSettings
 from configs.sections_skills import AcademySettings
+from configs.settings import load
 from pipelines.documents.blobs import FolderBlobs
 from pipelines.documents.document import Box, PageBox, Span
+from pipelines.documents.graph.browse import KnowledgeGraph
+from pipelines.documents.graph.lexicon import Lexicon
+from pipelines.documents.index.switch import Switchover
 from pipelines.documents.library import Library
 from pipelines.documents.links import Links
 from pipelines.documents.sources.files import Kind
@@ -44,6 +52,7 @@ from serve_apps.agents.memory.compliance import Compliance
 from serve_apps.agents.memory.history import History
 from serve_apps.agents.memory.remember import Memory
 from serve_apps.http.app import create_app
+from serve_apps.http.operating import NoCluster, Operating
 from serve_apps.http.parts import Parts
 from serve_apps.http.passwords import Passwords
 from serve_apps.http.pictures import OneByOne
@@ -51,8 +60,14 @@ from serve_apps.http.sse import Pace
 from serve_apps.http.throttle import ProcessThrottle
 from serve_apps.http.tokens import Tokens
 from serve_apps.retrieval.answer import Answer
+from serve_apps.retrieval.cache import Stats
+from serve_apps.retrieval.claims import Claim
+from serve_apps.retrieval.golden.measure import Examiner
+from serve_apps.retrieval.golden.runs import GoldenRuns
+from serve_apps.retrieval.golden.sets import GoldenSets
 from serve_apps.retrieval.query import Hit, Query, Results
 from serve_apps.retrieval.quote import Citation
+from serve_apps.retrieval.trail import StoredAnswers
 from skills.credentials_store import Keyring
 from skills.store import Skills
 from tests.fakes.ground import ground
@@ -84,7 +99,7 @@ class ScriptedSearch:
 
     asked: list[tuple[Scope, Query]] = field(default_factory=list)
 
-    async def run(self, scope: Scope, query: Query) -> Results:
+    async def run(self, scope: Scope, query: Query, vector: Any = None) -> Results:
         self.asked.append((scope, query))
         hit = Hit(
             chunk_id="c" * 32, document_id="d" * 32, version_id="e" * 32, filename="lease.pdf", doc_type="pdf", page=2,
@@ -108,7 +123,22 @@ class ScriptedAnswerer:
         cited = Citation(
             1, hit.chunk_id, hit.document_id, hit.version_id, hit.filename, hit.page, hit.text, 0, 22, hit.boxes, 0.9
         )
-        return Answer(f"{hit.text} [1]", "extractive", (cited,), found, None, None)
+        claims = (Claim(hit.text, (1,)),)
+        return Answer(f"{hit.text} [1]", "extractive", (cited,), found, None, None, claims)
+
+
+@dataclass
+class ScriptedCache:
+    """Remembers nothing but who had it cleared: (workspace, agent)."""
+
+    cleared: list[tuple[str, str | None]] = field(default_factory=list)
+
+    async def get_stats(self, workspace: str) -> Stats:
+        return Stats(3, 1, 2, 1, 0, 0, 0, 3, 0, 2 / 3, 0.95, 86_400)
+
+    async def invalidate(self, workspace: str, agent_id: str | None = None) -> int:
+        self.cleared.append((workspace, agent_id))
+        return 3
 
 
 class BlankPages:
@@ -131,10 +161,14 @@ def make_memory(database: Database) -> Memory:
 def make_parts(app_dsn: str, folder: Path, clock: Clock | None = None, **other: Any) -> Parts:
     """Parts over a database that is not open yet; `other` replaces some of them."""
     database, auth, moment = Database(app_dsn, size=6, timeout=10), AuthSettings(), clock or Clock()
+    environment = {"AOS_STATE_DIR": str(folder)}
     answerer = other.get("answerer") or ScriptedAnswerer()
     vault = Vault([VaultKey(b"k" * 32)])
     connections = Connections(database, vault, Declared())
     switchboard = Switchboard(connections, httpx2.AsyncClient(verify=False), ModelsSettings(), asyncio.sleep)
+    search, embedder = other.get("search") or ScriptedSearch(), FakeEmbedder()
+    golden = GoldenSets(database)
+    examiner = Examiner(search, answerer, database)
     made = Parts(
         database=database,
         jobs=Jobs(database),
@@ -143,12 +177,18 @@ def make_parts(app_dsn: str, folder: Path, clock: Clock | None = None, **other: 
         identity=Identity(database),
         accounts=Accounts(database),
         library=Library(database),
+        graph=KnowledgeGraph(database, Lexicon.shipped()),
         links=Links(database, standing(Audit(database))),
         blobs=FolderBlobs(folder / "blobs"),
-        search=ScriptedSearch(),
+        search=search,
+        switchover=Switchover(database),
+        golden=golden,
+        golden_runs=GoldenRuns(database, golden, examiner, embedder, {}),
         answerer=answerer,
+        cache=ScriptedCache(),
+        answers=StoredAnswers(database),
         pictures=OneByOne(BlankPages()),
-        embedder=FakeEmbedder(),
+        embedder=embedder,
         connections=connections,
         credentials=Keyring(database, vault),
         switchboard=switchboard,
@@ -166,6 +206,12 @@ def make_parts(app_dsn: str, folder: Path, clock: Clock | None = None, **other: 
         tokens=Tokens("test-secret-of-at-least-32-bytes!", auth),
         passwords=Passwords(FAST),
         throttle=ProcessThrottle(moment.monotonic),
+        operating=Operating(
+            Upkeep.of(database, vault, None, Snapshots(load(environment)), environment),
+            Restarts(database),
+            System(database),
+            NoCluster(),
+        ),
         http=HttpSettings(max_upload_bytes=200_000, max_body_bytes=100_000),
         read=ReadSettings(nfs_base_path=str(folder / "scans")),
         chunk=ChunkSettings(),

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -18,11 +18,17 @@ from cluster.state.job_desk import JobDesk
 from cluster.state.jobs import Job, JobId, Jobs, Lane
 from cluster.state.postgres import Database
 from configs.sections import ChunkSettings, ReadSettings
+from configs.sections_retrieval import GateSettings
 from pipelines.documents.blobs import FolderBlobs
 from pipelines.documents.chunk.split import fingerprint
 from pipelines.documents.document import document_id
+from pipelines.documents.graph.stage import GraphStage
+from pipelines.documents.index.gate import Gate
 from pipelines.documents.index.generations import Generations, Recipe
 from pipelines.documents.index.make import Indexer
+from pipelines.documents.index.rebuild import Rebuild
+from pipelines.documents.index.switch import Switchover
+from pipelines.documents.plan import INDEX
 from pipelines.documents.run import Runner
 from pipelines.documents.stages import HereStages, Stages
 from pipelines.documents.store import Store
@@ -79,15 +85,31 @@ class Bench:
     read: ReadSettings
     read_fingerprint: str = "reader-1"
     stages: Stages | None = None
+    gate: GateSettings = field(default_factory=GateSettings)
+    exact_scope: int = 10_000
+    graph: GraphStage | None = None
+
+    @property
+    def switchover(self) -> Switchover:
+        return Switchover(self.database)
 
     def here(self) -> HereStages:
         return HereStages(self.reader, Indexer(self.store, self.embedder, self.chunk, ModelLane.BULK))
 
+    def rebuild(self) -> Rebuild:
+        gate = Gate(self.database, self.embedder, self.gate, sleep=self.sleep)
+        return Rebuild(self.jobs, self.generations, self.switchover, gate, INDEX, self.exact_scope)
+
+    async def sleep(self, seconds: float) -> None:
+        """Nobody waits for a model in a test."""
+
     def runner(self) -> Runner:
         stages = self.stages or self.here()
         return Runner(
-            self.jobs, self.store, self.generations, self.blobs,
-            here=stages, bulk=stages, read=self.read, read_fingerprint=self.read_fingerprint, exact_scope=10_000,
+            self.jobs, self.store, self.generations, self.blobs, self.rebuild(),
+            here=stages, bulk=stages, read=self.read, read_fingerprint=self.read_fingerprint,
+            exact_scope=self.exact_scope,
+            graph=self.graph,
         )  # fmt: skip
 
     async def recipe(self) -> Recipe:

@@ -41,6 +41,9 @@ class FakeEncoder:
             np.add.at(vectors[row], list(window), 1)
         return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
+    def token_vectors(self, windows: Sequence[Window]) -> list[NDArray[np.float32]]:
+        return [np.eye(DIMENSION, dtype=np.float32)[list(window)] for window in windows]
+
 
 class FakeEmbedder:
     """An `Embedder` of hashed words: texts that share words are near. `failing` is raised by every call."""

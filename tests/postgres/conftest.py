@@ -3,9 +3,11 @@
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import httpx
 import pytest
 
-from cluster.basics.scope import Scope
+from cluster.basics.scope import Role, Scope
+from tests.fakes.http import Api, Office, make_parts, open_office, serve
 from tests.fakes.ledger import Bench, bench, new_workspace
 
 HERE = Path(__file__).parent
@@ -26,3 +28,26 @@ async def ledger(app_dsn: str, tmp_path: Path) -> AsyncIterator[Bench]:
 @pytest.fixture
 async def scope(admin_dsn: str) -> Scope:
     return await new_workspace(admin_dsn)
+
+
+@pytest.fixture
+def worker(ledger: Bench) -> Bench:
+    """What claims the jobs that the API wrote."""
+    return ledger
+
+
+@pytest.fixture
+async def api(app_dsn: str, tmp_path: Path) -> AsyncIterator[Api]:
+    (tmp_path / "scans").mkdir()
+    async with serve(make_parts(app_dsn, tmp_path)) as made:
+        yield made
+
+
+@pytest.fixture
+def office(admin_dsn: str) -> Office:
+    return open_office(admin_dsn)
+
+
+@pytest.fixture
+async def operator(api: Api, office: Office) -> httpx.AsyncClient:
+    return await api.sign_in(office.emails[Role.OPERATOR])

@@ -10,7 +10,7 @@ import pytest
 from cluster.basics.errors import NotFound
 from cluster.basics.scope import Scope
 from cluster.state.postgres import Database
-from configs.sections import RerankSettings, SearchSettings
+from configs.sections_retrieval import RerankSettings, SearchSettings
 from pipelines.documents.document import Box, Word
 from pipelines.documents.links import Links
 from serve_apps.agents.delegate import StoredAgents

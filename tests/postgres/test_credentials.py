@@ -21,15 +21,17 @@ from cluster.models.declared import Declared
 from cluster.state.audit import Audit
 from cluster.state.postgres import Database
 from cluster.state.rotation import LOCK, rotate
+from cluster.state.settings_rows import SettingsRows
 from cluster.state.vault import Sealed, Vault, VaultKey, key_file, key_id, vault_of
 from skills.contract import Call
 from skills.credentials import CredentialForbidden
 from skills.credentials_open import Vaulted
 from skills.credentials_store import Grant, Keyring, Replacement, Wanted
+from skills.frozen import freeze, thaw
 from skills.ground import AmbiguousCredential, CredentialMissing
 from skills.manifest import CredentialType, Kind, Manifest
 from skills.scrub import MARK, watching
-from skills.store import Skills, freeze, thaw
+from skills.store import Skills
 from tests.fakes.corpus import open_agent
 from tests.fakes.ledger import new_workspace
 
@@ -236,7 +238,7 @@ async def envelopes(admin_dsn: str) -> list[bytes]:
 
 
 async def test_x_05_keys_are_rotated_in_all_workspaces(desk: Desk, admin_dsn: str, tmp_path: Path) -> None:
-    """X-05: credentials and connections of every tenant; a dry run changes nothing, a second run has nothing to do."""
+    """X-05: credentials, connections, settings of every tenant; a dry run changes nothing, nor does a second."""
     old, new = (base64.b64encode(secrets.token_bytes(32)).decode() for _ in range(2))
     before, both = vault_of(old, tmp_path), vault_of(f"{new},{old}", tmp_path)
     desk.keyring = Keyring(desk.database, before)
@@ -246,17 +248,19 @@ async def test_x_05_keys_are_rotated_in_all_workspaces(desk: Desk, admin_dsn: st
     first = desk.scope
     desk.scope = replace(await new_workspace(admin_dsn), user=UserId(USER))
     await desk.add(ROOT)
+    async with desk.database.transaction(first) as tx:
+        await SettingsRows(desk.database, before).write(tx, 1, {"llm.api_key": SECRET})
     sealed = await envelopes(admin_dsn)
     dry = await rotate(admin_dsn, both, None, silent, dry_run=True)
     assert [(name, one.total, one.old, one.resealed) for name, one in dry.items()] == [
-        ("credentials", 4, 4, 4), ("llm_connections", 1, 1, 1),
+        ("credentials", 4, 4, 4), ("llm_connections", 1, 1, 1), ("system_settings", 1, 1, 1),
     ]  # fmt: skip
     assert await envelopes(admin_dsn) == sealed
     done = await rotate(admin_dsn, both, None, silent)
-    assert [(one.old, one.resealed, one.failed) for one in done.values()] == [(4, 4, {}), (1, 1, {})]
+    assert [(one.old, one.resealed, one.failed) for one in done.values()] == [(4, 4, {}), (1, 1, {}), (1, 1, {})]
     assert {key_id(one) for one in await envelopes(admin_dsn)} == {both.current}
     again = await rotate(admin_dsn, both, None, silent)
-    assert [(one.total, one.old, one.resealed) for one in again.values()] == [(4, 0, 0), (1, 0, 0)]
+    assert [(one.total, one.old, one.resealed) for one in again.values()] == [(4, 0, 0), (1, 0, 0), (1, 0, 0)]
     after = vault_of(new, tmp_path)
     vaulted = Vaulted(desk.database, Audit(desk.database), after, lambda: NOW, ours)
     desk.scope = replace(first, role=Role.DEVELOPER)
@@ -265,6 +269,7 @@ async def test_x_05_keys_are_rotated_in_all_workspaces(desk: Desk, admin_dsn: st
         await owner.execute("update agents set config = %s where id = %s", [config, desk.agent])
     assert (await vaulted.open(desk.call(), PING))["token"] == SECRET
     assert await Connections(desk.database, after, Declared()).key(first, made) == SECRET
+    assert (await SettingsRows(desk.database, after).kept()).values == {"llm.api_key": SECRET}
     with pytest.raises(InvalidSettings):
         await rotate(str(desk.database._pool.conninfo), both, None, silent)
 

@@ -1,42 +1,17 @@
 """A job that is cancelled while it waits: its documents say so, whoever may see them, and can be taken up again."""
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import httpx
 import psycopg
-import pytest
 
 from cluster.basics.scope import Role
 from cluster.state.jobs import Lane
-from tests.fakes.http import Api, Office, make_parts, open_office, serve
-from tests.fakes.ledger import Bench, bench
+from tests.fakes.http import Api, Office
+from tests.fakes.ledger import Bench
 
 Standing = dict[str, tuple[str, str | None]]
-
-
-@pytest.fixture
-async def api(app_dsn: str, tmp_path: Path) -> AsyncIterator[Api]:
-    (tmp_path / "scans").mkdir()
-    async with serve(make_parts(app_dsn, tmp_path)) as made:
-        yield made
-
-
-@pytest.fixture
-def office(admin_dsn: str) -> Office:
-    return open_office(admin_dsn)
-
-
-@pytest.fixture
-async def operator(api: Api, office: Office) -> httpx.AsyncClient:
-    return await api.sign_in(office.emails[Role.OPERATOR])
-
-
-@pytest.fixture
-async def worker(app_dsn: str, tmp_path: Path) -> AsyncIterator[Bench]:
-    async with bench(app_dsn, tmp_path) as made:
-        yield made
 
 
 async def upload(client: httpx.AsyncClient, name: str, content: bytes, **form: str) -> dict[str, Any]:

@@ -1,7 +1,6 @@
 """Documents over HTTP: in by upload or scan, out by list, page, picture and text, gone by delete."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -13,31 +12,8 @@ import pytest
 from cluster.basics.scope import Role
 from cluster.state.jobs import Lane
 from tests.fakes.corpus import Book, Passage, Sheet, hash_vector, load, open_agent, open_generation
-from tests.fakes.http import PNG, Api, Office, make_parts, open_office, serve
-from tests.fakes.ledger import Bench, bench
-
-
-@pytest.fixture
-async def api(app_dsn: str, tmp_path: Path) -> AsyncIterator[Api]:
-    (tmp_path / "scans").mkdir()
-    async with serve(make_parts(app_dsn, tmp_path)) as made:
-        yield made
-
-
-@pytest.fixture
-def office(admin_dsn: str) -> Office:
-    return open_office(admin_dsn)
-
-
-@pytest.fixture
-async def operator(api: Api, office: Office) -> httpx.AsyncClient:
-    return await api.sign_in(office.emails[Role.OPERATOR])
-
-
-@pytest.fixture
-async def worker(app_dsn: str, tmp_path: Path) -> AsyncIterator[Bench]:
-    async with bench(app_dsn, tmp_path) as made:
-        yield made
+from tests.fakes.http import PNG, Api, Office, make_parts, serve
+from tests.fakes.ledger import Bench
 
 
 async def upload(client: httpx.AsyncClient, name: str, content: bytes, **query: Any) -> httpx.Response:

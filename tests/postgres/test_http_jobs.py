@@ -16,35 +16,12 @@ from cluster.state.jobs import Lane
 from configs.sections import WorkerSettings
 from pipelines.documents.shift import Shift
 from serve_apps.http.problems import MEDIA_TYPE
-from tests.fakes.http import Api, Office, ScriptedAnswerer, ScriptedSearch, make_parts, open_office, serve
-from tests.fakes.ledger import Bench, bench
-
-
-@pytest.fixture
-async def api(app_dsn: str, tmp_path: Path) -> AsyncIterator[Api]:
-    async with serve(make_parts(app_dsn, tmp_path)) as made:
-        yield made
-
-
-@pytest.fixture
-def office(admin_dsn: str) -> Office:
-    return open_office(admin_dsn)
-
-
-@pytest.fixture
-async def operator(api: Api, office: Office) -> httpx.AsyncClient:
-    return await api.sign_in(office.emails[Role.OPERATOR])
-
-
-@pytest.fixture
-async def worker(app_dsn: str, tmp_path: Path) -> AsyncIterator[Bench]:
-    async with bench(app_dsn, tmp_path) as made:
-        yield made
+from tests.fakes.http import Api, Office, ScriptedAnswerer, ScriptedSearch, make_parts, serve
+from tests.fakes.ledger import Bench
 
 
 async def scan(operator: httpx.AsyncClient, tmp_path: Path) -> str:
     folder = tmp_path / "scans"
-    folder.mkdir()
     for name in "ab":
         text = "\f".join(f"{name}, page {n}. It tells of the {name * 5} matter." for n in range(1, 4))
         (folder / f"{name}.txt").write_text(text)

@@ -19,7 +19,7 @@ from skills.package import read_package
 from skills.sandbox import Layer, Sandbox
 from tests.fakes.ground import ground
 from tests.fakes.http import Api, Office, make_parts, open_office, serve
-from tests.fakes.ledger import Bench, bench
+from tests.fakes.ledger import Bench
 
 ROOT = Path(__file__).parents[2] / "skills" / "packs"
 SKILL = b"---\nname: harbour-agent\ndescription: Knows the harbour.\n---\n# Prompt\n\nYou know the harbour.\n"
@@ -49,19 +49,8 @@ async def api(app_dsn: str, tmp_path: Path) -> AsyncIterator[Api]:
 
 
 @pytest.fixture
-def office(admin_dsn: str) -> Office:
-    return open_office(admin_dsn)
-
-
-@pytest.fixture
 async def client(api: Api, office: Office) -> httpx.AsyncClient:
     return await api.sign_in(office.emails[Role.OPERATOR])
-
-
-@pytest.fixture
-async def worker(app_dsn: str, tmp_path: Path) -> AsyncIterator[Bench]:
-    async with bench(app_dsn, tmp_path) as made:
-        yield made
 
 
 @pytest.fixture

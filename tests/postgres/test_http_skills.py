@@ -32,11 +32,6 @@ async def api(app_dsn: str, tmp_path: Path) -> AsyncIterator[Api]:
 
 
 @pytest.fixture
-def office(admin_dsn: str) -> Office:
-    return open_office(admin_dsn)
-
-
-@pytest.fixture
 async def client(api: Api, office: Office) -> httpx.AsyncClient:
     return await api.sign_in(office.emails[Role.OPERATOR])
 
@@ -184,7 +179,9 @@ async def test_a_skill_is_attached_pinned_and_taken_away(client: httpx.AsyncClie
         await client.post("/api/skills", json={"name": "tone", "description": "How we speak.", "text": text})
     path = f"/api/universal-agents/{agent}/skills"
     assert (await client.get(path)).json() == {
-        "base": ["search_knowledge", "semantic_search", "calculator", "get_time", "http_get", "delegate"],
+        "base": [
+            "search_knowledge", "semantic_search", "search_graph", "calculator", "get_time", "http_get", "delegate",
+        ],
         "items": [], "total": 0,
     }  # fmt: skip
     one = (await client.post(path, json={"name": "tone", "version": 1})).json()["items"]
@@ -256,3 +253,28 @@ async def test_nothing_is_tried_where_nothing_can_be_fenced_in(api: Api, client:
         answer = await spot(client, agent)
     assert (answer.status_code, answer.json()["code"]) == (501, "sandbox_missing")
     assert await given(client, agent) == []
+
+
+async def test_a_registered_skill_can_be_removed_but_not_from_under_an_agent(
+    client: httpx.AsyncClient, agent: str, api: Api, office: Office, admin_dsn: str
+) -> None:
+    assert (await spot(client, agent)).status_code == 200
+    path = "/api/skills/summarise_ticket"
+    held = await client.delete(path)
+    assert held.status_code == 409 and "clerk" in held.json()["detail"]
+    assert (await client.get(path)).status_code == 200
+    assert (await client.delete(path, params={"detach": True})).status_code == 204
+    assert (await client.get(path)).status_code == 404
+    assert [one["name"] for one in await given(client, agent)] == []
+    assert trail(admin_dsn)[-1] == ("skill.remove", {"skill": "summarise_ticket", "agents": [agent]})
+    assert (await client.delete(path)).status_code == 404
+
+
+async def test_what_ships_and_what_others_wrote_cannot_be_removed(
+    client: httpx.AsyncClient, agent: str, api: Api, office: Office
+) -> None:
+    assert (await spot(client, agent)).status_code == 200
+    assert (await client.delete("/api/skills/calculator")).status_code == 409
+    reader = await api.sign_in(office.emails[Role.VIEWER])
+    assert (await reader.delete("/api/skills/summarise_ticket", params={"detach": True})).status_code == 403
+    assert (await client.get("/api/skills/summarise_ticket")).status_code == 200

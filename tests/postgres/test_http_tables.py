@@ -1,17 +1,14 @@
 """What people do over HTTP stands in tables of Postgres, each behind forced row-level security."""
 
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import httpx
 import psycopg
-import pytest
 
 from cluster.basics.scope import Role
 from cluster.state.jobs import Lane
-from tests.fakes.http import Api, Office, make_parts, open_office, serve
-from tests.fakes.ledger import Bench, bench
+from tests.fakes.http import Office
+from tests.fakes.ledger import Bench
 
 # table -> what one upload for one agent leaves in it; `{x}` are ids that the API told.
 LEFT = {
@@ -27,28 +24,6 @@ LEFT = {
     "audit": "select action, actor = (select created_by::text from documents where id = '{document}') from audit"
     " where object = '{document}'",
 }
-
-
-@pytest.fixture
-async def api(app_dsn: str, tmp_path: Path) -> AsyncIterator[Api]:
-    async with serve(make_parts(app_dsn, tmp_path)) as made:
-        yield made
-
-
-@pytest.fixture
-def office(admin_dsn: str) -> Office:
-    return open_office(admin_dsn)
-
-
-@pytest.fixture
-async def operator(api: Api, office: Office) -> httpx.AsyncClient:
-    return await api.sign_in(office.emails[Role.OPERATOR])
-
-
-@pytest.fixture
-async def worker(app_dsn: str, tmp_path: Path) -> AsyncIterator[Bench]:
-    async with bench(app_dsn, tmp_path) as made:
-        yield made
 
 
 async def test_in_19_documents_agents_users_jobs_and_the_trail_are_tables(

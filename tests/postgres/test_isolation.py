@@ -15,10 +15,12 @@ import psycopg
 import pytest
 
 from cluster.basics.archive import Bundle, pack
-from cluster.basics.scope import Role
+from cluster.basics.scope import Role, Scope
 from cluster.models.ports import EmbedderFacts, Lane
 from cluster.state.runs import Runs
-from configs.sections import AgentSettings, RerankSettings, SearchSettings
+from configs.sections import AgentSettings
+from configs.sections_retrieval import RerankSettings, SearchSettings
+from pipelines.documents.graph.store import GraphStore
 from serve_apps.agents.desk import Desk, Records
 from serve_apps.agents.replay import Replayer
 from serve_apps.agents.route import read_rules
@@ -26,6 +28,7 @@ from serve_apps.agents.route_cache import CachedRouter
 from serve_apps.http.app import route_keys
 from serve_apps.retrieval.search import Search
 from tests.fakes.corpus import Book, Passage, Vectors, hash_vector, load, open_agent, open_generation
+from tests.fakes.graphs import graph_of
 from tests.fakes.http import Api, Office, make_parts, open_office, serve
 
 SECRET = "The vault of the lighthouse opens with seven turns."
@@ -59,6 +62,11 @@ class Owned:
     binding: str
     skill: str
     schedule: str
+    answer: str
+    golden: str
+    golden_run: str
+    entity: str
+    user: str
 
 
 @pytest.fixture
@@ -105,9 +113,34 @@ async def furnish(api: Api, admin_dsn: str, office: Office) -> Owned:
     assert (await client.post(f"/api/agents/{agent}/academy/enrol", json=wanted)).status_code == 202
     wanted = {"name": "s", "agent": agent, "cron": "0 2 * * *", "payload": {"message": SECRET}}
     schedule = (await client.post("/api/scheduler/jobs", json=wanted)).json()["id"]
+    answer = (await client.post("/api/ask", json={"question": SECRET})).json()["id"]
+    golden, golden_run = await furnish_golden(api, client)
+    people = (await client.get("/api/users")).json()["items"]
     return Owned(
-        document, row[0], agent, job, key, session, run, approval, connection_id, credential, binding, skill, schedule
+        document, row[0], agent, job, key, session, run, approval, connection_id, credential, binding, skill, schedule,
+        answer, golden, golden_run, await furnish_graph(api, office, document), people[0]["id"],
     )  # fmt: skip
+
+
+async def furnish_graph(api: Api, office: Office, document: str) -> str:
+    """What the document says, as a worker leaves it: the id of one of its entities."""
+    scope, store = Scope.of_worker(office.scope.tenant, office.scope.workspace), GraphStore(api.parts.database)
+    async with api.parts.database.transaction(scope) as tx:
+        (row,) = await tx.all("select current_version as version from documents where id = %(d)s", d=document)
+        said = graph_of("Orion Lighthouses Ltd uses Docker.")
+        assert await store.write(tx, scope, row["version"], said, reads=0, fingerprint="f")
+        (row,) = await tx.all("select id from entities where canonical_name = 'orion lighthouses'")
+    return str(row["id"])
+
+
+async def furnish_golden(api: Api, client: httpx.AsyncClient) -> tuple[str, str]:
+    """A golden set with a run."""
+    golden = str((await client.post("/api/golden-sets", json={"name": SECRET})).json()["id"])
+    wanted = {"key": "vault", "question": SECRET, "documents": ["vault.txt"], "answers": [SECRET]}
+    assert (await client.post(f"/api/golden-sets/{golden}/questions", json=wanted)).status_code == 201
+    run = str((await client.post(f"/api/golden-sets/{golden}/runs", json={})).json()["id"])
+    await api.parts.golden_runs.settled(run)
+    return golden, run
 
 
 def furnish_run(admin_dsn: str, office: Office, agent: str, session: str) -> tuple[str, str]:
@@ -142,6 +175,8 @@ QUIZ = {"questions": [{"question": "What opens the vault?", "facts": ["seven tur
 
 # What routes want in their bodies before they look for the object.
 BODIES: dict[str, Any] = {
+    "POST /api/golden-sets/{set_id}/questions": {"question": "of b?", "answers": ["b"]},
+    "POST /api/golden-sets/{set_id}/import": {"text": "- {question: of b, answer: b}"},
     "POST /api/approvals/{approval_id}": {"decision": "approve"},
     "POST /api/chat/{agent_id}": {"message": "hello"},
     "POST /api/credentials/{credential_id}/bindings": {"skill": "any"},
@@ -176,7 +211,10 @@ def addressed(path: str, owned: Owned) -> str:
         "{agent_id}": owned.agent, "{model_id}": owned.agent, "{session_id}": owned.session, "{run_id}": owned.run,
         "{approval_id}": owned.approval, "{connection_id}": owned.connection,
         "{credential_id}": owned.credential, "{binding_id}": owned.binding, "{skill_name}": owned.skill,
-        "{schedule_id}": owned.schedule, "{track}": "integration",
+        "{schedule_id}": owned.schedule, "{track}": "integration", "{answer_id}": owned.answer,
+        "{set_id}": owned.golden, "{key}": "vault", "{golden_run_id}": owned.golden_run,
+        "{entity_id}": owned.entity, "{user_id}": owned.user,
+        "{baseline_id}": owned.golden_run, "{generation_id}": "1",
     }  # fmt: skip
     for name, value in values.items():
         path = path.replace(name, value)
@@ -238,7 +276,10 @@ async def read_everything(client: httpx.AsyncClient, owned: Owned) -> list[httpx
         for path in (
             "/api/documents/", "/api/jobs", "/api/agents", "/api/api-keys", "/api/users", "/api/workspaces",
             "/api/sessions", "/api/sessions?everyone=true", "/api/runs", "/api/approvals", "/api/llm-connections",
-            "/api/credentials", "/api/skills", "/api/scheduler/jobs", "/v1/models",
+            "/api/credentials", "/api/skills", "/api/scheduler/jobs", "/v1/models", "/api/golden-sets",
+            "/api/generations", "/api/admin/now", "/api/users?everywhere=true",
+            "/api/graph", "/api/graph?search=Orion", "/api/graph/view",
+            "/api/graph/view?search=Docker",
         )
     ]  # fmt: skip
     answers.append(await client.get("/api/tenants"))
@@ -291,7 +332,8 @@ async def test_row_level_security_alone_holds_when_the_where_clauses_are_gone(
     for part in (
         parts.library, parts.links, parts.desk, parts.jobs, parts.identity, parts.accounts, parts.conversations,
         parts.runs, parts.approvals, parts.connections, parts.credentials, parts.skills,
-        parts.schedules, parts.school._register,
+        parts.schedules, parts.school._register, parts.answers, parts.golden, parts.golden_runs,
+        parts.switchover, parts.graph,
     ):  # fmt: skip
         before: Any = part._sql
         part._sql = without_wall(before)
@@ -331,6 +373,8 @@ async def test_no_table_shows_a_row_of_another_tenant_even_to_a_query_that_asks_
                 rows = await tx.all(f"select 1 from {table} where tenant_id = %(t)s", t=a.scope.tenant)
                 assert (not rows) == empty, table
             assert (not await tx.all(searched, t=a.scope.tenant, w=a.scope.workspace)) == empty
+            shown = "select id from graph_documents(%(t)s, %(w)s, null)"
+            assert (not await tx.all(shown, t=a.scope.tenant, w=a.scope.workspace)) == empty
 
 
 async def test_readers_of_a_document_are_the_only_ones_who_find_it(

@@ -20,7 +20,8 @@ from mcp.types import CallToolResult
 
 from cluster.basics.errors import Unavailable
 from cluster.basics.scope import Role
-from configs.sections import LlmSettings, RerankSettings, SearchSettings
+from configs.sections import LlmSettings
+from configs.sections_retrieval import RerankSettings, SearchSettings
 from configs.sections_skills import SkillSettings
 from serve_apps.http.mcp_tools import OFFERS
 from serve_apps.http.permissions import MATRIX

@@ -256,7 +256,7 @@ async def test_mg_04_what_somebody_wrote_past_the_guard_is_escalated(mind: Mind,
     await mind.say(memory, session, "the tenth")
     (entry,) = await Audit(mind.db).page(mind.scope)
     assert entry["detail"]["violations"] == {"ssn": 9} and entry["outcome"] == "failed"
-    assert "536" not in str(entry)
+    assert "536-90" not in str(entry)
 
 
 async def test_a_clients_own_history_counts_only_where_there_is_none(mind: Mind, redis: Redis) -> None:

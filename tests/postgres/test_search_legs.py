@@ -12,7 +12,7 @@ import pytest
 from cluster.basics.errors import AosError, Unavailable
 from cluster.basics.scope import Scope
 from cluster.state.postgres import Database
-from configs.sections import RerankSettings, SearchSettings
+from configs.sections_retrieval import RerankSettings, SearchSettings
 from serve_apps.retrieval.legs import Legs
 from serve_apps.retrieval.query import Filters, Query, Results
 from serve_apps.retrieval.search import Search

@@ -9,7 +9,7 @@ import pytest
 
 from cluster.basics.scope import Scope
 from cluster.state.postgres import Database
-from configs.sections import RerankSettings, SearchSettings
+from configs.sections_retrieval import RerankSettings, SearchSettings
 from serve_apps.retrieval.legs import SQL, Legs
 from serve_apps.retrieval.query import Filters, Query
 from serve_apps.retrieval.search import Search
@@ -140,3 +140,25 @@ async def test_what_is_remembered_is_of_one_scope_and_one_filter(
     assert index is not None and legs.last(ann, query) == index
     assert legs.last(scope, query) is None and legs.last(other, query) is None
     assert legs.last(ann, Query("pump", filters=Filters(doc_type="pdf"))) is None
+
+
+async def test_what_may_be_searched_is_counted_once_for_each_state_of_the_corpus(
+    admin: psycopg.Connection[Any], pool: Database
+) -> None:
+    """A write makes another state; what an agent is linked to is counted each time."""
+    scope = corpus.open_home(admin)
+    generation = corpus.open_generation(admin, scope)
+    corpus.load(admin, scope, generation, books("pump one", "pump two", "pump three"))
+    legs, query = Legs(pool, FORCED), Query("pump", limit=2)
+
+    async def small(asked: Query = query) -> bool:
+        index = await legs.resolve(scope, asked)
+        assert index is not None
+        return index.small
+
+    assert not await small() and not await small()
+    admin.execute("delete from documents where filename = 'pump three.txt'")
+    assert not await small()
+    assert await small(Query("pump", limit=2, agent_id=corpus.open_agent(admin, scope, "a")))
+    admin.execute("update workspaces set corpus_version = corpus_version + 1")
+    assert await small() and await small()

@@ -1,5 +1,6 @@
 """Search leaks nothing, gives small tenants all their hits, and its hot queries use their indexes."""
 
+import re
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 
 from cluster.basics.scope import Scope
 from cluster.state.postgres import Database
-from configs.sections import RerankSettings, SearchSettings
+from configs.sections_retrieval import RerankSettings, SearchSettings
 from pipelines.documents.library import Library
 from serve_apps.retrieval.legs import PLANNER, SQL, Index, Legs, as_literal
 from serve_apps.retrieval.query import Query
@@ -53,7 +54,8 @@ def values(scope: Scope, generation: int, **more: Any) -> dict[str, Any]:
         "tenant": scope.tenant, "workspace": scope.workspace, "type": None, "file": None, "from": None, "to": None,
         "documents": None, "agent": None, "depth": 10, "chunker": corpus.CHUNKER, "generation": generation,
         "text": QUESTION, "vector": as_literal(hash_vector(QUESTION)), "k1": 0.9, "b": 0.4, "exact_scope": 10,
-        "ids": [],
+        "ids": [], "language": "english", "known": None, "codes": ["word1"], "phrases": ["pump"], "most": 10,
+        "among": None,
     } | more  # fmt: skip
 
 
@@ -62,6 +64,25 @@ async def explain(pool: Database, scope: Scope, name: str, given: dict[str, Any]
     planner = PLANNER | {"enable_sort": "off" if name.endswith("indexed") else "on", "hnsw.ef_search": "100"}
     rows = await pool.read(scope, f"explain (costs off) {query}", planner, **given)
     return "\n".join(row["QUERY PLAN"] for row in rows)
+
+
+def as_owner(admin: psycopg.Connection[Any], scope: Scope, name: str, given: dict[str, str]) -> str:
+    """The plan of a definer's function: its body, the arguments written in, with its owner's rights."""
+    row = admin.execute("select prosrc, proargnames from pg_proc where proname = %s", (name,)).fetchone()
+    assert row is not None
+    known = {
+        "most": "10",
+        "among": "null::text[]",
+        "r_language": "'english'",
+        "r_chunker": f"'{corpus.CHUNKER}'",
+    } | given
+    body = row[0]
+    for argument in row[1]:
+        if argument not in ("wanted", "id", "document_id"):
+            body = re.sub(rf"\b{argument}\b", known.get(argument, "null"), body)
+    for setting, value in (("tenant", scope.tenant), ("workspace", scope.workspace)):
+        admin.execute("select set_config(%s, %s, false)", (f"aos.{setting}", value))
+    return "\n".join(line[0] for line in admin.execute(f"explain (costs off) {body}"))
 
 
 async def test_small_tenants_get_all_their_hits_and_hot_queries_use_their_indexes(
@@ -94,6 +115,9 @@ async def test_small_tenants_get_all_their_hits_and_hot_queries_use_their_indexe
     assert "document_chunks_pkey" in plan and "pages_pkey" in plan and "Seq Scan on pages" not in plan
     plan = await explain(pool, big, "resolve", values(big, generation))
     assert "documents_workspace_id_upload_date_id_idx" in plan and "Sort" not in plan
+    plan = as_owner(admin, big, "holding_literally", {"codes": "array['word1']", "phrases": "array['word1 word2']"})
+    assert "document_chunks_atoms" in plan and "document_chunks_lexemes" in plan
+    assert "Seq Scan on document_chunks" not in plan
 
 
 async def test_indexed_and_exact_keyword_ranking_agree(admin: psycopg.Connection[Any], pool: Database) -> None:
@@ -122,6 +146,7 @@ async def test_row_level_security_alone_keeps_tenants_apart(admin: psycopg.Conne
     given = values(ours, generation, ids=ids)
     names = set(SQL) - {"resolve"}
     assert {"keyword_indexed", "keyword_exact", "keyword_full_text", "vector_indexed", "vector_exact"} <= names
+    assert "literal" in names
     for name in names:
         query = SQL[name].replace("{halfvec}", f"halfvec({DIMENSION})")
         for scope, seen in ((ours, True), (theirs, False), (neighbour, False), (None, False)):

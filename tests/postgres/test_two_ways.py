@@ -150,7 +150,7 @@ async def test_in_01_the_number_of_pages_decides_which_way(
         (tmp_path / "in" / f"{n}.txt").write_text(f"one\ftwo of file {n}")
     ways = {"here": Counting(ledger.here()), "bulk": Counting(ledger.here())}
     runner = Runner(
-        ledger.jobs, ledger.store, ledger.generations, ledger.blobs,
+        ledger.jobs, ledger.store, ledger.generations, ledger.blobs, ledger.rebuild(),
         here=ways["here"], bulk=ways["bulk"], read=ReadSettings(small_pages=small_pages),
         read_fingerprint="reader-1", exact_scope=10_000,
     )  # fmt: skip

@@ -2,6 +2,8 @@
 
 import functools
 import hashlib
+import os
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -85,3 +87,15 @@ def test_the_fingerprint_follows_what_changes_the_text_and_nothing_else() -> Non
     assert base != fingerprint(ReadSettings(part_chars=5_000), OcrSettings())
     assert base != fingerprint(ReadSettings(min_useful_text=10), OcrSettings())
     assert base != fingerprint(ReadSettings(), OcrSettings(dpi=200))
+
+
+def test_bulk_reading_runs_behind_everything_else_and_may_take_longer(three_frames: Path) -> None:
+    """The child has the kernel's idle class, its parent has not; a page that waited for a core is not given up."""
+    late = files.troubled({2: functools.partial(time.sleep, 4)})
+    for idle, policy in ((True, os.SCHED_IDLE), (False, os.SCHED_OTHER)):
+        with Reader(ReadSettings(page_seconds=2), OcrSettings(), late, idle=idle) as reader:
+            reader.survey(three_frames)
+            assert reader.child is not None and os.sched_getscheduler(reader.child) == policy
+            assert os.sched_getscheduler(0) == os.SCHED_OTHER
+            (page,) = reader.read(three_frames, Kind.IMAGE, [2])
+            assert (page.failure is None) is idle

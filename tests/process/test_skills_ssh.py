@@ -371,15 +371,23 @@ async def test_no_secret_is_in_results_errors_or_logs(server: Server, caplog: py
 
 
 def test_sk_03_a_free_command_is_for_few_and_never_read() -> None:
-    """SK-03: `ssh_command` is destructive, for operators and admins, and gone where its kind is switched off."""
+    """SK-03: `ssh_command` is destructive, for operators and admins, and can be switched off alone or with its kind."""
     manifest = SKILLS["ssh_command"]
     assert (manifest.effect, set(manifest.permissions)) == (Effect.WRITE, {Role.OPERATOR, Role.ADMIN})
     for change in ({"risk": Risk.READ}, {"risk": Risk.WRITE}, {"permissions": tuple(Role)}):
         with pytest.raises(BadManifest):
             shelf.build(replace(manifest, name="mine", **change), ground())
-    off = ground()
+    on = ground()
+    alone, all_of_it = (
+        replace(on, settings=on.settings.model_copy(update={"off": (name,)})) for name in ("ssh_command", "ssh")
+    )
+    for off in (alone, all_of_it):
+        with pytest.raises(Disabled):
+            shelf.build(manifest, off)
+    fixed = replace(skill("true"), options={"command": ["true"]})
+    shelf.build(fixed, alone)
     with pytest.raises(Disabled):
-        shelf.build(manifest, replace(off, settings=off.settings.model_copy(update={"off": ("ssh_command",)})))
+        shelf.build(fixed, all_of_it)
 
 
 WRONG: tuple[tuple[str, Manifest], ...] = (

@@ -8,7 +8,7 @@ import pytest
 
 
 @pytest.fixture(scope="session")
-def cluster() -> Iterator[str]:
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A local Ray with 8 logical CPUs, a declared GPU, and Serve; yields the URL of its HTTP proxy."""
     # Read by Ray when it is imported, or by the processes that it starts.
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
@@ -22,8 +22,12 @@ def cluster() -> Iterator[str]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = int(free.getsockname()[1])
-    # For the actors alone: they read their settings from what Ray's daemons inherit here.
-    for_workers = {"OCR_STRATEGY": "tesseract", "OCR_DPI": "150"}
+    # For the actors alone: they read their settings from what Ray's daemons inherit here, and from no database.
+    for_workers = {
+        "OCR_STRATEGY": "tesseract",
+        "OCR_DPI": "150",
+        "AOS_STATE_DIR": str(tmp_path_factory.mktemp("state")),
+    }
     os.environ |= for_workers
     ray.init(
         address="local",  # never join what else runs on this machine

@@ -16,7 +16,8 @@ from cluster.basics.errors import Invalid, Overloaded, Unavailable
 from cluster.handles import HandleEmbedder, HandleReranker, embedder, messages, reranker
 from cluster.models.embedding import LocalEmbedder
 from cluster.models.ports import Lane
-from configs.sections import EmbeddingSettings, RerankSettings, Settings
+from configs.sections import Settings
+from configs.sections_retrieval import EmbeddingSettings, RerankSettings
 from serve_apps.embedding import build
 from tests.fakes.embedder_contract import embeds_the_tail, keeps_the_contract
 from tests.fakes.models import FakeReranker

@@ -5,9 +5,10 @@ import contextlib
 import os
 import time
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pyarrow as pa
@@ -17,6 +18,7 @@ import ray
 from cluster.models.ports import Lane
 from cluster.state.postgres import Database
 from configs.sections import ChunkSettings, OcrSettings, ReadSettings
+from configs.settings import load
 from pipelines import rows
 from pipelines.documents.document import Reason, document_id, version_id
 from pipelines.documents.index.make import Indexer
@@ -152,6 +154,23 @@ async def test_a_killed_reader_loses_and_doubles_nothing(cluster: str, here: Her
     assert all(page.page.failure is None for page in pages)
     for page in pages:
         assert f"page {page.page.number}" in page.page.text
+
+
+class Told:
+    """Says which settings it has."""
+
+    def __init__(self, given: Mapping[str, Any] | None = None) -> None:
+        self._psm = load(rows=given).ocr.psm
+
+    def __call__(self, batch: pa.Table) -> Iterator[pa.Table]:
+        yield pa.Table.from_pylist([{"psm": self._psm}])
+
+
+def test_re_27_actors_have_the_rows_that_their_worker_began_with(cluster: str) -> None:
+    """RE-27: whatever was changed since, a job's pages are read with what its fingerprint says."""
+    for given, psm in (({"ocr.psm": 6}, 6), (None, 3)):
+        tables = through([{"n": 1}], Told, ReadSettings(), quiet_seconds=10, given=given)
+        assert [row["psm"] for table in tables for row in table.to_pylist()] == [psm]
 
 
 class Placed:

@@ -14,7 +14,8 @@ from ray.serve.handle import DeploymentHandle
 from cluster.deploy import MODEL_APPLICATIONS, plan
 from cluster.handles import HandleEmbedder
 from cluster.models.ports import Lane
-from configs.sections import OcrSettings, RaySettings, RerankSettings, Settings
+from configs.sections import OcrSettings, RaySettings, Settings
+from configs.sections_retrieval import RerankSettings
 from serve_apps.embedding import build
 
 pytestmark = pytest.mark.ray

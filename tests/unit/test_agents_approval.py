@@ -30,8 +30,11 @@ def decide(
 def test_the_list_that_is_shipped() -> None:
     """HI-07: what only reads what the user may read runs; an address is asked for; the unknown is refused (B-11)."""
     shipped = load(SHIPPED)
-    tools = ["search_knowledge", "semantic_search", "calculator", "get_time", "delegate", "http_get", "ssh_exec", ""]
-    assert [decide(shipped, tool) for tool in tools] == ["auto"] * 5 + ["ask", "refuse", "refuse"]
+    tools = [
+        "search_knowledge", "semantic_search", "search_graph", "calculator", "get_time", "delegate", "http_get",
+        "ssh_exec", "",
+    ]  # fmt: skip
+    assert [decide(shipped, tool) for tool in tools] == ["auto"] * 6 + ["ask", "refuse", "refuse"]
     assert shipped.decide("http_get", {}, Effect.READ).reason == "The address is sent to another machine."
 
 

@@ -8,7 +8,7 @@ from cluster.basics.errors import Unavailable
 from cluster.basics.scope import Scope
 from serve_apps.agents.documents import Documents
 from serve_apps.agents.events import EventKind
-from serve_apps.http.asking import CitationShape
+from serve_apps.http.answers import CitationShape
 from serve_apps.retrieval.answer import NOT_FOUND, Answer
 from serve_apps.retrieval.query import Query, Results
 from tests.fakes.agents import AGENT, SCOPE, MemoryJournal, turn

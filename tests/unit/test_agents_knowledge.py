@@ -1,10 +1,11 @@
 """Documents in a turn: recorded, numbered, quotable, and without any authority."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from cluster.models.messages import ChatRequest
+from cluster.models.messages import ChatRequest, Message
 from serve_apps.agents.errors import Waiting
 from serve_apps.agents.events import EventKind
 from serve_apps.agents.knowledge import Knowledge, Sources
@@ -31,7 +32,7 @@ async def test_passages_are_recorded_with_ids_generation_and_scores() -> None:
     scope, query = search.asked[0]
     assert (scope, query.agent_id, query.limit, query.text) == (SCOPE, AGENT.id, 2, "When?")
     record = next(record for record in journal.records if record.kind == "retrieval")
-    assert record.reply["generation"] == 3 and record.reply["passages"][0]["text"] == LEASE
+    assert record.reply["generation"] == 3 and record.reply["passages"][0]["content"] == LEASE
     told = journal.of(EventKind.RETRIEVED)[0]
     assert [one["n"] for one in told["sources"]] == [1, 2] and told["sources"][0]["score"] == 0.9
     assert "text" not in told["sources"][0]
@@ -62,6 +63,31 @@ async def test_what_a_tool_finds_can_be_quoted() -> None:
     read = models.asked[1][1].messages[-1].content
     assert "<source n=2" in read and "<source n=1" in read and len(read) < 2_200
     assert [one["quote"] for one in outcome.citations] == ["Pets are welcome", "ends in May 2027"]
+
+
+async def test_a_follow_up_is_searched_for_with_what_was_said_before() -> None:
+    """RE-26: the last two messages, recorded with the search; a question that stands alone goes alone."""
+    said = (Message("user", "first"), Message("user", "We rent the mill."), Message("assistant", "Since May."))
+    for message, history in (
+        ("And what does it cost?", ("We rent the mill.", "Since May.")),
+        ("Who owns the mill?", ()),
+    ):
+        search, journal = FakeSearch([hit(LEASE)]), MemoryJournal()
+        await converse(turn(message, history=said), journal, crew(ScriptedModels("So."), search=search))
+        query = search.asked[0][1]
+        assert (query.text, query.history, query.enhance) == (message, history, False)
+        record = next(record for record in journal.records if record.kind == "retrieval")
+        assert record.request.get("history", []) == list(history)
+
+
+async def test_a_passage_names_its_similarity() -> None:
+    """RE-25: filename, similarity, an excerpt of 500 characters, the content and its document."""
+    found = replace(hit("word " * 300), scores={"vector_score": 0.71, "fused": 0.02})
+    given = await Knowledge(FakeSearch([found, hit(LEASE)])).find(SCOPE, AGENT.id, "q", 5, 0.65)
+    first, second = given["passages"]
+    assert (first["filename"], first["similarity"], first["document_id"]) == ("lease.pdf", 0.71, "d" * 32)
+    assert len(first["excerpt"]) == 500 and first["content"] == "word " * 300
+    assert second["similarity"] is None and second["excerpt"] == LEASE
 
 
 def test_a_quote_spans_what_its_source_spans() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 from cluster.models.embedding import LocalEmbedder
 from cluster.models.encoder import cut
 from cluster.models.ports import Lane
-from configs.sections import EmbeddingSettings
+from configs.sections_retrieval import EmbeddingSettings
 from tests.fakes.models import FakeEmbedder, FakeEncoder
 
 SETTINGS = EmbeddingSettings()

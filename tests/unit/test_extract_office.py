@@ -110,6 +110,28 @@ def test_pptx_has_a_page_a_slide_with_tables_charts_and_notes(tmp_path: Path) ->
     assert second == "in a group"
 
 
+def test_pptx_titles_stand_below_the_decks_also_where_they_are_only_bold(tmp_path: Path) -> None:
+    """As converters write slides: a bold first line in place of a title."""
+    presentation = pptx.Presentation()
+    presentation.slides.add_slide(presentation.slide_layouts[5]).shapes.title.text = "Gold Loan"
+    for lines, bold in (
+        (("Interest rate", "It is 9.5 % a year."), True),
+        (("Just a line", "and another"), False),
+        (("Alone",), True),
+        (("It is bold and ends.", "It goes on"), True),
+    ):
+        slide = presentation.slides.add_slide(presentation.slide_layouts[6])
+        frame = slide.shapes.add_textbox(*[Inches(1)] * 4).text_frame
+        frame.text = "\n".join(lines)
+        frame.paragraphs[0].runs[0].font.bold = bold
+    presentation.slides.add_slide(presentation.slide_layouts[5]).shapes.title.text = "How to apply"
+    presentation.save(str(tmp_path / "a.pptx"))
+    assert read(tmp_path / "a.pptx") == [
+        "# Gold Loan", "## Interest rate\n\nIt is 9.5 % a year.", "Just a line\nand another", "Alone",
+        "It is bold and ends.\nIt goes on", "## How to apply",
+    ]  # fmt: skip
+
+
 def test_xlsx_has_a_page_a_sheet_with_values_and_comments(tmp_path: Path) -> None:
     """IN-05: each sheet is a Markdown table under its name."""
     book = openpyxl.Workbook()

@@ -3,7 +3,7 @@
 import numpy as np
 
 from pipelines.documents.document import Span
-from serve_apps.retrieval.evidence import LONGEST, Judged, Sentence, best, coverage, similarities, split
+from serve_apps.retrieval.evidence import LONGEST, Judged, Sentence, best, coverage, similarities, split, with_list
 from serve_apps.retrieval.query import Hit
 
 PAGE_1 = "# Pumps\n\nThe pump weighs 12 kg. It was built by Dr. Meyer in 1987.\n\n- Oil: 2 litres of ISO 46\n"
@@ -84,3 +84,30 @@ def test_best_takes_what_is_nearly_as_good_and_nothing_twice() -> None:
 
 def test_similarity_is_the_cosine_to_the_first_row() -> None:
     assert similarities(np.array([[1, 0], [0, 1], [1, 0]], np.float32)) == [0.0, 1.0]
+
+
+LIST = "The loan has these features:\n\n- no guarantor\n- 9 % a year\n1. paid at once\n\nCall us more.\n- not this\n"
+
+
+def test_a_sentence_that_announces_a_list_is_quoted_with_it() -> None:
+    whole = hit(f"Intro.\n{LIST}", Span(1, 100, 100 + len(LIST) + 7))
+    first = next(one for one in split([whole]) if one.text.endswith(":"))
+    widened = with_list(first, whole)
+    assert widened.text == LIST[: LIST.index("\n\nCall")] and widened.start == first.start
+    assert widened.end - widened.start == len(widened.text)
+    plain = next(one for one in split([whole]) if one.text.startswith("Call"))
+    assert with_list(plain, whole) == plain
+
+
+def test_a_long_list_is_cut_between_its_items() -> None:
+    text = "The branches are:\n" + "".join(f"- Branch number {n} in the north of the city\n" for n in range(100))
+    whole = hit(text, Span(1, 0, len(text)))
+    widened = with_list(split([whole])[0], whole)
+    assert len(widened.text) <= LONGEST and widened.text.endswith("city")
+    assert text.startswith(widened.text)
+
+
+def test_bold_before_the_list_does_not_hide_it() -> None:
+    text = "**Opening hours:**\n- Monday 9 to 5\n- Tuesday 9 to 4\n"
+    whole = hit(text, Span(1, 0, len(text)))
+    assert with_list(split([whole])[0], whole).text == text.rstrip()

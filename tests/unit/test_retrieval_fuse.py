@@ -2,7 +2,7 @@
 
 import pytest
 
-from serve_apps.retrieval.fuse import PRESETS, Found, Weights, fuse
+from serve_apps.retrieval.fuse import PRESETS, Found, Weights, fuse, fuse_many
 
 
 def leg(*ids: str) -> list[Found]:
@@ -52,3 +52,44 @@ def test_a_chunk_listed_twice_by_a_leg_counts_once_at_its_better_place() -> None
 def test_one_leg_alone_keeps_its_order() -> None:
     assert [one.chunk_id for one in fuse([], leg("c", "a", "b"), Weights(0.3, 0.7))] == ["c", "a", "b"]
     assert fuse([], [], Weights(0.3, 0.7)) == []
+
+
+def test_the_lists_of_several_questions_become_one() -> None:
+    """RE-04: sum of 1 / (60 + rank) over every list that has the chunk, joined by chunk."""
+    lists = [("vector", 1.0, leg("a", "b")), ("vector:2", 1.0, leg("b", "c")), ("vector:3", 1.0, leg("c", "b", "a"))]
+    fused = fuse_many(lists)
+    assert [one.chunk_id for one in fused] == ["b", "c", "a"]
+    assert fused[0].score == pytest.approx(1 / 62 + 1 / 61 + 1 / 62)
+    assert fused[2].score == pytest.approx(1 / 61 + 1 / 63)
+    assert fused[2].scores["vector_rank"] == 1 and fused[2].scores["vector:3_rank"] == 3
+    assert "vector:2_rank" not in fused[2].scores
+    assert fuse_many([]) == []
+
+
+def test_two_legs_are_the_smallest_case_of_many() -> None:
+    keyword, near, weights = leg("a", "b", "c"), leg("c", "d"), Weights(0.7, 0.3)
+    many = fuse_many([("keyword", 0.7, keyword), ("vector", 0.3, near)])
+    assert fuse(keyword, near, weights) == many
+
+
+def found(**scores: float) -> list[Found]:
+    return [Found(chunk, chunk, score) for chunk, score in scores.items()]
+
+
+def test_by_score_a_leg_that_sees_a_gap_outweighs_one_that_sees_none() -> None:
+    """X-38: what a place is worth lies between the best score's and nothing's."""
+    words, meaning = found(a=10.0, b=2.0), found(b=0.52, a=0.51)
+    assert [one.chunk_id for one in fuse(words, meaning, Weights(0.5, 0.5), by="score")] == ["a", "b"]
+    assert [one.chunk_id for one in fuse(found(b=2.1, a=2.0), found(a=0.9, b=0.2), Weights(0.7, 0.3), by="score")] == [
+        "a", "b",
+    ]  # fmt: skip
+    first, second = fuse(words, [], Weights(1, 1), by="score")
+    assert first.score == pytest.approx(1 / 61 - 1 / 160)
+    assert second.score == pytest.approx(1 / (61 + 0.8 * 99) - 1 / 160)
+    assert (second.scores["keyword_rank"], second.scores["keyword_score"]) == (2, 2.0)
+
+
+def test_by_score_nothing_and_less_is_worth_nothing() -> None:
+    fused = fuse(found(a=0.0), found(b=0.5, c=-0.5), Weights(1, 1), by="score")
+    assert [(one.chunk_id, one.score > 0) for one in fused] == [("b", True), ("a", False), ("c", False)]
+    assert fused[1].score == fused[2].score == pytest.approx(0, abs=1e-12)

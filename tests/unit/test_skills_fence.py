@@ -15,11 +15,12 @@ from configs.sections_skills import SkillSettings
 from skills.catalog import check_spec
 from skills.contract import Call, Effect, Tool
 from skills.fence import Called, Fence, Fenced, nature, searches
+from skills.frozen import freeze, thaw
 from skills.ground import Disabled, Ground
 from skills.http.answers import Choice
 from skills.manifest import BadManifest, CredentialType, Kind, Manifest, Risk, read_manifest
 from skills.shelf import BASE, NotCallable, build, named, names, shipped
-from skills.store import Skills, freeze, thaw
+from skills.store import Skills
 from tests.fakes.agents import SCOPE
 from tests.fakes.crew import FakeTool
 from tests.fakes.ground import GivenPassages, GivenScripts, KeptSecrets, ground

@@ -11,8 +11,8 @@ from serve_apps.agents.loop import converse
 from serve_apps.agents.ports import Agent, AgentId, Outcome
 from serve_apps.agents.toolset import KEY, narrowed
 from skills.delegate.scoped import Scope, scope_of
+from skills.frozen import freeze
 from skills.manifest import BadManifest, Kind, Manifest
-from skills.store import freeze
 from tests.fakes.agents import MemoryJournal, ScriptedModels, calls, turn
 from tests.fakes.crew import AUTO, SHIPPED, FakeAgents, FakeTool, crew
 

@@ -63,10 +63,12 @@ def test_a_tool_that_models_cannot_be_told_of_is_refused(tool: FakeTool) -> None
 
 
 def test_the_tools_that_ship() -> None:
-    """EX-15: six, all of them in every turn; none of them changes anything by itself."""
+    """EX-15: seven, all of them in every turn; none of them changes anything by itself."""
     catalog = Catalog(base())
     names = [*(spec.name for spec in catalog.specs()), named("delegate").name]
-    assert names == ["search_knowledge", "semantic_search", "calculator", "get_time", "http_get", "delegate"]
+    assert names == [
+        "search_knowledge", "semantic_search", "search_graph", "calculator", "get_time", "http_get", "delegate",
+    ]  # fmt: skip
     assert {tool.effect for tool in catalog} == {Effect.READ}
 
 
@@ -93,7 +95,7 @@ async def test_search_tools_ask_for_the_agents_documents(name: str, least: float
     search = FakeSearch([hit("The lease ends in May.")])
     tool = build(named(name), ground(passages=Knowledge(search)))
     given = await tool.run(call({"query": "lease"}))
-    assert [one["text"] for one in given["passages"]] == ["The lease ends in May."]
+    assert [one["content"] for one in given["passages"]] == ["The lease ends in May."]
     scope, query = search.asked[0]
     assert isinstance(scope, Scope) and scope is SCOPE
     assert (query.text, query.agent_id, query.limit, query.min_similarity) == ("lease", "a1", 5, least)

@@ -141,6 +141,24 @@ def test_search_prints_hits_as_they_are_even_with_markup_in_them(
     assert json.loads(capsys.readouterr().out) == answer
 
 
+def test_an_explained_search_shows_its_stages(api: ApiServer, capsys: pytest.CaptureFixture[str]) -> None:
+    """RE-01: what each stage did, or why it did not, as it is."""
+    stages = [
+        {"name": "vector", "on": True, "detail": "hnsw", "kept": 7},
+        {"name": "rerank", "on": False, "detail": "off: [no] weights", "kept": None},
+    ]
+    told = {
+        "strategy": "hybrid", "generation": 3, "stages": stages, "timings_ms": {"vector": 1.25},
+        "cache": {"outcome": "miss", "reason": "nothing like it"},
+    }  # fmt: skip
+    api.answers["POST /api/documents/search"] = {"results": [], "explain": told}
+    assert run(["search", "tower", "--explain"]) == 0
+    shown = capsys.readouterr().out
+    for part in ("hybrid", "hnsw", "1.2", "off: [no] weights", "nothing like it"):
+        assert part in shown
+    assert api.calls[0].body["explain"] is True
+
+
 def test_export_writes_every_document_over_several_pages(api: ApiServer, tmp_path: Path) -> None:
     """GW-10: the text and metadata of every document can leave the system."""
     api.answers["GET /api/documents/"] = [

@@ -93,7 +93,8 @@ def test_it_repairs_until_the_applications_are_back(tmp_path: Path) -> None:
             assert len(fake.of(f"PUT {PATH}")) == 2
         finally:
             embedded.stop(tmp_path)
-    assert said[0] == "lost postgres or redis: repairing" and said[1].startswith("repair failed, again in 2 s")
+    assert said[0] == "lost postgres or redis: repairing" and said[1].startswith("the settings' rows could not be read")
+    assert said[2].startswith("repair failed, again in 2 s")
     status = supervisor.read_status(tmp_path)
     assert status is not None and (status.phase, status.restarts) == ("ready", 2)
 

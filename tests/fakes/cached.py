@@ -1,0 +1,83 @@
+"""A search with a cache in front of it, over real Postgres and Valkey: what was worked out is counted."""
+
+import asyncio
+import time
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any
+
+from redis.asyncio import Redis
+
+from cluster.basics.scope import Scope
+from cluster.models.ports import Embedder
+from cluster.state.postgres import Database
+from configs.sections_retrieval import CacheSettings, RerankSettings, SearchSettings
+from serve_apps.retrieval.cache import SemanticCache
+from serve_apps.retrieval.cache_codec import Codec
+from serve_apps.retrieval.cache_place import Corpora
+from serve_apps.retrieval.cache_store import CacheStore
+from serve_apps.retrieval.cached import CachedSearch, Searches
+from serve_apps.retrieval.lexicon import Lexicon
+from serve_apps.retrieval.query import Query, Results
+from serve_apps.retrieval.search import Search
+from tests.fakes.models import FakeEmbedder
+
+LEXICON = Lexicon.read()
+_tokens = count()
+
+
+@dataclass
+class Counted:
+    """Counts the searches that are worked out; `before` and `after` hold them, `begun`, `found` tell how far it is."""
+
+    search: Searches
+    asked: list[str] = field(default_factory=list)
+    before: asyncio.Event | None = None
+    after: asyncio.Event | None = None
+    failing: Exception | None = None
+    begun: asyncio.Event = field(default_factory=asyncio.Event)
+    found: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def run(self, scope: Scope, query: Query, vector: Any = None) -> Results:
+        self.asked.append(query.text)
+        self.begun.set()
+        if self.before is not None:
+            await self.before.wait()
+        if self.failing is not None:
+            raise self.failing
+        found = await self.search.run(scope, query, vector)
+        self.found.set()
+        if self.after is not None:
+            await self.after.wait()
+        return found
+
+
+@dataclass(frozen=True)
+class Replica:
+    """One process' share of the cache."""
+
+    search: CachedSearch
+    inner: Counted
+    cache: SemanticCache[Results]
+
+
+def plain_search(database: Database, embedder: Embedder | None = None) -> Search:
+    """Without a cache and without a judge."""
+    return Search(database, embedder or FakeEmbedder(), None, SearchSettings(), RerankSettings())
+
+
+def replica(
+    database: Database,
+    redis: Redis,
+    settings: CacheSettings | None = None,
+    embedder: Embedder | None = None,
+    now: Any = time.time,
+    made_with: str = "test",
+) -> Replica:
+    """A new one; those over the same Redis share entries."""
+    settings = settings or CacheSettings()
+    store = CacheStore(redis, settings, time.monotonic)
+    cache = SemanticCache(store, Codec(Results), settings, LEXICON, now, lambda: f"token{next(_tokens)}")
+    inner = Counted(plain_search(database, embedder))
+    search = CachedSearch(inner, Corpora(database), cache, embedder or FakeEmbedder(), lambda: made_with)
+    return Replica(search, inner, cache)

@@ -1,0 +1,35 @@
+"""Graphs for tests: an extractor with a small gazetteer, and texts whose graph is known."""
+
+from configs.sections_retrieval import GraphSettings
+from pipelines.documents.graph.extract import Extractor
+from pipelines.documents.graph.lexicon import Lexicon
+from pipelines.documents.graph.model import Graph, PageText
+from pipelines.documents.graph.places import Gazetteer
+
+AREAS = ("Germany", "France", "India", "United States", "Turkey", "Europe", "Maharashtra", "Tunisia")
+CITIES = (("Mumbai", 12_000_000), ("Berlin", 3_400_000), ("Reading", 300_000), ("Pune", 3_100_000), ("Bath", 94_000))
+
+
+def small_gazetteer() -> Gazetteer:
+    """A few places; `Reading`, `Bath` and `Turkey` are also words."""
+    return Gazetteer(AREAS, CITIES)
+
+
+def extractor(**settings: int) -> Extractor:
+    """Rules over the names that ship and a few places."""
+    return Extractor(Lexicon.shipped(), small_gazetteer(), GraphSettings(**settings))
+
+
+def graph_of(*pages: str, **settings: int) -> Graph:
+    """What pages say, the first being page 1."""
+    return extractor(**settings).extract([PageText(number, text) for number, text in enumerate(pages, 1)])
+
+
+def named(graph: Graph) -> dict[str, str]:
+    """Canonical name to type."""
+    return {entity.key.name: str(entity.key.type) for entity in graph.entities}
+
+
+def related(graph: Graph) -> set[tuple[str, str, str]]:
+    """(source, type, target) by canonical names."""
+    return {(one.source.name, str(one.type), one.target.name) for one in graph.relations}

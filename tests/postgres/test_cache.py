@@ -1,0 +1,411 @@
+"""The cache in front of search: whose it is, how long it holds, and what ends it, over Postgres and Valkey."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import psycopg
+import pytest
+from redis.asyncio import Redis
+
+from cluster.basics.errors import Unavailable
+from cluster.basics.scope import Scope
+from cluster.state.postgres import Database
+from configs.sections_retrieval import CacheSettings
+from pipelines.documents.document import Page, VersionId
+from pipelines.documents.index.generations import Generations
+from pipelines.documents.library import Library
+from pipelines.documents.links import AgentChange, Links
+from pipelines.documents.store import Arrival, Store, StoredPage
+from serve_apps.retrieval.query import Filters, Query
+from tests.fakes import corpus
+from tests.fakes.cached import Replica, plain_search, replica
+from tests.fakes.corpus import Book, Passage, hash_vector
+from tests.fakes.models import FakeEmbedder
+
+QUESTION = "How long is the notice period of the lease in Oslo?"
+IN_OTHER_WORDS = "Could you tell me how long the notice period of the lease in Oslo is?"
+NEAR = CacheSettings(similarity_threshold=0.6)
+
+
+@dataclass(frozen=True)
+class Home:
+    """A workspace with a lease that everybody may read, one for Ann, and an agent that knows the first."""
+
+    scope: Scope
+    generation: int
+    lease: str
+    secret: str
+    agent: str
+
+    def of(self, *principals: str) -> Scope:
+        return replace(self.scope, principals=principals)
+
+
+def book(name: str, text: str, **more: Any) -> Book:
+    return Book(name, [Passage(text, vector=hash_vector(text))], **more)
+
+
+@pytest.fixture
+def admin(admin_dsn: str) -> Iterator[psycopg.Connection[Any]]:
+    with psycopg.connect(admin_dsn, autocommit=True) as connection:
+        corpus.own_bm25(connection)
+        yield connection
+
+
+@pytest.fixture
+def home(admin: psycopg.Connection[Any]) -> Home:
+    scope = corpus.open_home(admin)
+    generation, agent = corpus.open_generation(admin, scope), corpus.open_agent(admin, scope, "lawyer")
+    lease = book("lease.txt", "The notice period of the lease in Oslo is three months.", agents=(agent,))
+    secret = book("secret.txt", "The notice period of the secret lease in Oslo is a day.", readers=("user:ann",))
+    ids = corpus.load(admin, scope, generation, [lease, secret])
+    return Home(scope, generation, ids[0], ids[1], agent)
+
+
+@pytest.fixture
+async def pool(app_dsn: str) -> AsyncIterator[Database]:
+    found = Database(app_dsn, size=8)
+    await found.open()
+    yield found
+    await found.close()
+
+
+@pytest.fixture
+async def redis(redis_url: str) -> AsyncIterator[Redis]:
+    client = Redis.from_url(redis_url)
+    yield client
+    await client.aclose()
+
+
+@pytest.fixture
+def first(pool: Database, redis: Redis) -> Replica:
+    return replica(pool, redis, NEAR)
+
+
+@pytest.fixture
+def second(pool: Database, redis: Redis) -> Replica:
+    return replica(pool, redis, NEAR)
+
+
+async def test_the_same_question_is_worked_out_once_for_all_replicas(
+    home: Home, first: Replica, second: Replica, pool: Database
+) -> None:
+    """SC-01, SC-03, SC-05: a hit is what the search would have found, and says where it comes from."""
+    query = Query(QUESTION)
+    made, again = await first.search.run(home.scope, query), await second.search.run(home.scope, query)
+    worded = await second.search.run(home.scope, Query(IN_OTHER_WORDS))
+    fresh = await plain_search(pool).run(home.scope, query)
+    assert [one.cache.outcome for one in (made, again, worded) if one.cache] == ["miss", "hit", "hit"]
+    assert made.cache is not None and made.cache.reason == "nothing is remembered"
+    assert again.hits == made.hits == fresh.hits and again.total == fresh.total and again.query == query
+    assert worded.hits == made.hits and worded.query.text == IN_OTHER_WORDS
+    assert again.cache is not None and again.cache.similarity == 1.0 and again.cache.question == QUESTION
+    assert worded.cache is not None and worded.cache.reason == "the same question in other words"
+    assert worded.cache.similarity is not None and 0.6 < worded.cache.similarity < 1
+    assert worded.cache.age_seconds is not None and 0 <= worded.cache.age_seconds < 60
+    assert first.inner.asked == [QUESTION] and second.inner.asked == []
+    assert {"cache", "total"} == set(again.timings_ms)
+
+
+@pytest.mark.parametrize(
+    ("other", "why"),
+    [
+        ("How long is the notice period of the lease in Bergen?", "near, but another name: oslo / bergen"),
+        ("How long is the notice period of the lease not in Oslo?", "near, but another negation: – / not"),
+        ("How long is the lease of the notice period in Oslo?", "near, but another order of words"),
+        ("Do whales sing?", "nothing is near enough"),
+    ],
+)
+async def test_a_near_miss_is_a_miss(home: Home, first: Replica, other: str, why: str) -> None:
+    """SC-01: similarity alone is not enough."""
+    await first.search.run(home.scope, Query(QUESTION))
+    found = await first.search.run(home.scope, Query(other))
+    assert found.cache is not None and found.cache.outcome == "miss"
+    swapped = " / ".join(reversed(why.rpartition(": ")[2].split(" / "))) if " / " in why else ""
+    assert found.cache.reason in (why, why.rpartition(": ")[0] + ": " + swapped)
+    assert found.cache.question == QUESTION and first.inner.asked == [QUESTION, other]
+
+
+async def test_plain_similarity_decides_at_the_threshold(home: Home, pool: Database, redis: Redis) -> None:
+    """SC-01, X-27: at least the threshold, not more than it."""
+    vectors = await FakeEmbedder().embed([QUESTION, IN_OTHER_WORDS])
+    cosine = float(vectors[0] @ vectors[1])
+    for threshold, outcome in ((cosine - 1e-4, "hit"), (cosine + 1e-4, "miss")):
+        one = replica(pool, redis, CacheSettings(similarity_threshold=threshold), made_with=outcome)
+        await one.search.run(home.scope, Query(QUESTION))
+        found = await one.search.run(home.scope, Query(IN_OTHER_WORDS))
+        assert found.cache is not None and found.cache.outcome == outcome
+
+
+async def test_people_share_what_they_both_may_see_and_nothing_else(home: Home, first: Replica) -> None:
+    """SC-06: principals that no document names part nobody; those that one names do."""
+    query = Query(QUESTION)
+    ann = await first.search.run(home.of("user:ann", "role:viewer"), query)
+    bob = await first.search.run(home.of("user:bob", "role:viewer"), query)
+    eve = await first.search.run(home.of("user:eve", "role:admin"), query)
+    assert {hit.document_id for hit in ann.hits} == {home.lease, home.secret}
+    assert {hit.document_id for hit in bob.hits} == {home.lease} == {hit.document_id for hit in eve.hits}
+    assert [one.cache.outcome for one in (ann, bob, eve) if one.cache] == ["miss", "miss", "hit"]
+
+
+async def test_other_workspaces_agents_and_filters_have_entries_of_their_own(
+    home: Home, admin: psycopg.Connection[Any], first: Replica
+) -> None:
+    """SC-04."""
+    other = corpus.open_home(admin, "other", home.scope.tenant)
+    admin.execute("update workspaces set generation_id = %s where id = %s", (home.generation, other.workspace))
+    asked = [
+        (home.scope, Query(QUESTION)), (home.scope, Query(QUESTION, agent_id=home.agent)),
+        (home.scope, Query(QUESTION, filters=Filters(doc_type="pdf"))), (home.scope, Query(QUESTION, limit=3)),
+        (other, Query(QUESTION)),
+    ]  # fmt: skip
+    found = [await first.search.run(scope, query) for scope, query in asked]
+    assert [len(one.hits) for one in found] == [1, 1, 0, 1, 0]
+    assert all(one.cache and one.cache.outcome == "miss" for one in found)
+    again = [await first.search.run(scope, query) for scope, query in asked]
+    assert [one.cache.outcome for one in again if one.cache] == ["hit"] * 5
+    assert [one.hits for one in again] == [one.hits for one in found]
+
+
+Change = Callable[[Database, Home], Awaitable[None]]
+
+
+async def deletes(pool: Database, home: Home) -> None:
+    async with pool.transaction(home.scope) as tx:
+        await Library(pool).delete(tx, home.scope, home.lease)
+
+
+async def unlinks(pool: Database, home: Home) -> None:
+    async with pool.transaction(home.scope) as tx:
+        assert await Links(pool).unlink(tx, home.scope, home.agent, [home.lease]) == 1
+
+
+async def links(pool: Database, home: Home) -> None:
+    ann = home.of("user:ann")
+    async with pool.transaction(ann) as tx:
+        assert await Links(pool).link(tx, ann, home.agent, [home.secret]) == 1
+
+
+async def auto_links(pool: Database, home: Home) -> None:
+    ann = home.of("user:ann")
+    async with pool.transaction(ann) as tx:
+        await Links(pool).change_agent(tx, ann, home.agent, AgentChange(auto_link_uploads=True))
+        await Links(pool).auto_link(tx, ann, home.secret)
+
+
+async def widens(pool: Database, home: Home) -> None:
+    async with pool.transaction(home.scope) as tx:
+        await Links(pool).change_agent(tx, home.scope, home.agent, AgentChange(whole_workspace=True))
+
+
+async def removes_the_agent(pool: Database, home: Home) -> None:
+    async with pool.transaction(home.scope) as tx:
+        await Links(pool).delete_agent(tx, home.scope, home.agent)
+
+
+async def switches(pool: Database, home: Home) -> None:
+    async with pool.transaction(home.scope) as tx:
+        row = await tx.one("select open_generation('fake', 512, 'other', 'next', true) as id")
+        assert row is not None
+        await Generations(pool).use(tx, home.scope, row["id"])
+
+
+async def shows_it_to_bob(pool: Database, home: Home) -> None:
+    ann = home.of("user:ann", "user:bob")
+    async with pool.transaction(ann) as tx:
+        await tx.run("update documents set readers = '{user:ann,user:bob}' where id = %(id)s", id=home.secret)
+
+
+async def reads_again(pool: Database, home: Home) -> None:
+    worker = Scope.of_worker(home.scope.tenant, home.scope.workspace)
+    async with pool.transaction(worker) as tx:
+        row = await tx.one("select current_version as id from documents where id = %(id)s", id=home.lease)
+        assert row is not None
+        page = StoredPage(VersionId(row["id"]), Page(1, "Quite another text."))
+        await Store(pool).put_pages(tx, worker, [page], "again")
+
+
+async def links_a_scan(pool: Database, home: Home) -> None:
+    worker = Scope.of_worker(home.scope.tenant, home.scope.workspace)
+    arrival = Arrival("upload:secret.txt", "secret.txt", "blob:none", home.agent)
+    assert arrival.document(worker) == home.secret
+    async with pool.transaction(worker) as tx:
+        await Store(pool).link(tx, worker, arrival)
+
+
+CHANGES: list[Change] = [
+    deletes, unlinks, links, auto_links, widens, removes_the_agent, switches, shows_it_to_bob, reads_again,
+    links_a_scan,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=[change.__name__ for change in CHANGES])
+async def test_every_change_of_what_can_be_found_ends_what_was_remembered(
+    home: Home, first: Replica, second: Replica, pool: Database, change: Change
+) -> None:
+    """SC-06: also in replicas that heard nothing of it; the text alone would still be a hit."""
+    query, ann = Query(QUESTION, agent_id=home.agent), home.of("user:ann")
+    await first.search.run(ann, query)
+    assert (await second.search.run(ann, query)).cache is not None
+    await change(pool, home)
+    found = await second.search.run(ann, query)
+    fresh = await plain_search(pool).run(ann, query)
+    assert found.cache is not None and found.cache.outcome != "hit" and found.hits == fresh.hits
+
+
+async def test_linking_what_is_linked_changes_nothing(home: Home, first: Replica, pool: Database) -> None:
+    await first.search.run(home.scope, Query(QUESTION))
+    async with pool.transaction(home.scope) as tx:
+        assert await Links(pool).link(tx, home.scope, home.agent, [home.lease]) == 0
+    found = await first.search.run(home.scope, Query(QUESTION))
+    assert found.cache is not None and found.cache.outcome == "hit"
+
+
+async def test_what_was_found_while_the_corpus_changed_is_never_served(
+    home: Home, first: Replica, second: Replica, pool: Database
+) -> None:
+    """SC-06: it is kept under the number that was read before anything was worked out."""
+    first.inner.after = asyncio.Event()
+    slow = asyncio.create_task(first.search.run(home.scope, Query(QUESTION)))
+    await first.inner.found.wait()
+    await deletes(pool, home)
+    first.inner.after.set()
+    assert [hit.document_id for hit in (await slow).hits] == [home.lease]
+    found = await second.search.run(home.scope, Query(QUESTION))
+    assert found.hits == () and found.cache is not None and found.cache.outcome == "miss"
+    assert (await first.search.run(home.scope, Query(QUESTION))).hits == ()
+
+
+async def test_a_late_entry_does_not_replace_a_newer_one(
+    home: Home, first: Replica, second: Replica, pool: Database
+) -> None:
+    first.inner.after = asyncio.Event()
+    slow = asyncio.create_task(first.search.run(home.scope, Query(QUESTION)))
+    await first.inner.found.wait()
+    await unlinks(pool, home)
+    other = Query("How long is the notice period?")
+    await second.search.run(home.scope, other)
+    first.inner.after.set()
+    late = await slow
+    assert late.cache is not None and "not remembered: the documents changed meanwhile" in late.cache.reason
+    found = await second.search.run(home.scope, other)
+    assert found.cache is not None and found.cache.outcome == "hit"
+
+
+async def test_two_hundred_equal_questions_at_two_replicas_cost_one(
+    home: Home, first: Replica, second: Replica
+) -> None:
+    """SC-03."""
+    asked = [one.search.run(home.scope, Query(QUESTION)) for _ in range(100) for one in (first, second)]
+    found = await asyncio.gather(*asked)
+    assert len(first.inner.asked) + len(second.inner.asked) == 1
+    assert all(one.hits == found[0].hits and len(one.hits) == 1 for one in found)
+    assert sum(one.cache is not None and one.cache.shared for one in found) == 198
+
+
+async def test_a_replica_that_dies_at_work_holds_nobody_up(home: Home, pool: Database, redis: Redis) -> None:
+    settings = CacheSettings(wait_seconds=0.3)
+    dead, alive = replica(pool, redis, settings), replica(pool, redis, settings)
+    dead.inner.before = asyncio.Event()
+    stuck = asyncio.create_task(dead.search.run(home.scope, Query(QUESTION)))
+    await dead.inner.begun.wait()
+    found = await asyncio.wait_for(alive.search.run(home.scope, Query(QUESTION)), 5)
+    assert len(found.hits) == 1 and alive.inner.asked == [QUESTION]
+    stuck.cancel()
+
+
+async def test_a_search_that_fails_is_not_remembered(home: Home, first: Replica) -> None:
+    first.inner.failing = Unavailable("gone")
+    with pytest.raises(Unavailable):
+        await first.search.run(home.scope, Query(QUESTION))
+    first.inner.failing = None
+    found = await first.search.run(home.scope, Query(QUESTION))
+    assert len(found.hits) == 1 and found.cache is not None and found.cache.outcome == "miss"
+
+
+async def test_what_was_found_without_the_embedder_is_not_remembered(home: Home, pool: Database, redis: Redis) -> None:
+    broken = replica(pool, redis, embedder=FakeEmbedder(Unavailable("no weights")))
+    for _ in range(2):
+        found = await broken.search.run(home.scope, Query(QUESTION))
+        assert found.cache is not None and found.cache.outcome == "bypass" and "embedder" in found.cache.reason
+    well = await replica(pool, redis).search.run(home.scope, Query(QUESTION))
+    assert well.cache is not None and well.cache.outcome == "miss" and well.vector != "off"
+    found = await broken.search.run(home.scope, Query(QUESTION))
+    assert found.cache is not None and found.cache.outcome == "hit", "the same words need no vector"
+
+
+async def test_an_entry_lives_as_long_as_it_is_told(home: Home, pool: Database, redis: Redis) -> None:
+    """SC-02, SC-04."""
+    now = [1000.0]
+    one = replica(pool, redis, CacheSettings(ttl_seconds=60), now=lambda: now[0])
+    await one.search.run(home.scope, Query(QUESTION))
+    keys = [key.decode() async for key in redis.scan_iter("rag_cache:-:*")]
+    assert len(keys) == 3 and all([0 < await redis.ttl(key) <= 60 for key in keys])
+    now[0] += 59
+    assert (found := await one.search.run(home.scope, Query(QUESTION))).cache and found.cache.outcome == "hit"
+    assert found.cache.age_seconds == 59
+    now[0] += 2
+    assert (found := await one.search.run(home.scope, Query(QUESTION))).cache and found.cache.outcome == "miss"
+
+
+async def test_garbage_is_dropped_and_counted(home: Home, first: Replica, redis: Redis) -> None:
+    """SC-05: whoever writes into Redis can at most make the cache useless."""
+    await first.search.run(home.scope, Query(QUESTION))
+    (entry,) = [key async for key in redis.scan_iter("rag_cache:-:*:*") if not key.endswith(b":version")]
+    raw = await redis.get(entry)
+    assert raw is not None
+    for bad in (b"", b"\xff" * 50, raw[:-10], raw.replace(b'"identity":"', b'"identity":"0'), b"{}\n{}"):
+        await redis.set(entry, bad)
+        found = await first.search.run(home.scope, Query(QUESTION))
+        assert len(found.hits) == 1 and found.cache is not None and found.cache.outcome == "miss", bad
+    index = entry.rpartition(b":")[0]
+    await redis.zadd(index, {b"no head": 9e15, b"x" * 60: 9e15})
+    assert len((await first.search.run(home.scope, Query("Something else?"))).hits) >= 0
+    await redis.delete(index)
+    await redis.set(index, "no list")
+    assert len((await first.search.run(home.scope, Query(QUESTION + "?"))).hits) == 1
+    await redis.delete(index + b":version")
+    await redis.lpush(index + b":version", "no number")
+    assert len((await first.search.run(home.scope, Query("Is the notice period long?"))).hits) == 1
+    assert (await first.cache.get_stats(home.scope.workspace)).garbage >= 6
+    for _ in range(2):
+        found = await first.search.run(home.scope, Query("Is the notice period short?"))
+    assert found.cache is not None and found.cache.outcome == "hit", "it has mended itself"
+
+
+async def test_what_is_remembered_can_be_counted_and_forgotten(
+    home: Home, first: Replica, second: Replica, admin: psycopg.Connection[Any], redis: Redis
+) -> None:
+    """SC-03, GW-16: by workspace or by agent; other workspaces keep theirs."""
+    other = corpus.open_home(admin, "other")
+    admin.execute("update workspaces set generation_id = %s where id = %s", (home.generation, other.workspace))
+    asked = [(home.scope, None), (home.scope, home.agent), (other, None)]
+    for scope, agent in asked * 2:
+        await first.search.run(scope, Query(QUESTION, agent_id=agent))
+    await second.search.run(home.scope, Query(QUESTION.replace("Oslo", "Bergen")))
+    await second.cache.get_stats(home.scope.workspace)
+    stats = await first.cache.get_stats(home.scope.workspace)
+    assert (stats.hits, stats.misses, stats.refused, stats.stored) == (2, 3, 1, 3)
+    assert (stats.entries, stats.places, stats.hit_rate) == (3, 2, 0.4)
+    assert await second.cache.invalidate(home.scope.workspace, home.agent) == 1
+    found = [await first.search.run(scope, Query(QUESTION, agent_id=agent)) for scope, agent in asked]
+    assert [one.cache.outcome for one in found if one.cache] == ["hit", "miss", "hit"]
+    assert await first.cache.invalidate(home.scope.workspace) == 3
+    found = [await second.search.run(scope, Query(QUESTION, agent_id=agent)) for scope, agent in asked]
+    assert [one.cache.outcome for one in found if one.cache] == ["miss", "miss", "hit"]
+
+
+async def test_a_full_place_forgets_its_oldest(home: Home, pool: Database, redis: Redis) -> None:
+    one = replica(pool, redis, CacheSettings(entries=3))
+    for n in range(5):
+        await one.search.run(home.scope, Query(f"What is lease number {n}?"))
+    assert (await one.cache.get_stats(home.scope.workspace)).entries == 3
+    outcomes = []
+    for n in (4, 3, 2, 0):
+        found = await one.search.run(home.scope, Query(f"What is lease number {n}?"))
+        outcomes.append(found.cache.outcome if found.cache else "")
+    assert outcomes == ["hit", "hit", "hit", "miss"]
+    entries = [key async for key in redis.scan_iter("rag_cache:-:*:????????????????")]
+    assert len(entries) == 3

@@ -1,0 +1,211 @@
+"""Answers over HTTP: kept, led back from each claim to page, engine, file and job; nobody reads what is not theirs."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import httpx
+import psycopg
+import pytest
+
+from cluster.basics.scope import Role, UserId
+from cluster.state.jobs import Lane
+from cluster.state.postgres import Database, Transaction
+from configs.sections import LlmSettings
+from configs.sections_retrieval import RerankSettings, SearchSettings
+from serve_apps.agents.answered import keeping
+from serve_apps.agents.ports import AgentId, Outcome, RunId, Turn
+from serve_apps.agents.runner import Kept as After
+from serve_apps.retrieval.answer import Answerer
+from serve_apps.retrieval.search import Search
+from serve_apps.retrieval.trail import StoredAnswers
+from tests.fakes.agents import AGENT, turn
+from tests.fakes.http import Api, Office, make_parts, open_office, serve
+from tests.fakes.ledger import Bench, bench
+
+LEASE = b"The lease ends in May 2027. Rent is due on the first of each month.\n"
+QUESTION = "When does the lease end?"
+
+
+@dataclass
+class Desk:
+    """A document that a job has read, somebody who asks about it, and the owner of the database."""
+
+    api: Api
+    office: Office
+    admin_dsn: str
+    document: str
+    job: str
+    client: httpx.AsyncClient
+
+    async def ask(self, question: str = QUESTION) -> dict[str, Any]:
+        reply = await self.client.post("/api/ask", json={"question": question})
+        assert reply.status_code == 200, reply.text
+        body: dict[str, Any] = reply.json()
+        return body
+
+    async def why(self, answer: str, client: httpx.AsyncClient | None = None) -> dict[str, Any]:
+        reply = await (client or self.client).get(f"/api/answers/{answer}/why")
+        assert reply.status_code == 200, reply.text
+        body: dict[str, Any] = reply.json()
+        return body
+
+    def run(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
+        with psycopg.connect(self.admin_dsn, autocommit=True) as connection:
+            cursor = connection.execute(statement.encode(), values)
+            return cursor.fetchall() if cursor.description else []
+
+    def hide(self) -> None:
+        for table, column in (("documents", "id"), ("document_chunks", "document_id"), ("embeddings", "document_id")):
+            self.run(f"update {table} set readers = '{{user:boss@x.example}}' where {column} = %s", self.document)
+
+
+@pytest.fixture
+async def desk(app_dsn: str, admin_dsn: str, tmp_path: Path) -> AsyncIterator[Desk]:
+    async with bench(app_dsn, tmp_path) as worker, httpx.AsyncClient() as nobody:
+        search = Search(worker.database, worker.embedder, None, SearchSettings(), RerankSettings())
+        answerer = Answerer(search, worker.database, worker.embedder, LlmSettings(), nobody)
+        async with serve(make_parts(app_dsn, tmp_path, answerer=answerer)) as api:
+            office = open_office(admin_dsn)
+            client = await api.sign_in(office.emails[Role.DEVELOPER])
+            yield await _furnished(api, office, admin_dsn, client, worker)
+
+
+async def _furnished(api: Api, office: Office, admin_dsn: str, client: httpx.AsyncClient, worker: Bench) -> Desk:
+    sent = (await client.post("/api/documents/upload", files={"file": ("lease.txt", LEASE)})).json()
+    await worker.run(Lane.SMALL)
+    return Desk(api, office, admin_dsn, sent["document_id"], sent["job_id"], client)
+
+
+async def test_a_claim_leads_to_its_page_its_engine_its_file_and_its_job(desk: Desk) -> None:
+    """With what was found on the way, stage by stage."""
+    answer = await desk.ask()
+    assert answer["mode"] == "extractive" and answer["abstained"] is None and answer["dropped"] == []
+    assert answer["claims"][0] == {"text": "The lease ends in May 2027.", "citations": [1]}
+    why = await desk.why(answer["id"])
+    assert (why["question"], why["mode"], why["generation"] is None) == (QUESTION, "extractive", False)
+    assert why["claims"][0] == {"text": "The lease ends in May 2027.", "citations": [1], "supported": True}
+    cited = why["citations"][0]
+    assert cited["quote"] == LEASE.decode()[cited["start"] : cited["end"]] == "The lease ends in May 2027."
+    assert (cited["filename"], cited["page"], cited["engine"], cited["withheld"]) == ("lease.txt", 1, "native", None)
+    assert (cited["file_hash"], cited["is_current"]) == (sha256(LEASE).hexdigest(), True)
+    assert (cited["job"]["id"], cited["job"]["kind"], cited["job"]["state"]) == (desk.job, "upload", "completed")
+    assert cited["chunk"]["id"] == answer["citations"][0]["chunk_id"] and cited["chunk"]["index"] == 0
+    assert (await desk.client.get(cited["url"])).status_code == 200
+    found = why["search"]["hits"][0]
+    assert (found["document_id"], found["filename"]) == (desk.document, "lease.txt") and found["scores"]
+    assert why["search"]["keyword_engine"] == "bm25" and "total" in why["search"]["timings_ms"]
+    assert why["corpus_version"] == why["corpus_now"]
+
+
+async def test_an_answer_is_for_who_asked_and_for_administrators(desk: Desk, admin_dsn: str) -> None:
+    """MT-01: to everybody else it is not there."""
+    answer = await desk.ask()
+    for role, status in ((Role.VIEWER, 404), (Role.OPERATOR, 404), (Role.ADMIN, 200)):
+        client = await desk.api.sign_in(desk.office.emails[role])
+        assert (await client.get(f"/api/answers/{answer['id']}/why")).status_code == status, role
+    foreign = await desk.api.sign_in(open_office(admin_dsn).emails[Role.ADMIN])
+    assert (await foreign.get(f"/api/answers/{answer['id']}/why")).status_code == 404
+    assert (await desk.client.get(f"/api/answers/{uuid4()}/why")).status_code == 404
+    assert (await desk.client.get("/api/answers/none/why")).status_code == 422
+
+
+async def test_who_lost_a_document_reads_nothing_of_it_in_old_answers(desk: Desk) -> None:
+    """MT-01: neither its passage nor its name, nor which it was."""
+    answer = await desk.ask()
+    desk.hide()
+    for client in (desk.client, await desk.api.sign_in(desk.office.emails[Role.ADMIN])):
+        reply = await client.get(f"/api/answers/{answer['id']}/why")
+        assert "May" not in reply.text and "lease.txt" not in reply.text and desk.document not in reply.text
+        why = reply.json()
+        assert why["claims"][0] == {"text": None, "citations": [1], "supported": True}
+        assert "gone" in why["citations"][0]["withheld"] and why["search"]["withheld"] >= 1
+        assert why["search"]["hits"] == []
+
+
+async def test_a_models_claim_stays_with_who_asked_when_its_passage_is_withheld(desk: Desk) -> None:
+    """The claim was theirs to read; an administrator who may not read the document does not get it that way."""
+    ((user, email),) = desk.run("select id::text, email from users where role = 'developer'")
+    scope = replace(desk.office.scope, user=UserId(user), principals=(f"user:{email}", "role:developer"))
+    run = RunId(str(uuid4()))
+    answer = await desk.ask()
+    outcome = Outcome("It ends in May [1]. I hope.", citations=(answer["citations"][0],))
+    await kept(desk.api.parts.database, turn(QUESTION, run=run, scope=scope, agent=a_agent()), outcome)
+    why = await desk.why(run)
+    assert [one["text"] for one in why["claims"]] == ["It ends in May.", "I hope."]
+    assert [one["supported"] for one in why["claims"]] == [True, False]
+    assert (why["mode"], why["run_id"], why["citations"][0]["quote"]) == (
+        "generated",
+        run,
+        "The lease ends in May 2027.",
+    )
+    admin = await desk.api.sign_in(desk.office.emails[Role.ADMIN])
+    assert (await desk.why(run, admin))["claims"][0]["text"] == "It ends in May."
+    desk.hide()
+    assert (await desk.why(run))["claims"][0]["text"] == "It ends in May."
+    assert (await desk.why(run, admin))["claims"][0]["text"] is None
+    assert "lease.txt" not in str(await desk.why(run))
+
+
+def a_agent() -> Any:
+    return replace(AGENT, id=AgentId(str(uuid4())))
+
+
+async def kept(database: Database, asked: Turn, outcome: Outcome) -> None:
+    remembered: list[str] = []
+
+    async def remember(tx: Transaction, turn: Turn, outcome: Outcome) -> After | None:
+        remembered.append(turn.run)
+        return None
+
+    keep = keeping(remember, StoredAnswers(database))
+    for _ in range(2):  # the same run again changes nothing
+        async with database.transaction(asked.scope) as tx:
+            assert await keep(tx, asked, outcome) is None
+    assert remembered == [asked.run] * 2
+
+
+async def test_an_agents_extractive_answer_is_kept_without_its_passages(desk: Desk) -> None:
+    answer = await desk.ask()
+    ((user, email),) = desk.run("select id::text, email from users where role = 'developer'")
+    scope = replace(desk.office.scope, user=UserId(user), principals=(f"user:{email}", "role:developer"))
+    run = RunId(str(uuid4()))
+    trace = ({"step": "documents", "outcome": "extractive", "sources": 1, "generation": 1},)
+    outcome = Outcome(answer["answer"], citations=tuple(answer["citations"]), trace=trace)
+    await kept(desk.api.parts.database, turn(QUESTION, run=run, scope=scope, agent=a_agent()), outcome)
+    why = await desk.why(run)
+    assert (why["mode"], why["claims"][0]["text"]) == ("extractive", "The lease ends in May 2027.")
+    nothing = replace(outcome, answer="Hello.", citations=())
+    await kept(desk.api.parts.database, turn("Hi", run=RunId(str(uuid4())), scope=scope), nothing)
+    assert len(desk.run("select id from answers")) == 2
+
+
+async def test_no_passage_is_stored_with_an_answer(desk: Desk) -> None:
+    """What is deleted leaves no copy behind."""
+    answer = await desk.ask()
+    operator = await desk.api.sign_in(desk.office.emails[Role.OPERATOR])
+    assert (await operator.delete(f"/api/documents/{desk.document}")).status_code in (200, 204)
+    for table in ("answers", "answer_citations"):
+        ((row,),) = desk.run(f"select jsonb_agg(to_jsonb(t))::text from {table} t")
+        assert "May" not in row and "lease.txt" not in row
+    why = await desk.why(answer["id"])
+    assert why["claims"][0]["text"] is None and "gone" in why["citations"][0]["withheld"]
+    assert why["corpus_now"] > why["corpus_version"]
+
+
+async def test_a_page_that_says_something_else_by_now_is_not_quoted(desk: Desk) -> None:
+    answer = await desk.ask()
+    desk.run("update pages set text = 'The lease was prolonged for good. Rent is due on the first of each month.'")
+    cited = (await desk.why(answer["id"]))["citations"][0]
+    assert (cited["quote"], cited["boxes"], cited["filename"]) == (None, [], "lease.txt")
+    assert "something else" in cited["withheld"]
+
+
+async def test_an_abstention_is_kept_with_its_reason(desk: Desk) -> None:
+    answer = await desk.ask("What does Zanzibar charge for the lease?")
+    assert (answer["mode"], answer["citations"], answer["claims"]) == ("not_found", [], [])
+    assert "Zanzibar" in answer["abstained"]
+    assert (await desk.why(answer["id"]))["abstained"] == answer["abstained"]

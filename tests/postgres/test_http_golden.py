@@ -1,0 +1,295 @@
+"""Golden sets over HTTP: filled, run, compared; a run in which a part did not run has failed."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import httpx
+import psycopg
+import pytest
+
+from cluster.basics.errors import Unavailable
+from cluster.basics.scope import Role, Scope
+from configs.sections_retrieval import RerankSettings, SearchSettings
+from serve_apps.retrieval.answer import Answer
+from serve_apps.retrieval.golden.form import GoldenQuestion
+from serve_apps.retrieval.golden.measure import Examiner, Options
+from serve_apps.retrieval.golden.runs import GoldenRuns
+from serve_apps.retrieval.query import Query
+from serve_apps.retrieval.quote import Citation
+from serve_apps.retrieval.search import Search
+from tests.fakes.corpus import Book, Passage, hash_vector, load, open_generation
+from tests.fakes.http import Api, Office, make_parts, open_office, serve
+from tests.fakes.models import FakeEmbedder
+
+YAML = """
+- {key: end, question: "When does the lease end?", documents: [lease.txt], answers: [in May], passages: [ends in May]}
+- {key: rent, question: "How high is the rent?", documents: [rent.txt], answer: 700 euros}
+- {key: moon, question: "Who owns the moon?", unanswerable: true}
+"""
+TEXTS = {
+    "lease.txt": "The lease ends in May.",
+    "rent.txt": "The rent is 700 euros a month.",
+    "secret.txt": "When does the lease end, the rent, the moon?",
+}
+
+
+@dataclass
+class QuotingAnswerer:
+    """Answers with the first hit whole, cited; `wrong` cites what does not stand there, `permits` holds answers."""
+
+    search: Search
+    wrong: bool = False
+    fallback: str | None = None
+    failing: list[Exception] = field(default_factory=list)
+    permits: asyncio.Semaphore | None = None
+    asked: list[str] = field(default_factory=list)
+
+    async def ask(self, scope: Scope, question: str, agent_id: str | None) -> Answer:
+        self.asked.append(question)
+        if self.permits is not None:
+            await self.permits.acquire()
+        if self.failing:
+            raise self.failing.pop()
+        found = await self.search.run(scope, Query(question))
+        if "moon" in question or not found.hits:
+            return Answer("Not found in the documents.", "not_found", (), found, None, self.fallback)
+        hit = found.hits[0]
+        start = 1 if self.wrong else 0
+        cited = Citation(
+            1, hit.chunk_id, hit.document_id, hit.version_id, hit.filename, 1, hit.text, start, len(hit.text), (), None
+        )
+        return Answer(f"{hit.text} [1]", "extractive", (cited,), found, None, self.fallback)
+
+
+@dataclass
+class Place:
+    """The API over a real search, with what is scripted."""
+
+    api: Api
+    answerer: QuotingAnswerer
+    embedder: FakeEmbedder
+    operator: httpx.AsyncClient
+    generation: int
+
+    async def filled(self, name: str = "leases") -> str:
+        made = await self.operator.post("/api/golden-sets", json={"name": name})
+        assert made.status_code == 201, made.text
+        path = f"/api/golden-sets/{made.json()['id']}"
+        sent = await self.operator.post(f"{path}/import", json={"text": YAML})
+        assert sent.status_code == 201 and sent.json()["questions"] == 3, sent.text
+        return path
+
+    async def run(self, path: str, **body: Any) -> dict[str, Any]:
+        begun = await self.operator.post(f"{path}/runs", json=body)
+        assert begun.status_code == 202, begun.text
+        return await self.ended(begun.json()["id"])
+
+    async def ended(self, run: str) -> dict[str, Any]:
+        await self.api.parts.golden_runs.settled(run)
+        shown: dict[str, Any] = (await self.operator.get(f"/api/golden-runs/{run}")).json()
+        return shown
+
+
+@pytest.fixture
+async def place(app_dsn: str, admin_dsn: str, office: Office, tmp_path: Path) -> AsyncIterator[Place]:
+    (tmp_path / "scans").mkdir()
+    parts, embedder = make_parts(app_dsn, tmp_path), FakeEmbedder()
+    search = Search(parts.database, embedder, None, SearchSettings(), RerankSettings())
+    answerer = QuotingAnswerer(search)
+    examiner = Examiner(search, answerer, parts.database)
+    runs = GoldenRuns(parts.database, parts.golden, examiner, FakeEmbedder(), {"search": {"k": 1}}, lease=0.6, beat=0.1)
+    with psycopg.connect(admin_dsn) as connection:
+        generation = open_generation(connection, office.scope)
+        books = [
+            Book(name, [Passage(text, vector=hash_vector(text))], readers=("user:x@y.org",) if "secret" in name else ())
+            for name, text in TEXTS.items()
+        ]
+        load(connection, office.scope, generation, books)
+    async with serve(replace(parts, search=search, answerer=answerer, golden_runs=runs)) as api:
+        yield Place(api, answerer, embedder, await api.sign_in(office.emails[Role.OPERATOR]), generation)
+        await runs.close()
+
+
+async def test_a_set_is_filled_changed_exported_and_removed(place: Place, office: Office) -> None:
+    """Each question by its key; a file is taken whole or not at all; the trail says who did it."""
+    path = await place.filled()
+    shown = (await place.operator.get(path)).json()
+    assert (shown["name"], shown["questions"], shown["gate"]) == ("leases", 3, False)
+    one = {"question": "When does it begin?", "documents": ["lease.txt"], "key": "begin"}
+    assert (await place.operator.post(f"{path}/questions", json=one)).json()["questions"] == 4
+    assert (await place.operator.post(f"{path}/questions", json=one | {"answers": ["June"]})).json()["questions"] == 4
+    nothing = await place.operator.post(f"{path}/questions", json={"question": "Why?"})
+    assert nothing.status_code == 422 and "give documents" in nothing.text
+    broken = await place.operator.post(f"{path}/import", json={"text": YAML + "- {question: Q}", "replace": True})
+    assert broken.status_code == 422 and "entry 4" in broken.text
+    listed = (await place.operator.get(f"{path}/questions")).json()
+    assert [row["key"] for row in listed["items"]] == ["end", "rent", "moon", "begin"]
+    text = (await place.operator.get(f"{path}/export", params={"format": "jsonl"})).text
+    body = {"text": text, "format": "jsonl", "replace": True}
+    assert (await place.operator.delete(f"{path}/questions/begin")).status_code == 204
+    assert (await place.operator.post(f"{path}/import", json=body)).json()["questions"] == 4
+    taken = await place.operator.post("/api/golden-sets", json={"name": "leases"})
+    assert taken.status_code == 409
+    changed = await place.operator.patch(path, json={"gate": True, "least_recall": 0.8})
+    assert (changed.json()["gate"], changed.json()["least_recall"]) == (True, 0.8)
+    assert (await place.operator.delete(path)).status_code == 204
+    assert (await place.operator.get(path)).status_code == 404
+    admin = await place.api.sign_in(office.emails[Role.ADMIN])
+    actions = [row["action"] for row in (await admin.get("/api/audit")).json()["items"]]
+    assert {"golden_set.add", "golden_set.fill", "golden_set.change", "golden_set.remove"} <= set(actions)
+
+
+async def test_a_run_measures_search_and_answers(place: Place) -> None:
+    shown = await place.run(await place.filled())
+    figures = {name: value["mean"] for name, value in shown["figures"].items() if "mean" in value}
+    assert (shown["state"], shown["done"], shown["failures"]) == ("completed", 3, [])
+    assert shown["generation_id"] == place.generation and shown["settings"]["search"] == {"k": 1}
+    assert shown["settings"]["embedder"]["name"] == "fake" and len(shown["fingerprint"]) == 16
+    for measure in (
+        "recall@10", "passage_recall@10", "answer_contained", "citations_valid", "answered_when_answerable",
+        "abstained_when_unanswerable",
+    ):  # fmt: skip
+        assert figures[measure] == 1, measure
+    assert 0 < figures["answer_f1"] < 1
+    assert shown["figures"]["recall@10"]["n"] == 2 and shown["figures"]["search_ms"]["n"] == 3
+    results = (await place.operator.get(f"/api/golden-runs/{shown['id']}/results")).json()["items"]
+    assert [row["key"] for row in results] == ["end", "rent", "moon"]
+    assert "lease.txt" in results[0]["retrieved"] and results[0]["answer"].startswith("The lease ends")
+    only = await place.run(f"/api/golden-sets/{shown['set_id']}", answers=False, concurrency=3)
+    assert only["state"] == "completed" and "answer_f1" not in only["figures"]
+
+
+async def test_a_citation_that_does_not_stand_there_is_not_valid(place: Place) -> None:
+    place.answerer.wrong = True
+    shown = await place.run(await place.filled())
+    assert shown["figures"]["citations_valid"]["mean"] == 0
+
+
+async def test_a_run_in_which_a_part_did_not_run_has_failed_and_says_which(place: Place) -> None:
+    """A fallback in any answer, an embedder that is away, an error: each is named with its number of questions."""
+    path = await place.filled()
+    place.answerer.fallback = "extractive, the model did not answer"
+    shown = await place.run(path)
+    assert shown["state"] == "failed"
+    assert shown["failures"] == [{"what": "answer: extractive, the model did not answer", "questions": 3}]
+    place.answerer.fallback, place.embedder.failing = None, Unavailable("the embedder is away")
+    shown = await place.run(path, answers=False)
+    assert shown["state"] == "failed" and "the embedder is away" in shown["failures"][0]["what"]
+    place.embedder.failing, place.answerer.failing = None, [Unavailable("gone")]
+    shown = await place.run(path)
+    assert shown["state"] == "failed" and shown["failures"] == [{"what": "answer: unavailable: gone", "questions": 1}]
+    assert (await place.operator.post(f"/api/golden-runs/{shown['id']}/resume")).status_code == 202
+    again = await place.ended(shown["id"])
+    assert (again["state"], again["done"], again["failures"]) == ("completed", 3, [])
+
+
+async def test_a_run_whose_process_died_is_interrupted_and_goes_on_with_what_is_left(place: Place) -> None:
+    path, runs = await place.filled(), place.api.parts.golden_runs
+    place.answerer.permits = asyncio.Semaphore(1)
+    begun = (await place.operator.post(f"{path}/runs", json={})).json()["id"]
+    for _ in range(500):
+        if (await place.operator.get(f"/api/golden-runs/{begun}")).json()["done"]:
+            break
+        await asyncio.sleep(0.01)
+    await runs.close()
+    assert (await place.operator.post(f"/api/golden-runs/{begun}/resume")).status_code == 409  # its lease still holds
+    await asyncio.sleep(0.7)
+    assert (await place.operator.get(f"/api/golden-runs/{begun}")).json()["state"] == "interrupted"
+    place.answerer.permits, place.answerer.asked = None, []
+    assert (await place.operator.post(f"/api/golden-runs/{begun}/resume")).status_code == 202
+    assert (await place.ended(begun))["state"] == "completed" and len(place.answerer.asked) == 2
+
+
+async def test_a_run_can_be_cancelled_and_there_is_room_for_two(place: Place) -> None:
+    path = await place.filled()
+    place.answerer.permits = asyncio.Semaphore(0)
+    first = (await place.operator.post(f"{path}/runs", json={})).json()["id"]
+    await place.operator.post(f"{path}/runs", json={})
+    assert (await place.operator.post(f"{path}/runs", json={})).status_code == 429
+    cancelled = await place.operator.post(f"/api/golden-runs/{first}/cancel")
+    assert cancelled.json()["state"] == "cancelled"
+    place.answerer.permits.release()
+    assert (await place.ended(first))["state"] == "cancelled"
+    assert (await place.operator.post(f"/api/golden-runs/{first}/cancel")).status_code == 409
+
+
+async def test_two_runs_are_compared_over_their_questions(place: Place) -> None:
+    path = await place.filled()
+    before = await place.run(path)
+    place.answerer.wrong = True
+    after = await place.run(path)
+    url = f"/api/golden-runs/{after['id']}/compare/{before['id']}"
+    told = (await place.operator.get(url, params={"measure": "citations_valid"})).json()
+    (valid,) = [row for row in told["differences"] if row["measure"] == "citations_valid"]
+    assert (valid["n"], valid["delta"], valid["worse"]) == (2, -1.0, 2)
+    assert {row["key"] for row in told["changed"]} == {"end", "rent"} and told["settings_changed"] == []
+    assert [row["delta"] for row in told["differences"] if row["measure"] == "recall@10"] == [0]
+
+
+async def test_a_generation_that_is_not_live_can_be_measured_without_answers(
+    place: Place, office: Office, admin_dsn: str
+) -> None:
+    path = await place.filled()
+    assert (await place.operator.post(f"{path}/runs", json={"generation": 99})).status_code == 409
+    both = {"generation": place.generation, "answers": True}
+    assert (await place.operator.post(f"{path}/runs", json=both)).status_code == 422
+    with psycopg.connect(admin_dsn) as connection:
+        other = open_generation(connection, chunker="other")
+        statement = "update workspaces set previous_generation_id = %s where id = %s"
+        connection.execute(statement, (other, office.scope.workspace))
+    shown = await place.run(path, generation=other)
+    assert shown["generation_id"] == other and shown["figures"]["recall@10"]["mean"] == 0
+
+
+async def test_a_run_sees_what_its_person_sees_and_answers_are_for_who_asked(
+    place: Place, office: Office, admin_dsn: str
+) -> None:
+    """MT-01: documents for others are not found, their names are shown to nobody else; another tenant finds nothing."""
+    path = await place.filled()
+    shown = await place.run(path)
+    rows = (await place.operator.get(f"/api/golden-runs/{shown['id']}/results")).json()["items"]
+    assert all("secret.txt" not in row["retrieved"] for row in rows)
+    with psycopg.connect(admin_dsn) as connection:
+        connection.execute("update golden_runs set created_by = gen_random_uuid()")
+        connection.execute("update documents set readers = '{user:x@y.org}' where filename = 'lease.txt'")
+    rows = (await place.operator.get(f"/api/golden-runs/{shown['id']}/results")).json()["items"]
+    assert rows[0]["answer"] is None and "lease.txt" not in rows[0]["retrieved"]
+    assert (await place.operator.post(f"/api/golden-runs/{shown['id']}/resume")).status_code == 409
+    viewer = await place.api.sign_in(office.emails[Role.VIEWER])
+    developer = await place.api.sign_in(office.emails[Role.DEVELOPER])
+    assert (await viewer.get("/api/golden-sets")).status_code == 403
+    assert (await developer.get(f"{path}/questions")).status_code == 403
+    saved = {"question": "When?", "documents": ["lease.txt"]}
+    assert (await developer.post(f"{path}/questions", json=saved)).status_code == 201
+    stranger = await place.api.sign_in(open_office(admin_dsn, "elsewhere").emails[Role.ADMIN])
+    for method, url in (
+        ("GET", path), ("DELETE", path), ("GET", f"{path}/questions"), ("GET", f"{path}/export"),
+        ("GET", f"{path}/runs"), ("POST", f"{path}/runs"), ("DELETE", f"{path}/questions/end"),
+        ("GET", f"/api/golden-runs/{shown['id']}"),
+        ("GET", f"/api/golden-runs/{shown['id']}/results"), ("POST", f"/api/golden-runs/{shown['id']}/resume"),
+        ("GET", f"/api/golden-runs/{shown['id']}/compare/{shown['id']}"),
+    ):  # fmt: skip
+        answer = await stranger.request(method, url, json={} if method == "POST" else None)
+        assert answer.status_code == 404, f"{method} {url}: {answer.text}"
+    assert (await stranger.get("/api/golden-sets")).json()["items"] == []
+
+
+class SilentReranker:
+    """A cross-encoder that is configured and does not answer."""
+
+    async def score(self, query: str, texts: Any) -> Any:
+        raise Unavailable("the cross-encoder is away")
+
+
+async def test_a_judge_of_relevance_that_is_away_is_a_part_that_did_not_run(place: Place, office: Office) -> None:
+    """One that nobody configured is none."""
+    database, asked = place.api.parts.database, GoldenQuestion("end", "When does the lease end?", ("lease.txt",))
+    judged = Search(database, place.embedder, SilentReranker(), SearchSettings(), RerankSettings())
+    for search, away in ((judged, True), (place.answerer.search, False)):
+        outcome = await Examiner(search, place.answerer, database).ask(office.scope, asked, Options(answers=False))
+        assert outcome.measured["recall@10"] == 1
+        assert any("the cross-encoder is away" in one for one in outcome.failures) == away
+        assert bool(outcome.failures) == away

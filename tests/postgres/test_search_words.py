@@ -1,0 +1,248 @@
+"""The keyword leg beyond plain words: identifiers, quoted phrases, languages, and what typesetters do to text."""
+
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+import psycopg
+import pytest
+
+from cluster.basics.scope import EVERY_READER, Role, Scope
+from cluster.state.postgres import Database
+from configs.sections_retrieval import RerankSettings, SearchSettings
+from serve_apps.retrieval.legs import Legs
+from serve_apps.retrieval.literal import find
+from serve_apps.retrieval.query import Query, Results
+from serve_apps.retrieval.search import Search
+from tests.fakes import corpus
+from tests.fakes.corpus import Book, Passage, hash_vector
+from tests.fakes.http import Api, Office
+from tests.fakes.models import FakeEmbedder
+
+EXACT = SearchSettings(fetch=10)
+INDEXED = SearchSettings(exact_scope=0, fetch=10)
+WAYS = ["exact", "indexed", "full_text"]
+
+
+@dataclass
+class Place:
+    """A workspace that is searched in one of the three ways."""
+
+    admin: psycopg.Connection[Any]
+    database: Database
+    scope: Scope
+    generation: int
+    way: str
+
+    @property
+    def settings(self) -> SearchSettings:
+        return EXACT if self.way == "exact" else INDEXED
+
+    def add(self, *texts: str, vectors: bool = False, **more: Any) -> None:
+        books = [
+            Book(text[:60], [Passage(text, vector=hash_vector(text) if vectors else None)], **more) for text in texts
+        ]
+        corpus.load(self.admin, self.scope, self.generation, books)
+
+    async def keyword(self, question: str, scope: Scope | None = None) -> list[str]:
+        """The texts that the keyword leg finds, in its order."""
+        legs, query, scope = Legs(self.database, self.settings), Query(question, limit=10), scope or self.scope
+        index = await legs.resolve(scope, query)
+        assert index is not None
+        if scope == self.scope:
+            assert index.small is (self.way == "exact")
+            assert index.keyword_engine == ("full_text" if self.way == "full_text" else "bm25")
+        found = await legs.keyword(scope, query, index)
+        shown = await legs.passages(scope, [one.chunk_id for one in found])
+        return [shown[one.chunk_id]["text"] for one in found]
+
+    async def ask(self, question: str) -> Results:
+        search = Search(self.database, FakeEmbedder(), None, self.settings, RerankSettings())
+        return await search.run(self.scope, Query(question))
+
+
+@pytest.fixture
+def admin(admin_dsn: str) -> Iterator[psycopg.Connection[Any]]:
+    with psycopg.connect(admin_dsn, autocommit=True) as connection:
+        corpus.own_bm25(connection)
+        yield connection
+
+
+@pytest.fixture(params=WAYS)
+async def place(admin: psycopg.Connection[Any], app_dsn: str, request: Any) -> AsyncIterator[Place]:
+    if request.param == "full_text":
+        admin.execute("drop index document_chunks_bm25")
+    database = Database(app_dsn, size=3)
+    await database.open()
+    scope = corpus.open_home(admin)
+    made = Place(admin, database, scope, corpus.open_generation(admin, scope), request.param)
+    made.add(*(f"qqq{n} zzz" for n in range(12)))  # more than `fetch`, so that only the exact way is exact
+    yield made
+    await database.close()
+
+
+DECOYS = [
+    f"The pump AB-{n}/7 and the part 1234 of series AB leak often; error E{n} is known." for n in range(1300, 1312)
+]
+
+
+@pytest.mark.parametrize(
+    ("question", "holder"),
+    [
+        ("Which pump is AB-1234/7?", "Fitted: AB-1234/7."),
+        ("Which pump is AB-1234?", "Seen on a plate (AB-1234/7), long ago, beside many other things of no interest."),
+        ("Why does the pump leak with error E0425?", "error[E0425]: cannot find value"),
+        ("What does the pump series ORA-00942 mean?", "ORA-00942: table or view does not exist"),
+        ("Where is the pump set, in base.yaml?", "See configs/base.yaml for that"),
+        ("Does the pump need 2.60.0?", "ray==2.60.0 is what was tried"),
+        ("Does the pump need 2.60.0?", "tagged v2.60.0 in spring"),
+        ("Which pump is AB‑1234/7?", "Fitted: AB-1234/7."),
+        ("Which pump is ab-1234/7?", "Fitted: AB–1234/7."),
+    ],
+)
+async def test_a_chunk_with_the_identifier_comes_first(place: Place, question: str, holder: str) -> None:
+    """RE-02: as it is written, whatever else the words of the question favour, in every engine."""
+    place.add(*DECOYS, holder, vectors=True)
+    assert (await place.keyword(question))[0] == holder
+    results = await place.ask(question)
+    assert results.hits[0].text == holder and results.hits[0].scores["literal"] == 1
+    assert len(results.hits) == 10  # a boost, not a filter
+
+
+async def test_an_identifier_that_is_part_of_another_is_not_meant(place: Place) -> None:
+    place.add("The part AB-12345 leaks.", "The part XAB-1234 leaks.", "The part AB 1234 leaks a lot, a lot.")
+    results = await place.ask("the part AB-1234")
+    assert not [hit for hit in results.hits if "literal" in hit.scores]
+
+
+async def test_an_identifier_in_too_many_chunks_leaves_the_order_to_the_words(place: Place) -> None:
+    place.add("All about the valve: E0425, valve, valve.", *(f"E0425 again, note {n}" for n in range(12)))
+    results = await place.ask("valve E0425")
+    assert results.hits[0].text.startswith("All about the valve")
+    assert not [hit for hit in results.hits if "literal" in hit.scores]
+
+
+async def test_a_quoted_phrase_that_is_found_is_all_there_is(place: Place) -> None:
+    """RE-02: word for word, over a line's end, with typographic quotes; else the words are searched."""
+    place.add(
+        "Our aim is net\nzero by 2040.",
+        "Net gain is zero, zero net gain.",
+        "A “net—zero” plan.",
+        "The internet zeros in.",
+        vectors=True,
+    )
+    for question in ('When is "net zero" reached?', "When is “net zero” reached?"):
+        assert sorted(hit.text[:5] for hit in (await place.ask(question)).hits) == ["A “ne", "Our a"]
+    assert len((await place.ask('When is "zero emission" reached?')).hits) == 4
+    assert len((await place.ask("When is net zero reached?")).hits) == 4
+
+
+async def test_of_a_phrase_in_many_chunks_the_best_by_words_are_taken(place: Place) -> None:
+    place.add("net zero and the harbour crane, the harbour", *(f"net zero, page {n}" for n in range(30)))
+    results = await place.ask('the harbour crane and "net zero"')
+    assert results.hits[0].text.startswith("net zero and the harbour") and len(results.hits) == 10
+    assert all(hit.scores["literal"] == 1 for hit in results.hits)
+
+
+async def test_what_was_deleted_is_not_found_literally(place: Place) -> None:
+    place.add("Fitted: AB-1234/7.", "The pump is red.")
+    assert (await place.ask("pump AB-1234/7")).hits[0].text == "Fitted: AB-1234/7."
+    place.admin.execute("delete from documents where filename like 'Fitted%'")
+    assert [hit.text for hit in (await place.ask("pump AB-1234/7")).hits] == ["The pump is red."]
+
+
+async def test_literal_finds_respect_readers_and_workspaces(place: Place) -> None:
+    """MT-01: the function with its owner's rights holds the wall itself, whatever it is asked."""
+    place.add("Secret part AB-1234/7, net zero.", readers=("user:ann@x.org",))
+    other = corpus.open_home(place.admin, "other", place.scope.tenant)
+    place.admin.execute("update workspaces set generation_id = %s", (place.generation,))
+    question = 'part AB-1234/7 "net zero"'
+    ann = Scope(place.scope.tenant, place.scope.workspace, ("user:ann@x.org",))
+    assert len(await place.keyword(question, ann)) == 1
+    assert await place.keyword(question) == await place.keyword(question, other) == []
+    row = place.admin.execute(
+        "select proargnames, prosecdef, proconfig from pg_proc where proname = 'holding_literally'"
+    )
+    names, definer, config = row.fetchone() or ((), False, [])
+    assert definer and "search_path=public, pg_temp" in config
+    assert not {"tenant", "workspace", "readers", "principals"} & {name.removeprefix("r_") for name in names}
+
+
+async def test_what_is_asked_for_was_stored_as_it_is_looked_for(admin: psycopg.Connection[Any]) -> None:
+    """Whatever `find` takes for an identifier, the index has the parts of; text that is hostile to patterns too."""
+    questions = ["AB-1234/7 E0425 ORA-00942 base.yaml max_retry v2.60.0 2026-05-05 104233 a/b/c1.d#e:f", "x1" * 90]
+    for question in questions:
+        for code in find(question).codes:
+            row = admin.execute(
+                "select atoms_of(gen_random_uuid(), %(code)s) <> '{}', lower(untypeset(%(text)s))"
+                " ~ ('(?:^|[^a-z0-9])' || replace(%(code)s, '.', '\\.') || '(?:$|[^a-z0-9])')",
+                {"code": code, "text": f"({question})"},
+            ).fetchone()
+            assert row == (True, code != "2.60.0"), code  # written with its v there
+
+
+async def test_words_are_cut_in_the_language_of_their_workspace(place: Place) -> None:
+    """RE-02: German endings in one workspace, English in the next, on every engine; changed for all that is there."""
+    text = "Die Häuser am Hafen wurden verkauft."
+    place.add(text, "Der Kran ist rot.")
+    assert await place.keyword("ein Haus") == []
+    whole = Scope(place.scope.tenant, place.scope.workspace, (EVERY_READER,))
+    async with place.database.transaction(whole) as tx:
+        changed = await tx.one("select set_language('german') as chunks")
+    assert changed == {"chunks": 14}
+    assert await place.keyword("ein Haus") == [text]
+    async with place.database.transaction(whole) as tx:
+        await tx.run("""insert into document_chunks (id, document_id, version_id, tenant_id, workspace_id, chunker,
+            chunk_index, text, search_text, page_start, page_end, spans)
+            select 'new', document_id, version_id, tenant_id, workspace_id, chunker, 7, 'Zwei Brücken', 'Zwei Brücken',
+            1, 1, spans from document_chunks limit 1""")
+    assert await place.keyword("die Brücke") == ["Zwei Brücken"]
+    async with place.database.transaction(whole) as tx:
+        with pytest.raises(psycopg.Error, match="unknown language klingon"):
+            await tx.run("select set_language('klingon')")
+
+
+async def test_typographic_characters_are_no_part_of_a_word(place: Place) -> None:
+    """The parser takes all beyond ASCII for letters: a curly quote would make another word of the word beside it."""
+    place.add("“Pump”—the company’s pride…", "•valves\u00a0and ﬁlters", "co\u00adoperation in Zürich")
+    assert len(await place.keyword("pump")) == 1
+    assert len(await place.keyword("company's pride")) == 1
+    assert len(await place.keyword("filters and valve")) == 1
+    assert len(await place.keyword("cooperation")) == len(await place.keyword("Zürich")) == 1
+
+
+async def test_the_words_of_the_index_are_those_of_the_exact_path(admin: psycopg.Connection[Any]) -> None:
+    """Each lexeme is one word of the text that BM25 counts, as often as it stands there."""
+    text = "State-of-the-art pumps pump at 20°C, see http://x.org/a?b=1 or -1147: v2.3.1 AB-1234/7, naïve Zürich 漢字"
+    row = admin.execute(
+        "select array(select lexeme || ':' || cardinality(positions) from unnest(to_tsvector('simple',"
+        " terms_of('english', %(text)s)))), array(select cardinality(positions) from unnest(words_of('english',"
+        " %(text)s)))",
+        {"text": text},
+    ).fetchone()
+    assert row is not None
+    assert len(row[0]) == len(row[1]) and "pump:2" in row[0]
+    assert sorted(int(word.split(":")[1]) for word in row[0]) == sorted(row[1])
+    empty = admin.execute(
+        "select terms_of('english', 'the of'), atoms_of(gen_random_uuid(), ''), in_order('')"
+    ).fetchone()
+    assert empty == ("", [], "  ")
+
+
+async def test_an_operator_chooses_the_language(
+    api: Api, office: Office, operator: httpx.AsyncClient, admin_dsn: str
+) -> None:
+    """RE-02: over HTTP, on record, and refused to those who only read."""
+    found = (await operator.get("/api/search/language")).json()
+    assert found["language"] == "english" and {"german", "simple"} <= set(found["known"])
+    changed = await operator.put("/api/search/language", json={"language": "german"})
+    assert changed.status_code == 200 and changed.json()["language"] == "german" and changed.json()["chunks"] == 0
+    assert (await operator.get("/api/search/language")).json()["language"] == "german"
+    wrong = await operator.put("/api/search/language", json={"language": "klingon"})
+    assert wrong.status_code == 422 and "german" in wrong.json()["fix"]
+    viewer = await api.sign_in(office.emails[Role.VIEWER])
+    assert (await viewer.put("/api/search/language", json={"language": "german"})).status_code == 403
+    with psycopg.connect(admin_dsn) as connection:
+        row = connection.execute("select detail from audit where action = 'search.language'").fetchone()
+    assert row == ({"language": "german", "chunks": 0},)

@@ -1,0 +1,161 @@
+"""What is told of every setting, and which layer decides it."""
+
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from cluster.state.settings_rows import Kept, layered, opened, sealed_value, setting_place
+from cluster.state.vault import Vault, VaultKey
+from configs import keys
+from configs.keys import Part
+from configs.sections import Settings
+from configs.settings import InvalidConfiguration, Source, load, read
+
+COLOURED = {
+    "blue": ["API_HOST", "API_PORT", "AUTH_SECRET_KEY", "LOG_LEVEL", "CORS_ORIGINS"],
+    "green": ["POSTGRES_HOST", "POSTGRES_PORT", "POSTGRES_DATABASE", "POSTGRES_USER", "POSTGRES_PASSWORD"],
+    "amber": ["REDIS_HOST", "REDIS_PORT", "REDIS_PASSWORD", "LLM_BASE_URL", "LLM_DEFAULT_MODEL", "LLM_API_KEY"],
+    "purple": ["NFS_BASE_PATH"],
+}
+KNOWN = keys.keys()
+ROOT = Path(keys.__file__).resolve().parents[1]
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def test_ad_01_four_coloured_groups_and_every_setting_is_in_one_group() -> None:
+    """AD-01: the page's names in its order; the other sections are groups of their own."""
+    groups = keys.groups()
+    found = {g.colour: [KNOWN[name].environment for name in g.keys] for g in groups if g.colour != "grey"}
+    assert found == COLOURED
+    assert len({group.id for group in groups}) == len(groups)
+    named = [name for group in groups for name in group.keys]
+    assert sorted(named) == sorted(KNOWN) and len(named) == len(set(named))
+    assert all(group.about for group in groups)
+
+
+def test_every_setting_of_the_sections_is_told_with_its_default() -> None:
+    plain = Settings()
+    assert set(KNOWN) >= {f"search.{key}" for key in type(plain.search).model_fields} | {"log_level", "chunk.size"}
+    for name, key in KNOWN.items():
+        assert key.default == keys.value_of(plain, name), name
+        assert key.live or key.restart, f"{name}: who takes it up?"
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("chunk.size", {"kind": "integer", "minimum": 100, "default": 1500, "environment": "RAG_CHUNK_SIZE"}),
+        ("sandbox.seconds", {"kind": "number", "above": 0, "maximum": 600}),
+        ("log_level", {"kind": "choice", "choices": ("DEBUG", "INFO", "WARNING", "ERROR")}),
+        ("embedding.gpu", {"kind": "choice", "choices": ("auto", True, False)}),
+        ("memory.extract_facts", {"kind": "switch", "default": True, "choices": ()}),
+        ("ocr.languages", {"kind": "list", "default": ["eng"], "nullable": False}),
+        ("llm.api_key", {"kind": "text", "secret": True, "nullable": True}),
+        ("worker.poll_seconds", {"environment": "AOS_WORKER_POLL_SECONDS", "restart": (Part.WORKER,)}),
+        ("agents.temperature", {"live": (Part.GATEWAY,), "restart": (), "maximum": 2}),
+        ("rerank.max_tokens", {"live": (), "restart": (Part.GATEWAY, Part.RERANKER)}),
+        ("postgres.host", {"restart": (Part.WHOLE,), "live": ()}),
+    ],
+)
+def test_a_key_tells_type_bounds_and_reach(name: str, told: dict[str, object]) -> None:
+    assert {field: getattr(KNOWN[name], field) for field in told} == told
+
+
+def test_tables_about_settings_name_settings() -> None:
+    """A misspelt name would silently claim nothing."""
+    sections = {name.partition(".")[0] for name in KNOWN}
+    assert set(keys.LIVE) <= set(KNOWN)
+    for table in (keys._FIXED, keys._READ_BY):
+        assert set(table) <= set(KNOWN) | sections
+    assert not [name for name in keys.LIVE if KNOWN[name].fixed], "what no row may set needs no claim"
+
+
+@pytest.mark.parametrize(
+    ("part", "places"),
+    [
+        (Part.WORKER, ("pipelines",)),
+        (Part.EMBEDDING, ("serve_apps/embedding.py", "cluster/models/embedding.py")),
+    ],
+)
+def test_ad_06_whoever_reads_a_setting_is_named_for_its_restart(part: Part, places: tuple[str, ...]) -> None:
+    """AD-06: what a program's code asks of the settings is told to need its restart, unless no row may set it."""
+    found = set()
+    for place in places:
+        path = ROOT / place
+        for file in [path] if path.is_file() else sorted(path.rglob("*.py")):
+            found |= set(re.findall(r"\bsettings\.(\w+)\b(?:\.(\w+))?", file.read_text("utf-8")))
+    sections = {name.partition(".")[0] for name in KNOWN if "." in name}
+    asked = {(section, key) for section, key in found if section in sections}
+    for section, key in asked:
+        named = (
+            [f"{section}.{key}"] if f"{section}.{key}" in KNOWN else [n for n in KNOWN if n.startswith(f"{section}.")]
+        )
+        for name in named:
+            told = KNOWN[name]
+            assert told.fixed or Part.WHOLE in told.restart or part in (*told.restart, *told.live), f"{part}: {name}"
+    assert asked
+
+
+@pytest.mark.parametrize(
+    "name", ["postgres.password", "http.port", "models.vault_key", "skills.shell_allow", "sandbox.untrusted_without"]
+)
+def test_what_a_stolen_session_must_not_open_is_no_row(name: str) -> None:
+    """Where the database is, and what may run on the machine, is said on the machine."""
+    assert KNOWN[name].fixed
+
+
+def test_re_27_every_value_has_a_source(tmp_path: Path) -> None:
+    """RE-27: files, then rows, then the environment."""
+    extra = tmp_path / "site.yaml"
+    extra.write_text("chunk: {size: 900, overlap: 90}\nsearch: {fetch: 50}\n")
+    env = {"AOS_CONFIG": str(extra), "RAG_CHUNK_SIZE": "700"}
+    found = read(env, {"chunk.size": 800, "search.fetch": 60, "search.rrf_k": 20})
+    told = {name: (keys.value_of(found.settings, name), found.source(name)) for name in KNOWN}
+    assert told["chunk.size"] == (700, Source.ENVIRONMENT)
+    assert told["search.fetch"] == (60, Source.ROW) and told["search.rrf_k"] == (20, Source.ROW)
+    assert told["chunk.overlap"] == (90, Source.YAML)
+    assert told["search.b"] == (0.4, Source.DEFAULT)
+    assert told["log_level"][1] is Source.YAML
+
+
+def kept(**values: object) -> Kept:
+    return Kept(3, {name.replace("__", "."): value for name, value in values.items()}, {}, {})
+
+
+def test_a_row_that_is_not_valid_is_left_out_and_named() -> None:
+    """Written past the API, it must not keep everything from starting."""
+    found, left_out = layered(kept(search__fetch=-1, search__rrf_k=20, chunk__size="many"), {})
+    assert (found.settings.search.rrf_k, found.settings.search.fetch) == (20, 100)
+    assert left_out == {"search.fetch": "its value is not valid", "chunk.size": "its value is not valid"}
+    with pytest.raises(InvalidConfiguration, match=r"chunk\.size"):
+        layered(kept(search__rrf_k=20), {"RAG_CHUNK_SIZE": "many"})
+
+
+def test_rows_that_do_not_count_say_why() -> None:
+    vault = Vault([VaultKey(b"k" * 32)])
+    rows = [
+        {"key": "chunk.size", "value": 800, "updated_at": NOW},
+        {"key": "gone.setting", "value": 1, "updated_at": NOW},
+        {"key": "http.port", "value": 1, "updated_at": NOW},
+        {"key": "llm.api_key", "value": "in the open", "updated_at": NOW},
+        {
+            "key": "redis.password",
+            "value": sealed_value(vault.seal("s3cret", setting_place("redis.password"))),
+            "updated_at": NOW,
+        },
+        {
+            "key": "vllm.api_key",
+            "value": sealed_value(vault.seal("s3cret", setting_place("redis.password"))),
+            "updated_at": NOW,
+        },
+    ]
+    found = opened(rows, 7, vault)
+    assert found.values == {"chunk.size": 800, "redis.password": "s3cret"} and found.version == 7
+    assert set(found.left_out) == {"gone.setting", "http.port", "llm.api_key", "vllm.api_key"}
+    assert "s3cret" not in repr(found)
+
+
+def test_the_mark_of_a_restart_is_no_setting() -> None:
+    assert load({"AOS_RESTART": "7"}) == load({})

@@ -1,0 +1,132 @@
+"""Questions that look alike: which of them ask the same."""
+
+import random
+import time
+
+import pytest
+
+from serve_apps.retrieval.lexicon import Lexicon
+from serve_apps.retrieval.nearmiss import Decision, same_question
+
+LEXICON = Lexicon.read()
+
+SAME = [
+    ("What is the notice period?", "what's the notice period"),
+    ("What is the notice period?", "Could you please tell me what the notice period is?"),
+    ("How do I reset the pump?", "How can we reset the pump, please?"),
+    ("How do I reset the pump?", "What is the way to reset the pump?"),
+    ("Which documents does the bank require?", "What documents does the bank need?"),
+    ("Who approves travel expenses?", "Who approved the travel expense?"),
+    ("In March 2024, who chaired the board?", "Who chaired the board in Mar 2024?"),
+    ("Did Ann found the company?", "Was the firm founded by Ann?"),
+    ("The backup is encrypted by the gateway.", "The gateway encrypts the backup."),
+    ("You can install the agent with conda.", "The agent can be installed with conda."),
+    ("Does the plan cover three people?", "does the plan cover 3 people"),
+    ("What does error E-4012 mean?", "what does the error e-4012 mean"),
+    ("Is a fee of 1,000.50 dollars charged?", "Is a fee of $1000.5 charged?"),
+    (
+        "You can change the default cache folder of the agent by setting the variable AOS_HOME.",
+        "By altering the variable AOS_HOME, the default cache folder of the agent can be modified.",
+    ),
+    ("What colour is the organisation's logo?", "What color is the organization logo"),
+]
+DIFFERENT = [
+    ("What was the revenue in 2022?", "What was the revenue in 2023?", "number"),
+    ("How much is 10 kg?", "How much is 10 lb?", "word"),
+    ("Who chaired the board in March?", "Who chaired the board in May?", "date"),
+    ("Is smoking allowed?", "Is smoking not allowed?", "negation"),
+    ("Can I travel with a visa?", "Can I travel without a visa?", "negation"),
+    ("Can't I cancel?", "Can I cancel?", "negation"),
+    ("What happened before the merger?", "What happened after the merger?", "comparison"),
+    ("What is the minimum age?", "What is the maximum age?", "comparison"),
+    ("Who was the first chairman?", "Who was the last chairman?", "comparison"),
+    ("Are all employees insured?", "Are some employees insured?", "quantifier"),
+    ("Which flights leave from Oslo?", "Which flights leave to Oslo?", "relation"),
+    ("Is tea or coffee free?", "Is tea and coffee free?", "relation"),
+    ("Where is the Berlin office?", "Where is the Paris office?", "name"),
+    ("What does E-4012 mean?", "What does E-4021 mean?", "name"),
+    ('What is "net 30"?', 'What is "net 60"?', "name"),
+    ("Who signed the lease?", "When was the lease signed?", "question word"),
+    ("Did Apple sue Samsung?", "Did Samsung sue Apple?", "order"),
+    ("Who sued Apple?", "Who was sued by Apple?", "order"),
+    ("Is the manager of the sister here?", "Is the sister of the manager here?", "order"),
+    ("How do I fly from New York to Florida?", "How do I fly from Florida to New York?", "order"),
+    ("What is the salary of an employer?", "What is the salary of an employee?", "word"),
+    ("How were the left and bent bars sorted?", "How were the left and sorted bars bent?", "order"),
+    ("Who is the chairman?", "Who was the chairman?", "tense"),
+    ("Do I like you?", "Do you like me?", "person"),
+    ("What is the capital of France?", "What is the population of France?", "word"),
+    ("Is the house big?", "Is the blue house big?", "word"),
+    ("What is it?", "What is that?", "too little"),
+    (
+        "You can return the goods to England through Scotland by using the form.",
+        "By utilizing the form, one may give the goods back to Scotland through England.",
+        "",
+    ),
+    (
+        "The gateway encrypts backups of the vault that was opened first.",
+        "Backups of the gateway are encrypted with the vault which was opened first.",
+        "",
+    ),
+]
+
+
+@pytest.mark.parametrize(("one", "other"), SAME)
+def test_other_words_for_the_same_question(one: str, other: str) -> None:
+    """SC-01."""
+    assert same_question(one, other, LEXICON).same, same_question(one, other, LEXICON)
+    assert same_question(other, one, LEXICON).same
+
+
+@pytest.mark.parametrize(("one", "other", "why"), DIFFERENT)
+def test_near_misses_are_told_apart_and_named(one: str, other: str, why: str) -> None:
+    """SC-01."""
+    found = same_question(one, other, LEXICON)
+    assert not found.same and why in found.reason, found
+    assert not same_question(other, one, LEXICON).same
+
+
+def test_any_text_gets_a_decision_and_is_the_same_as_itself() -> None:
+    rng = random.Random(5)
+    pieces = [
+        "what",
+        "is",
+        " ",
+        "'",
+        '"',
+        "`",
+        "3",
+        ".",
+        ",",
+        "n't",
+        "É",
+        "漢",
+        "\u200b",
+        "-",
+        "by",
+        "was",
+        "sued",
+        "$5",
+        "\x00",
+    ]
+    for _ in range(200):
+        text = "".join(rng.choice(pieces) + rng.choice(["", " "]) for _ in range(rng.randint(0, 25)))
+        assert same_question(text, text, LEXICON).same
+        assert isinstance(same_question(text, text[::-1], LEXICON), Decision)
+
+
+@pytest.mark.parametrize("piece", ["word ", "'", "a.", "please ", "1", "-", "in, ", "is made by ", '"', "é"])
+def test_the_longest_question_does_not_hold_others_up(piece: str) -> None:
+    """SC-01: questions are cut at 4,000 characters; no pattern may take more than its share of them."""
+
+    def took(size: int) -> float:
+        text = (piece * size)[:size]
+        times = []
+        for _ in range(3):
+            begun = time.thread_time()
+            same_question(text, text[:-1] + "x", LEXICON)
+            times.append(time.thread_time() - begun)
+        return min(times)
+
+    same_question(piece, piece, LEXICON)
+    assert took(4_000) < 10 * took(1_000) + 0.01, "four times the text; squared it would be sixteen times the work"

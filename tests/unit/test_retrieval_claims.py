@@ -1,0 +1,31 @@
+"""Claims and their marks, as answers are written and read."""
+
+from serve_apps.retrieval.claims import Claim, Conflict, Stated, of_lines, of_text, text_of
+
+
+def test_an_answer_is_its_claims_a_line_each() -> None:
+    claims = [Claim("It is red.", (1,)), Claim("It is old.", (2, 3)), Claim("So it seems.", ())]
+    conflict = Conflict((Stated("12 kg", 1), Stated("15 kg", 4)))
+    assert text_of(claims, [conflict]) == (
+        "It is red. [1]\nIt is old. [2] [3]\nSo it seems.\nThe sources disagree: 12 kg [1], 15 kg [4]."
+    )
+
+
+def test_a_written_answer_is_read_back_sentence_by_sentence() -> None:
+    text = "It weighs twelve [1]. It is red. [2] [3] And old, see [9].\n- A list [1][2]\n\n[3]\nNo source here."
+    assert of_text(text, {1, 2, 3}) == (
+        Claim("It weighs twelve.", (1,)),
+        Claim("It is red.", (2, 3)),
+        Claim("And old, see [9].", ()),
+        Claim("- A list", (1, 2, 3)),
+        Claim("No source here.", ()),
+    )
+    assert of_text("", {1}) == ()
+
+
+def test_lines_that_are_quotes_are_claims() -> None:
+    text = "One. Two. [1]\nThe sources disagree: 1 [1], 2 [2].\nThree  here. [2]"
+    assert of_lines(text, {"One. Two.", "Three here."}, {1, 2}) == (
+        Claim("One. Two.", (1,)),
+        Claim("Three here.", (2,)),
+    )

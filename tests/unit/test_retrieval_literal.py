@@ -1,0 +1,78 @@
+"""What a question names literally, and how that comes before everything else."""
+
+import pytest
+
+from serve_apps.retrieval.fuse import Found, Weights, fuse, fuse_many
+from serve_apps.retrieval.literal import Literals, find, in_front, is_identifier
+
+
+@pytest.mark.parametrize(
+    ("question", "codes"),
+    [
+        ("Where is AB-1234/7 installed?", ("ab-1234/7",)),
+        ("rustc says error[E0425]: what now?", ("e0425",)),
+        ("ORA-00942, then ORA-01403.", ("ora-00942", "ora-01403")),
+        ("What is set in configs/base.yaml and max_retry_count?", ("configs/base.yaml", "max_retry_count")),
+        ("Is ray 2.60.0 newer than v1.4?", ("2.60.0", "v2.60.0", "1.4", "v1.4")),
+        ("order 4711‑0815 of 2026-05-05", ("4711-0815", "2026-05-05")),
+        ("the 5th of the 1990s, 12.5 % of 2,000 at 10:30", ()),
+        ("state-of-the-art and/or well-known, e.g. the U.S.", ()),
+        ("invoice 104233", ("104233",)),
+        ("what COVID-19, GTA6 and IL-6 did at NeurIPS2023", ()),
+        ("plain words in 2019, the season 2023-2024, 1/2, 24/7", ()),
+    ],
+)
+def test_identifiers_are_told_from_words_and_numbers(question: str, codes: tuple[str, ...]) -> None:
+    """RE-02: part numbers, error codes, file names, versions, dates."""
+    assert find(question).codes == codes
+
+
+@pytest.mark.parametrize(
+    ("question", "phrases"),
+    [
+        ('What does "net zero" mean here?', ("net zero",)),
+        ("What does “net zero” mean, and («zero net»)?", ("net zero", "zero net")),
+        ('How does the Pad 11" compare to the Pad 12.9"?', ()),
+        ('"Is the whole question quoted?"', ()),
+        ('the odd " one, and "" nothing', ()),
+        ("it's the owners' choice", ()),
+    ],
+)
+def test_a_phrase_is_what_stands_between_quotes(question: str, phrases: tuple[str, ...]) -> None:
+    assert find(question).phrases == phrases
+
+
+def test_nothing_literal_is_false_and_hostile_text_is_bounded() -> None:
+    assert not find("what is a pump?") and not find("")
+    many = find(" ".join(f"AB-{n:05}" for n in range(500)) + ' "' + "x" * 5000 + '"')
+    assert len(many.codes) == 16 and many.phrases == ()
+    assert find("x1" * 500).codes == ()
+    assert not is_identifier("pump") and is_identifier("e0425")
+
+
+def leg(*ids: str) -> list[Found]:
+    return [Found(chunk, f"document of {chunk}", 1.0 / rank) for rank, chunk in enumerate(ids, 1)]
+
+
+def test_what_holds_it_comes_first_and_is_found_even_where_words_missed_it() -> None:
+    asked = Literals(("ab-1",), ("net zero",))
+    held = {"c": ("document of c", frozenset({"ab-1"})), "x": ("document of x", frozenset({"ab-1", "net zero"}))}
+    found = in_front(leg("a", "b", "c"), held, asked)
+    assert [one.chunk_id for one in found] == ["x", "c", "a", "b"]
+    assert [(one.literal, one.quoted) for one in found[:3]] == [(2, True), (1, False), (0, False)]
+    assert in_front(leg("a", "b"), {}, asked) == leg("a", "b")
+
+
+def test_fused_they_come_first_whatever_the_vectors_say() -> None:
+    """RE-02: a boost, not a filter."""
+    keyword = in_front(leg("a", "b"), {"b": ("document of b", frozenset({"e0425"}))}, Literals(("e0425",)))
+    fused = fuse(keyword, leg("a", "c"), Weights(0.1, 0.9))
+    assert [one.chunk_id for one in fused] == ["b", "a", "c"]
+    assert fused[0].scores["literal"] == 1 and "literal" not in fused[1].scores
+
+
+def test_a_quoted_phrase_that_was_found_leaves_nothing_else() -> None:
+    keyword = in_front(leg("a", "b"), {"b": ("document of b", frozenset({"net zero"}))}, Literals((), ("net zero",)))
+    assert [one.chunk_id for one in fuse_many([("keyword", 0.7, keyword), ("vector", 0.3, leg("a", "b"))])] == ["b"]
+    nowhere = in_front(leg("a", "b"), {}, Literals((), ("net zero",)))
+    assert len(fuse_many([("keyword", 0.7, nowhere)])) == 2

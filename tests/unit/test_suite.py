@@ -1,0 +1,19 @@
+"""The suite's own runner: every folder is run once, and what is counted is what happened."""
+
+from pathlib import Path
+
+from tests import suite
+
+
+def test_each_folder_of_tests_belongs_to_one_run() -> None:
+    """What the first run names, the second leaves out; so a new folder cannot be forgotten."""
+    product, rest = suite.halves()["product"], suite.halves()["rest"]
+    assert rest == ["tests", *(f"--ignore={folder}" for folder in product)]
+    assert all((suite.ROOT / folder).is_dir() for folder in product)
+
+
+def test_errors_count_as_failures_and_a_run_that_broke_off_counts_nothing(tmp_path: Path) -> None:
+    counts = tmp_path / "counts.xml"
+    assert suite.counted(counts) == {}
+    counts.write_text('<testsuites><testsuite tests="9" failures="1" errors="2" skipped="3"/></testsuites>')
+    assert suite.counted(counts) == {"passed": 3, "failed": 3, "skipped": 3}

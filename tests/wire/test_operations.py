@@ -1,0 +1,104 @@
+"""The cluster as the gateway asks Ray's own API for it: deployments, their load, parts that are away or babble."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+
+from cluster import connect
+from cluster.basics.errors import InvalidSettings, Unavailable
+from cluster.console.findings import Colour
+from cluster.state.snapshots import Snapshots
+from configs.settings import load
+from serve_apps.http.operating import Deployment
+from serve_apps.operations import PARTS, OurCluster
+from tests.fakes.api_server import ApiServer, serve_api
+
+APPS = "GET /api/serve/applications/"
+TARGETS = "GET /api/prometheus/sd"
+RUNNING = {"state": "RUNNING"}
+
+
+def application(status: str, name: str, running: int, wanted: int, message: str = "") -> dict[str, Any]:
+    replicas = [RUNNING] * running + [{"state": "STARTING"}]
+    part = {"status": "HEALTHY", "message": message, "target_num_replicas": wanted, "replicas": replicas}
+    return {"status": status, "message": "", "deployments": {name: part}}
+
+
+FOUND = {
+    "applications": {
+        "gateway": application("RUNNING", "Gateway", 2, 2),
+        "embedding": application("DEPLOYING", "Embedder", 0, 1, "no CPUs"),
+    }
+}
+FIGURES = b"""# HELP ray_serve_deployment_queued_queries waits
+# TYPE ray_serve_deployment_queued_queries gauge
+ray_serve_deployment_queued_queries{application="gateway",deployment="Gateway",handle="a"} 3.0
+ray_serve_deployment_queued_queries{application="gateway",deployment="Gateway",handle="b"} 1.0
+ray_serve_replica_processing_queries{application="gateway",deployment="Gateway",replica="x"} 5.0
+ray_other_figure{application="gateway"} not a number
+"""
+
+
+@contextmanager
+def node(text: bytes) -> Iterator[str]:
+    """What Ray's agent on a node tells."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(text)
+
+        def log_message(self, *_: object) -> None:
+            return
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+    try:
+        yield f"127.0.0.1:{server.server_address[1]}"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def cluster(folder: Path, fake: ApiServer) -> OurCluster:
+    connect.token_path(folder).write_text("access-1")
+    port = fake.url.rpartition(":")[2]
+    return OurCluster(Snapshots(load({"AOS_STATE_DIR": str(folder), "AOS_RAY_DASHBOARD_PORT": port})))
+
+
+def test_ad_05_deployments_with_replicas_and_what_waits_for_them(tmp_path: Path) -> None:
+    """AD-05, OB-05: summed over handles and nodes; a node that does not answer or babbles is left out."""
+    with node(FIGURES) as first, node(FIGURES) as second, node(b"{") as babbles, serve_api({APPS: FOUND}) as fake:
+        fake.answers[TARGETS] = [[{"labels": {}, "targets": [first, second, babbles, "127.0.0.1:9"]}]]
+        found = cluster(tmp_path, fake).deployments()
+    assert list(found) == [
+        Deployment("embedding", "Embedder", "DEPLOYING", "no CPUs", 0, 1),
+        Deployment("gateway", "Gateway", "RUNNING", "", 2, 2, queued=8, ongoing=10),
+    ]
+
+
+def test_without_figures_the_load_is_unknown_and_without_ray_it_is_unavailable(tmp_path: Path) -> None:
+    with serve_api({APPS: FOUND, TARGETS: (500, {"error": "sick"})}) as fake:
+        asked = cluster(tmp_path, fake)
+        assert [one.queued for one in asked.deployments()] == [None, None]
+        fake.answers[APPS] = (500, {})
+        with pytest.raises(Unavailable):
+            asked.deployments()
+
+
+def test_a_plan_that_does_not_hold_is_refused_and_parts_that_are_away_are_red(tmp_path: Path) -> None:
+    with serve_api({"GET /api/v0/nodes": (503, {})}) as fake:
+        asked = cluster(tmp_path, fake)
+        with pytest.raises(InvalidSettings, match=r"ray\.num_cpus"):
+            asked.check(load({"AOS_READ_READERS": "9"}))
+        probes = asked.probes()
+        assert tuple(probes) == PARTS
+        (ray,), (redis,) = probes["ray"](), probes["redis"]()
+        assert (ray.colour, redis.colour) == (Colour.RED, Colour.RED) and redis.fix
+        assert probes["disk"]()[0].part == "disk"
