@@ -3,8 +3,9 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .PHONY: help install system demo up down doctor test test-unit lint \
-        eval-ocr eval-ir eval-ingest eval-agents eval-security eval-replay eval-routing eval-guard eval-sandbox \
-        packs bench test-kill test-approvals test-api test-vllm clean
+        eval-ocr eval-qa eval-ir eval-cache eval-embedding eval-ingest eval-agents eval-security eval-replay eval-routing eval-guard eval-sandbox \
+        eval-graph \
+        packs bench bench-1m test-kill test-approvals test-api test-vllm clean
 
 PYTHON ?= python3.11
 VENV := .venv
@@ -50,8 +51,8 @@ down: ## stop everything; the data stays
 doctor: install ## health of every part as one table
 	$(VENV)/bin/aos doctor
 
-test: install ## all tests
-	$(RUN) -m pytest tests
+test: install ## all tests, in two runs at once
+	$(RUN) -m tests.suite
 
 test-unit: install ## the tests that need no Ray, no database and no other process, and how long they take
 	$(RUN) -m tests.evals.eval_units
@@ -68,11 +69,23 @@ lint: install ## ruff, types, import contracts
 eval-ocr: install ## reading quality against plain tesseract
 	$(RUN) -m tests.evals.eval_ocr
 
+eval-qa: install ## files of five formats to cited answers: found, quoted, abstained
+	$(RUN) -m tests.evals.eval_qa
+
+eval-cache: install ## near misses, paraphrases, and a random walk in which nothing stale may be served
+	$(RUN) -m tests.evals.eval_cache
+
 eval-ir: install ## retrieval quality against the references
 	$(RUN) -m tests.evals.eval_ir
 
+eval-embedding: install ## ways to compute vectors: speed and quality of each
+	$(RUN) -m tests.evals.eval_embedding
+
 eval-ingest: install ## every kind of file, well-formed or not
 	$(RUN) -m tests.evals.eval_ingest
+
+eval-graph: install ## entities by rule against labelled texts, and what the rules cost
+	$(RUN) -m tests.evals.eval_graph
 
 eval-agents: install ## tool calls in every syntax, false completion
 	$(RUN) -m tests.evals.eval_agents
@@ -94,6 +107,9 @@ eval-sandbox: install ## attacks from inside the fence around scripts; nothing m
 
 bench: install ## throughput and latency, each as a ratio
 	$(RUN) -m tests.bench.main
+
+bench-1m: install ## hybrid search at 10,000, 100,000 and a million chunks; takes about an hour
+	$(RUN) -m tests.bench.bench_scale
 
 test-kill: install ## kill things; nothing may be lost
 	$(RUN) -m tests.kill.main
