@@ -25,6 +25,7 @@ from pipelines import index, read
 from pipelines.documents.blobs import FolderBlobs
 from pipelines.documents.chunk import split
 from pipelines.documents.document import VersionId
+from pipelines.documents.graph.assemble import graph_stage
 from pipelines.documents.index.gate import Gate
 from pipelines.documents.index.generations import Generations, Indexed, Recipe
 from pipelines.documents.index.make import Indexer
@@ -108,6 +109,7 @@ class Worker:
             Rebuild(jobs, generations, Switchover(database), gate, INDEX, settings.search.exact_scope),
             here=here, bulk=DatasetStages(settings.read, reader_gpus(settings), self._rows), read=settings.read,
             read_fingerprint=fingerprint(settings.read, settings.ocr), exact_scope=settings.search.exact_scope,
+            graph=graph_stage(settings, database, jobs),
         )  # fmt: skip
         owner = f"{socket.gethostname()}:{os.getpid()}:{lane}"
         return Shift(jobs, runner, lambda: recipe(embedder, settings), settings.worker, owner)

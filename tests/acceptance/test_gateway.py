@@ -65,6 +65,19 @@ def test_a_file_becomes_an_answer_whose_cited_page_opens(http: httpx.Client) -> 
     assert (status, again["status"], again["document_id"]) == (200, "duplicate", uploaded["document_id"])
 
 
+def test_kg_02_what_the_worker_indexes_is_in_the_graph(http: httpx.Client) -> None:
+    """KG-02: the worker's own assembly makes the graph, and each entity says where it is named."""
+    text = b"Northgate Turbines GmbH uses rotors of Harbour Light AG. Mira Olsen leads Northgate Turbines GmbH."
+    status, uploaded = upload(http, "suppliers.txt", text, wait=60)
+    assert (status, uploaded["status"]) == (200, "completed"), uploaded
+    _, told = events(http, uploaded["job_id"])
+    stages = [payload for _, kind, payload in told if kind == "progress"]
+    assert stages[-1]["graph"]["done"] == 1, told
+    (entity,) = http.get("/api/graph", params={"search": "Northgate Turbines"}).json()["items"]
+    mentions = http.get(f"/api/graph/entities/{entity['id']}").json()["mentions"]
+    assert uploaded["document_id"] in {one["document_id"] for one in mentions}
+
+
 def test_in_12_a_scan_is_answered_from_with_its_confidence(http: httpx.Client) -> None:
     """IN-12: what OCR reads goes straight into search and answers, with how sure it was."""
     scan = REPORT.with_name("board-minutes-scan.pdf")
