@@ -84,6 +84,7 @@ def _applications(served: list[dict[str, Any]], settings: sections.Settings) -> 
     judged = model_of(settings.rerank, alone=settings.ray.address is None) is not None
     without = set() if judged else {"reranker"}
     without |= {"llm"} if settings.vllm.model is None else set()
+    without |= set() if settings.console.enabled else {"console"}
     without |= {"orchestrator", "executor"} if settings.agents.placement == "inproc" else set()
     wanted = [app for app in served if app["name"] not in without]
     for app in wanted:

@@ -23,6 +23,7 @@ class Part(StrEnum):
     EMBEDDING = "embedding"
     RERANKER = "reranker"
     LLM = "llm"
+    CONSOLE = "console"
     WHOLE = "whole"
 
 
@@ -33,12 +34,14 @@ APPLICATIONS: Mapping[Part, tuple[str, ...]] = {
     Part.EMBEDDING: ("embedding",),
     Part.RERANKER: ("reranker",),
     Part.LLM: ("llm",),
+    Part.CONSOLE: ("console",),
 }
 
 # Which parts read a section, and single keys where they differ. What is not here is read by the gateway.
 _READ_BY: Mapping[str, tuple[Part, ...]] = {
     "log_level": (Part.GATEWAY, Part.WORKER, Part.EMBEDDING, Part.RERANKER),
     "redis": (Part.WHOLE,),
+    "console": (Part.CONSOLE,),
     "ocr": (Part.GATEWAY, Part.WORKER),
     "read": (Part.GATEWAY, Part.WORKER),
     "chunk": (Part.GATEWAY, Part.WORKER),
@@ -94,6 +97,8 @@ _FIXED: Mapping[str, str] = {
     "models.vault_key": "it seals the rows themselves: see `aos vault rotate`",
     "auth.admin_email": "it is used once, at the very first start",
     "auth.admin_password": "it is used once, at the very first start",
+    "console.enabled": _MACHINE,
+    "console.api_url": _MACHINE,  # passwords are sent there
     "skills": _MACHINE,
     "sandbox.imports": _MACHINE,
     "sandbox.untrusted_without": _MACHINE,

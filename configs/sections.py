@@ -228,6 +228,14 @@ class RaySettings(Section):
     object_store_mb: int = Field(512, ge=78)
 
 
+class ConsoleSettings(Section):
+    """The operator's console at /console. `api_url`: where it reaches the HTTP API; this machine's where left out."""
+
+    enabled: bool = True
+    session_hours: float = Field(12, gt=0, le=24 * 30)
+    api_url: str | None = None
+
+
 class Settings(Section):
     """Everything, by section. Pass a section down, not the whole."""
 
@@ -238,6 +246,7 @@ class Settings(Section):
     redis: RedisSettings = RedisSettings()
     auth: AuthSettings = AuthSettings()
     http: HttpSettings = HttpSettings()
+    console: ConsoleSettings = ConsoleSettings()
     ocr: OcrSettings = OcrSettings()
     read: ReadSettings = ReadSettings()
     chunk: ChunkSettings = ChunkSettings()

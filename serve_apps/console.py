@@ -1,0 +1,44 @@
+"""The console deployment: Gradio pages in a replica of their own, or on a developer's machine before a product."""
+
+import time
+from typing import Any
+
+from fastapi import FastAPI
+from ray import serve
+
+from cluster import logs
+from cluster.console.api import base_url
+from cluster.state.settings_rows import load_with_rows
+from cluster.state.snapshots import Snapshots
+from configs.sections import Settings
+from configs.settings import load
+from serve_apps.ui.app import create_console
+from serve_apps.ui.page import PREFIX
+
+
+@serve.deployment
+@serve.ingress()
+class Console:
+    """Builds the application in the replica; Serve runs its start and end."""
+
+    def __serve_build_asgi_app__(self) -> FastAPI:
+        """Called by Serve once the replica is there."""
+        return _console(logs.follow(Snapshots(load_with_rows())).view())
+
+
+def build(args: dict[str, Any]) -> serve.Application:
+    """The application; `args` are options of the deployment, resources come from serve.yaml."""
+    return Console.options(**args).bind()  # type: ignore[attr-defined]
+
+
+def local() -> FastAPI:
+    """For `uvicorn --factory serve_apps.console:local`: at /console, before the product of AOS_CONSOLE_API_URL."""
+    inside = _console(load())
+    outside = FastAPI(lifespan=inside.router.lifespan_context, openapi_url=None)
+    outside.mount(PREFIX, inside)
+    return outside
+
+
+def _console(settings: Settings) -> FastAPI:
+    url = settings.console.api_url or base_url(settings.http)
+    return create_console(settings.console, url, time.monotonic, most_upload=settings.http.max_upload_bytes)

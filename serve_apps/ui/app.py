@@ -1,0 +1,103 @@
+"""The console, put together: the door, pictures, and one Gradio application with a route for every page."""
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Final
+
+import gradio as gr
+from fastapi import APIRouter, FastAPI
+from fastapi.responses import FileResponse
+
+from configs.sections import ConsoleSettings
+from serve_apps.ui import door, now, pictures
+from serve_apps.ui.api import Door, open_client
+from serve_apps.ui.frame import NAME
+from serve_apps.ui.guard import Guard
+from serve_apps.ui.page import PREFIX, Desk, Page
+from serve_apps.ui.sessions import Sessions
+from serve_apps.ui.theme import make_theme
+
+PAGES: Final[Sequence[Page]] = (now.PAGE,)
+HERE: Final = Path(__file__).parent
+FILES: Final = {"look.css": "text/css", "look.js": "text/javascript", "icon.svg": "image/svg+xml"}
+LONGEST_QUEUE: Final = 512
+UPLOADS_KEPT: Final = (600, 3600)  # every so many seconds, Gradio's copies of uploads older than that are deleted
+
+
+def create_console(
+    settings: ConsoleSettings,
+    url: str,
+    clock: Callable[[], float],
+    pages: Sequence[Page] = PAGES,
+    most_upload: int | None = None,
+) -> FastAPI:
+    """The ASGI application; it stands below /console.
+
+    Args:
+        settings: how long a sign-in lasts.
+        url: of the HTTP API.
+        clock: seconds that only grow.
+        pages: the first has the path "".
+        most_upload: bytes of one file.
+    """
+    client = open_client(url)
+    knock = Door(client)
+    desk = Desk(Sessions(settings.session_hours * 3600, clock), knock, pages)
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        async with client:
+            yield
+
+    app = FastAPI(title=f"{NAME} console", lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url=None)
+    for router in (door.routes(desk, knock), pictures.routes(desk), _files()):
+        app.include_router(router)
+    gr.mount_gradio_app(
+        app,
+        draw(desk),
+        path="/",
+        root_path=PREFIX,
+        footer_links=[],
+        run_history=False,
+        app_kwargs={"docs_url": None, "redoc_url": None},
+        auth_dependency=lambda request: _whose(desk, request),
+        max_file_size=most_upload,
+        ssr_mode=False,
+        enable_monitoring=False,
+        pwa=False,
+        mcp_server=False,
+        show_error=True,
+        theme=make_theme(),
+    )
+    app.add_middleware(Guard, desk=desk)
+    return app
+
+
+def draw(desk: Desk) -> gr.Blocks:
+    """Every page, each in a route of its own."""
+    blocks = gr.Blocks(title=NAME, analytics_enabled=False, fill_width=True, delete_cache=UPLOADS_KEPT)
+    for page in desk.pages:
+        with blocks.route(page.title, page.path) if page.path else blocks:
+            page.draw(desk, blocks)
+    blocks.queue(default_concurrency_limit=32, max_size=LONGEST_QUEUE, api_open=False)
+    return blocks
+
+
+def _whose(desk: Desk, request: gr.Request) -> str | None:
+    session = desk.session(request)
+    return None if session is None else session.grant.user
+
+
+def _files() -> APIRouter:
+    router = APIRouter(include_in_schema=False)
+    for name, kind in FILES.items():
+        router.add_api_route(f"/{name}", _file(HERE / name, kind))
+    return router
+
+
+def _file(path: Path, kind: str) -> Callable[[], FileResponse]:
+    def send() -> FileResponse:
+        return FileResponse(path, media_type=kind, headers={"Cache-Control": "no-cache"})
+
+    return send

@@ -1,0 +1,64 @@
+"""What went wrong, in the API's own words, as pages show it: what happened, and what to try."""
+
+from dataclasses import dataclass
+
+import httpx
+
+UNAUTHENTICATED = 401
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """A problem of the API (RFC 9457), or of the way to it (`status` 0)."""
+
+    title: str
+    detail: str
+    fix: str
+    status: int
+    code: str
+
+
+class Problem(Exception):
+    """The API refused, or could not be reached; `told` says what and what to do."""
+
+    def __init__(self, told: Trouble) -> None:
+        """Printed as title and detail."""
+        super().__init__(" ".join(part for part in (told.title, told.detail) if part))
+        self.told = told
+
+
+def refused(answer: httpx.Response) -> Problem:
+    """From an answer that is no success, whatever its body looks like."""
+    body = _json(answer)
+    return Problem(
+        Trouble(
+            str(body.get("title") or answer.reason_phrase or "The request failed."),
+            str(body.get("detail") or ""),
+            str(body.get("fix") or ""),
+            answer.status_code,
+            str(body.get("code") or f"http_{answer.status_code}"),
+        )
+    )
+
+
+def unreachable(error: httpx.TransportError) -> Problem:
+    """Nobody answers, or the connection broke."""
+    slow = isinstance(error, httpx.TimeoutException)
+    title = "The API took too long to answer." if slow else "The API cannot be reached."
+    fix = "Try again in a moment; `aos doctor` shows what is not well."
+    return Problem(Trouble(title, str(error), fix, 0, "slow" if slow else "unreachable"))
+
+
+def signed_out() -> Problem:
+    """The session is over."""
+    return Problem(
+        Trouble("You are signed out.", "The session ended.", "Sign in again.", UNAUTHENTICATED, "signed_out")
+    )
+
+
+def _json(answer: httpx.Response) -> dict[str, object]:
+    try:
+        body = answer.json()
+    except ValueError:
+        return {}
+    return body if isinstance(body, dict) else {}

@@ -1,0 +1,130 @@
+"""Who is signed in to the console: tokens stay here, the browser holds an opaque key that only names them."""
+
+import asyncio
+import secrets
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from hashlib import sha256
+from typing import Any
+
+MOST = 1000
+
+
+class Role(StrEnum):
+    """Roles of the API in the order of what they may do."""
+
+    VIEWER = "viewer"
+    DEVELOPER = "developer"
+    OPERATOR = "operator"
+    ADMIN = "admin"
+
+    def reaches(self, least: "Role") -> bool:
+        """Whether this role may do what needs `least`. For hiding only: the API decides."""
+        order = list(Role)
+        return order.index(self) >= order.index(least)
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """What the API answered to a login or a refresh.
+
+    Attributes:
+        workspace: whose role this is.
+        must_change: the API serves nothing but the change of the password until that is done.
+    """
+
+    access: str
+    refresh: str
+    user: str
+    tenant: str
+    workspace: str
+    role: Role
+    must_change: bool
+
+    @classmethod
+    def of(cls, body: Mapping[str, Any]) -> "Grant":
+        """From the API's JSON."""
+        return cls(
+            body["access_token"], body["refresh_token"], body["user_id"], body["tenant_id"], body["workspace_id"],
+            Role(body["role"]), body["must_change_password"],
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A workspace that somebody belongs to, and their role there."""
+
+    id: str
+    name: str
+    role: Role
+
+
+class Session:
+    """One sign-in. Its tokens change while it lasts, which is why it is no value."""
+
+    def __init__(self, email: str, grant: Grant, ends: float) -> None:
+        """`ends` on the store's clock."""
+        self.email, self.grant, self.ends = email, grant, ends
+        self.places: tuple[Place, ...] = ()
+        self.chosen: str | None = None
+        self.over = False
+        self.refreshing = asyncio.Lock()
+
+    @property
+    def place(self) -> Place | None:
+        """The workspace that is looked at; None before the workspaces were asked for."""
+        wanted = self.chosen or self.grant.workspace
+        return next((place for place in self.places if place.id == wanted), None)
+
+    @property
+    def role(self) -> Role:
+        """The role in that workspace."""
+        return self.grant.role if self.place is None else self.place.role
+
+
+class Sessions:
+    """Bounded and expiring: the oldest goes when there are too many. The keys themselves are not kept."""
+
+    def __init__(self, seconds: float, clock: Callable[[], float], most: int = MOST) -> None:
+        """`clock` gives seconds that only grow."""
+        self.seconds = seconds
+        self._clock, self._most = clock, most
+        self._open: OrderedDict[str, Session] = OrderedDict()
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(self._open)
+
+    def begin(self, email: str, grant: Grant) -> tuple[str, Session]:
+        """A new session and its key for the cookie."""
+        self._forget_expired()
+        key, session = secrets.token_urlsafe(32), Session(email, grant, self._clock() + self.seconds)
+        self._open[_digest(key)] = session
+        while len(self._open) > self._most:
+            self._open.popitem(last=False)[1].over = True
+        return key, session
+
+    def find(self, key: str | None) -> Session | None:
+        """Whose key it is; None where it is nobody's, or not any more."""
+        found = self._open.get(_digest(key)) if key else None
+        if found is None or (not found.over and self._clock() < found.ends):
+            return found
+        self.end(key)
+        return None
+
+    def end(self, key: str | None) -> None:
+        """Forget it and its tokens."""
+        ended = self._open.pop(_digest(key), None) if key else None
+        if ended is not None:
+            ended.over = True
+
+    def _forget_expired(self) -> None:
+        now = self._clock()
+        for digest in [digest for digest, one in self._open.items() if one.over or one.ends <= now]:
+            del self._open[digest]
+
+
+def _digest(key: str) -> str:
+    return sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
