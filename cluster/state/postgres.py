@@ -4,7 +4,7 @@ import re
 import select
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -70,6 +70,23 @@ class Transaction:
                 await cursor.executemany(query, rows)
 
 
+@dataclass(frozen=True, slots=True)
+class Read:
+    """One query of a journey to the server.
+
+    Attributes:
+        query: the named query.
+        values: its own.
+        settings: of Postgres, such as the planner's; those of a query hold for the ones after it too.
+        prepare: keep the statement on the connection; None keeps what is asked often, False never.
+    """
+
+    query: str
+    values: Mapping[str, Any]
+    settings: Mapping[str, str] = field(default_factory=dict)
+    prepare: bool | None = None
+
+
 class Database:
     """The application's pool. It connects as a role that row-level security binds."""
 
@@ -112,28 +129,33 @@ class Database:
         /,
         **values: Any,
     ) -> list[Row]:
-        """Every row of one query, in a read-only transaction that is one journey to the server and back.
+        """Every row of one query; `settings` and `prepare` as in Read."""
+        (rows,) = await self.read_all(scope, Read(query, values, settings, prepare))
+        return rows
 
-        Args:
-            scope: whose rows.
-            query: the named query.
-            settings: of Postgres, such as the planner's, for this query only.
-            prepare: keep the statement on the connection; None keeps what is asked often, False never.
-            values: the query's own.
-        """
-        given = {"transaction_read_only": "on"} | _of_scope(scope) | dict(settings)
-        # What is sent before a pipeline ends is one transaction without `begin` and `commit`: each would be a message
-        # of its own, which wakes the server. Were it two, the query would have no scope and find nothing.
-        calls = ", ".join(["set_config(%s, %s, true)"] * len(given))
+    async def read_all(self, scope: Scope, *reads: Read) -> list[list[Row]]:
+        """Every row of each query, in a read-only transaction that is one journey to the server and back."""
+        given = {"transaction_read_only": "on"} | _of_scope(scope)
         async with self._lent() as connection:
+            cursors = []
             try:
+                # What is sent before a pipeline ends is one transaction without `begin` and `commit`: each would be a
+                # message of its own, which wakes the server. Were it two, the query would have no scope and find
+                # nothing.
                 async with connection.pipeline():
-                    await connection.execute(f"select {calls}", [part for pair in given.items() for part in pair])
-                    cursor = await connection.execute(query, values, prepare=prepare)
+                    for read in reads:
+                        given |= read.settings
+                        if given:
+                            calls = ", ".join(["set_config(%s, %s, true)"] * len(given))
+                            await connection.execute(
+                                f"select {calls}", [part for pair in given.items() for part in pair]
+                            )
+                        cursors.append(await connection.execute(read.query, read.values, prepare=read.prepare))
+                        given = {}
             except BaseException:
                 await connection.rollback()
                 raise
-            return await cursor.fetchall()
+            return [await cursor.fetchall() for cursor in cursors]
 
     @asynccontextmanager
     async def transaction(self, scope: Scope | None = None) -> AsyncIterator[Transaction]:

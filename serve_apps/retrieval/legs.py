@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from psycopg.errors import UndefinedObject, UndefinedTable
 
 from cluster.basics.scope import Scope
-from cluster.state.postgres import Database, Row, load_queries
+from cluster.state.postgres import Database, Read, Row, load_queries
 from configs.sections_retrieval import SearchSettings
 from serve_apps.retrieval import literal
 from serve_apps.retrieval.fuse import Found
@@ -81,10 +82,35 @@ class Legs:
         How much may be searched is counted once for each state of the corpus: documents that come, go, or change
         their readers make another.
         """
-        key, room = self._key(scope, query), self._room(query)
-        known, before = self._last.get(key, (None, None)) if query.agent_id is None else (None, None)
-        given = {"generation": query.generation, "exact_scope": room, "known": known}
-        rows = await self._database.read(scope, SQL["resolve"], ONE_PLAN, **_scoped(scope, query), **given)
+        before, resolve = self._resolving(scope, query)
+        (rows,) = await self._database.read_all(scope, resolve)
+        return self._resolved(scope, query, before, rows)
+
+    async def set_out(self, scope: Scope, query: Query, expected: Index) -> tuple[Index | None, list[Found]]:
+        """As `resolve`, with what `keyword` finds through the index that is expected, in one journey.
+
+        Where another index is answered, what was found is of no use.
+        """
+        (before, resolve), worded = self._resolving(scope, query), self._worded(scope, query, expected)
+        try:
+            seen, rows = await self._database.read_all(scope, resolve, worded)
+        except (UndefinedObject, UndefinedTable):  # the way through the expected index may be gone by now
+            live = await self.resolve(scope, query)
+            if live == expected:
+                raise
+            return live, []
+        return self._resolved(scope, query, before, seen), await self._lifted(scope, query, worded, rows)
+
+    def _resolving(self, scope: Scope, query: Query) -> tuple[Index | None, Read]:
+        """What was answered before, and the query; of an agent's documents nothing is remembered."""
+        known, before = (
+            self._last.get(self._key(scope, query), (None, None)) if query.agent_id is None else (None, None)
+        )
+        given = {"generation": query.generation, "exact_scope": self._room(query), "known": known}
+        return before, Read(SQL["resolve"], _scoped(scope, query) | given, ONE_PLAN)
+
+    def _resolved(self, scope: Scope, query: Query, before: Index | None, rows: Sequence[Row]) -> Index | None:
+        key = self._key(scope, query)
         self._last.pop(key, None)
         if not rows:
             return None
@@ -104,6 +130,11 @@ class Legs:
 
         Before them stand those that hold an identifier or a quoted phrase of the question as it is written.
         """
+        worded = self._worded(scope, query, index)
+        (rows,) = await self._database.read_all(scope, worded)
+        return await self._lifted(scope, query, worded, rows)
+
+    def _worded(self, scope: Scope, query: Query, index: Index) -> Read:
         values = _scoped(scope, query) | {
             "text": query.words,
             "language": index.language,
@@ -112,21 +143,22 @@ class Legs:
             "k1": self._settings.k1,
             "b": self._settings.b,
         }
-        ranked = await self._by_words(scope, query, index, values)
-        asked = literal.find(query.words)
-        return literal.in_front(ranked, await self._holding(scope, values, asked, ranked), asked) if asked else ranked
-
-    async def _by_words(self, scope: Scope, query: Query, index: Index, values: dict[str, Any]) -> list[Found]:
         if index.small:
-            return await self._run(scope, "keyword_exact", values)
+            return self._read("keyword_exact", values)
         if not index.bm25:
-            found = await self._run(scope, "keyword_full_text", values)
-        else:
-            found = await self._run(scope, "keyword_all" if _everything(query) else "keyword_indexed", values, INDEXED)
-        return [one for one in found if one.score > 0]
+            return self._read("keyword_full_text", values)
+        return self._read("keyword_all" if _everything(query) else "keyword_indexed", values, INDEXED)
+
+    async def _lifted(self, scope: Scope, query: Query, worded: Read, rows: Sequence[Row]) -> list[Found]:
+        """What was found by words, that which holds the question's literals in front; no score, no shared word."""
+        ranked = [one for one in _found(rows) if one.score > 0]
+        asked = literal.find(query.words)
+        if not asked:
+            return ranked
+        return literal.in_front(ranked, await self._holding(scope, worded.values, asked, ranked), asked)
 
     async def _holding(
-        self, scope: Scope, values: dict[str, Any], asked: Literals, ranked: Sequence[Found]
+        self, scope: Scope, values: Mapping[str, Any], asked: Literals, ranked: Sequence[Found]
     ) -> dict[str, tuple[str, frozenset[str]]]:
         """Which chunks hold what is asked for: chunk id to document id and what stands there.
 
@@ -134,7 +166,7 @@ class Legs:
         does, those are taken which share most words with the whole question.
         """
         most = values["depth"] + 1
-        given = values | {"codes": list(asked.codes), "phrases": list(asked.phrases), "most": most, "among": None}
+        given = {**values, "codes": list(asked.codes), "phrases": list(asked.phrases), "most": most, "among": None}
         rows = await self._database.read(scope, SQL["literal"], **given)
         counts = Counter(row["wanted"] for row in rows)
         common = [wanted for wanted, count in counts.items() if count == most]
@@ -160,11 +192,12 @@ class Legs:
         }
         if index.vector_engine == "hnsw":
             name = "vector_all" if _everything(query) else "vector_indexed"
-            found = await self._run(scope, name, values, INDEXED | ONE_PLAN, index)
-            if len(found) >= values["depth"]:
-                return found
+            (rows,) = await self._database.read_all(scope, self._read(name, values, INDEXED | ONE_PLAN, index))
+            if len(rows) >= self._depth(query):
+                return _found(rows)
             # The filter left the graph's walk with too little: a complete answer costs a scan.
-        return await self._run(scope, "vector_exact", values)
+        (rows,) = await self._database.read_all(scope, self._read("vector_exact", values))
+        return _found(rows)
 
     async def similarities(self, scope: Scope, index: Index, vector: Vector, ids: Sequence[str]) -> dict[str, float]:
         """Cosine similarity of given chunks; those without a vector are missing."""
@@ -204,22 +237,23 @@ class Legs:
             scope, SQL[name], ONE_PLAN, tenant=scope.tenant, workspace=scope.workspace, ids=list(ids)
         )
 
-    async def _run(
+    def _read(
         self,
-        scope: Scope,
         name: str,
-        values: dict[str, Any],
+        values: Mapping[str, Any],
         planner: Mapping[str, str] = MappingProxyType({}),
         index: Index | None = None,
-    ) -> list[Found]:
+    ) -> Read:
         # With room for rows that the scope hides: a walk that ends short of its limit begins again from the start.
         enough = max(self._settings.ef_search, values["depth"] + values["depth"] // 8)
         effort = {"hnsw.ef_search": str(min(enough, MOST_EFFORT))}
         query = SQL[name] if index is None else _of_generation(SQL[name], index)
-        prepare = False if name in NEVER_PREPARED else None
-        rows = await self._database.read(scope, query, {**PLANNER, **effort, **planner}, prepare, **values)
-        found = [Found(row["id"], row["document_id"], row["score"]) for row in rows]
-        return sorted(found, key=lambda one: (-one.score, one.chunk_id))
+        return Read(query, values, {**PLANNER, **effort, **planner}, False if name in NEVER_PREPARED else None)
+
+
+def _found(rows: Sequence[Row]) -> list[Found]:
+    found = [Found(row["id"], row["document_id"], row["score"]) for row in rows]
+    return sorted(found, key=lambda one: (-one.score, one.chunk_id))
 
 
 def _everything(query: Query) -> bool:

@@ -105,25 +105,29 @@ class Search:
         trace, asked = _Trace(), replace(query, text=follow_up.expand(query.words, query.history))
         led_in = asked.text != query.words
         vector = None if led_in else vector
-        # The legs set out for the index that was live the last time, and once more where it no longer is.
-        expected = self._legs.last(scope, asked) if asked.words else None
-        walk = self._walker.begin(scope, asked, expected, vector, trace.timings) if expected else None
-        try:
+        index = self._legs.last(scope, asked)
+        if index is None or not asked.words:
             async with timed(trace.timings, "resolve"):
                 index = await self._legs.resolve(scope, asked)
-            if index is None:
-                return _nothing("nothing is indexed yet", None, trace)
-            if not asked.words:
-                return _nothing("the question is empty", index.generation, trace)
-            if walk is None or walk.index != index:
-                if walk:
-                    await walk.end()
-                walk = self._walker.begin(scope, asked, index, vector, trace.timings)
+        if index is None:
+            return _nothing("nothing is indexed yet", None, trace)
+        if not asked.words:
+            return _nothing("the question is empty", index.generation, trace)
+        # The legs set out for the index that was live the last time, and once more where it no longer is.
+        walk = self._walker.begin(scope, asked, index, vector, trace.timings)
+        try:
             enhanced = await self._enhanced(scope, query, led_in, trace)
+            live, _ = await walk.keyword
+            while live != walk.index:
+                await walk.end()
+                if live is None:
+                    return _nothing("nothing is indexed yet", None, trace)
+                walk = self._walker.begin(scope, asked, live, vector, trace.timings)
+                live, _ = await walk.keyword
+            index = walk.index
             lists, vector = await self._found(scope, asked, walk, enhanced, trace)
         finally:
-            if walk:
-                await walk.end()
+            await walk.end()
         candidates = fuse_many(lists, self._settings.rrf_k, self._settings.fuse_by)
         trace.stage("fuse", True, f"weighted RRF of {len(lists)} lists by {self._settings.fuse_by}", len(candidates))
         candidates = await self._near(scope, asked, index, vector, candidates, trace)
@@ -160,7 +164,7 @@ class Search:
     ) -> tuple[list[tuple[str, float, list[Found]]], Vector | None]:
         """Every ranked list with its name and weight, and the question's vector."""
         near, vector, left = await walk.vector
-        keyword = await walk.keyword
+        _, keyword = await walk.keyword
         trace.left.extend([left] if left else [])
         words, meaning = query.strategy != "vector", vector is not None
         trace.stage("keyword", words, walk.index.keyword_engine if words else "left out by the strategy", len(keyword))

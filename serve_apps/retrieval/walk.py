@@ -26,7 +26,7 @@ class Walk:
 
     index: Index
     vector: asyncio.Task[Near]
-    keyword: asyncio.Task[list[Found]]
+    keyword: asyncio.Task[tuple[Index | None, list[Found]]]  # with the index that was live meanwhile
 
     async def end(self) -> None:
         """Give up what still runs; how it ends is of no interest."""
@@ -43,7 +43,7 @@ class Walker:
         self._legs, self._embedder = legs, embedder
 
     def begin(self, scope: Scope, query: Query, index: Index, vector: Vector | None, timings: Timings) -> Walk:
-        """Set both legs out at once."""
+        """Set both legs out at once; `index` is the one that was live the last time."""
         near = asyncio.create_task(self._vector(scope, query, index, vector, timings))
         return Walk(index, near, asyncio.create_task(self._keyword(scope, query, index, timings)))
 
@@ -84,11 +84,14 @@ class Walker:
             return {}, None  # said of the question already
         return dict(zip(texts, vectors, strict=True)), None
 
-    async def _keyword(self, scope: Scope, query: Query, index: Index, timings: Timings) -> list[Found]:
+    async def _keyword(
+        self, scope: Scope, query: Query, index: Index, timings: Timings
+    ) -> tuple[Index | None, list[Found]]:
         if query.strategy == "vector":
-            return []
+            async with timed(timings, "resolve"):
+                return await self._legs.resolve(scope, query), []
         async with timed(timings, "keyword"):
-            return await self._legs.keyword(scope, query, index)
+            return await self._legs.set_out(scope, query, index)
 
     async def _vector(self, scope: Scope, query: Query, index: Index, vector: Vector | None, timings: Timings) -> Near:
         if query.strategy == "keyword":
