@@ -1,0 +1,134 @@
+"""The console's client of the API: a token is renewed once, and every failure is a Problem."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field
+
+import httpx
+import pytest
+
+from serve_apps.ui.api import Api, Door, events
+from serve_apps.ui.problem import Problem
+from serve_apps.ui.sessions import Grant, Role, Session
+
+Answer = Callable[[httpx.Request], httpx.Response]
+
+
+@dataclass
+class Server:
+    """Knows one access and one refresh token at a time; ends the login when a used refresh token comes again."""
+
+    number: int = 1
+    ended: bool = False
+    asked: list[str] = field(default_factory=list)
+
+    def __call__(self, request: httpx.Request) -> httpx.Response:
+        self.asked.append(request.url.path)
+        if request.url.path == "/api/auth/refresh":
+            return self.refresh(request)
+        if self.ended or request.headers["authorization"] != f"Bearer access{self.number}":
+            return httpx.Response(401, json={"title": "No.", "code": "unauthenticated"})
+        return httpx.Response(
+            200, json={"workspace": request.headers.get("x-workspace"), "query": str(request.url.query)}
+        )
+
+    def refresh(self, request: httpx.Request) -> httpx.Response:
+        if f"refresh{self.number}".encode() not in request.content or self.ended:
+            self.ended = True
+            return httpx.Response(401, json={"title": "Used.", "code": "token_reused"})
+        self.number += 1
+        return httpx.Response(200, json=told(self.number))
+
+
+def told(number: int) -> dict[str, object]:
+    return {
+        "access_token": f"access{number}", "refresh_token": f"refresh{number}", "user_id": "u", "tenant_id": "t",
+        "workspace_id": "w", "role": "viewer", "must_change_password": False,
+    }  # fmt: skip
+
+
+def api_of(answer: Answer, number: int = 1) -> Api:
+    client = httpx.AsyncClient(transport=httpx.MockTransport(answer), base_url="http://aos.test")
+    return Door(client).api(Session("a@b.example", Grant.of(told(number)), 60))
+
+
+async def test_an_expired_token_is_renewed_once_for_all_that_wait() -> None:
+    server = Server(number=1)
+    api = api_of(server)
+    api.session.grant = Grant("old", "refresh1", "u", "t", "w", Role.VIEWER, False)
+    await asyncio.gather(*(api.get("/api/jobs") for _ in range(5)))
+    assert server.asked.count("/api/auth/refresh") == 1 and not server.ended
+    assert api.session.grant.access == "access2"
+
+
+async def test_a_session_that_cannot_be_renewed_is_over() -> None:
+    server = Server(ended=True)
+    api = api_of(server)
+    with pytest.raises(Problem) as caught:
+        await api.get("/api/jobs")
+    assert caught.value.told.code == "signed_out" and api.session.over
+    assert server.asked == ["/api/jobs", "/api/auth/refresh"]
+
+
+async def test_a_token_that_stays_refused_is_not_renewed_forever() -> None:
+    def refusing(request: httpx.Request) -> httpx.Response:
+        asked.append(request.url.path)
+        return httpx.Response(200, json=told(2)) if "refresh" in request.url.path else httpx.Response(401, text="no")
+
+    asked: list[str] = []
+    with pytest.raises(Problem) as caught:
+        await api_of(refusing).get("/api/jobs")
+    assert caught.value.told.status == 401
+    assert asked == ["/api/jobs", "/api/auth/refresh", "/api/jobs"]
+
+
+async def test_empty_parameters_are_left_out_and_the_workspace_is_sent() -> None:
+    api = api_of(Server())
+    api.session.chosen = "w2"
+    found = await api.get("/api/jobs", state=None, q="", limit=5)
+    assert found == {"workspace": "w2", "query": "b'limit=5'"}
+
+
+@pytest.mark.parametrize(
+    ("answer", "title", "fix", "code"),
+    [
+        (
+            httpx.Response(403, json={"title": "T", "detail": "D", "fix": "F", "code": "forbidden"}),
+            "T",
+            "F",
+            "forbidden",
+        ),
+        (httpx.Response(502, text="<html>"), "Bad Gateway", "", "http_502"),
+        (httpx.Response(500, json=["odd"]), "Internal Server Error", "", "http_500"),
+    ],
+)
+async def test_any_refusal_is_a_problem(answer: httpx.Response, title: str, fix: str, code: str) -> None:
+    with pytest.raises(Problem) as caught:
+        await api_of(lambda _: answer).get("/api/jobs")
+    problem = caught.value.told
+    assert (problem.title, problem.fix, problem.code, problem.status) == (title, fix, code, answer.status_code)
+
+
+async def test_an_api_that_is_away_is_a_problem() -> None:
+    def away(request: httpx.Request) -> httpx.Response:
+        raise httpx.ConnectError("refused")
+
+    with pytest.raises(Problem) as caught:
+        await api_of(away).get("/api/jobs")
+    assert (caught.value.told.code, caught.value.told.status) == ("unreachable", 0)
+
+
+async def test_events_come_one_by_one() -> None:
+    async def lines() -> AsyncIterator[str]:
+        for line in (": pulse", "", "id: 7", "event: page", 'data: {"n":', "data: 1}", "", "data: [DONE]", ""):
+            yield line
+
+    found = [(one.id, one.name, one.data) async for one in events(lines())]
+    assert found == [("7", "page", {"n": 1}), ("7", "message", "[DONE]")]
+
+
+async def test_a_stream_tells_where_it_goes_on() -> None:
+    def answer(request: httpx.Request) -> httpx.Response:
+        return httpx.Response(200, text=f'data: "{request.headers["last-event-id"]}"\n\n')
+
+    assert [one.data async for one in api_of(answer).stream("GET", "/api/jobs/1/events", last="4")] == ["4"]
