@@ -5,7 +5,7 @@ SHELL := /bin/bash
 .PHONY: help install system demo up down doctor test test-unit lint \
         eval-ocr eval-qa eval-ir eval-cache eval-embedding eval-ingest eval-agents eval-security eval-replay eval-routing eval-guard eval-sandbox \
         eval-graph \
-        packs bench bench-1m test-kill test-approvals test-api test-vllm clean
+        packs bench bench-1m test-kill test-console browser test-approvals test-api test-vllm clean
 
 PYTHON ?= python3.11
 VENV := .venv
@@ -51,7 +51,18 @@ down: ## stop everything; the data stays
 doctor: install ## health of every part as one table
 	$(VENV)/bin/aos doctor
 
-test: install ## all tests, in two runs at once
+browser:
+	@command -v chromium >/dev/null && exit 0; \
+	if [ "$$(id -u)" = 0 ]; then as=; elif sudo -n true 2>/dev/null; then as=sudo; else \
+	  echo "Missing: chromium. Run once: sudo apt-get update && sudo apt-get install -y chromium"; exit 1; fi; \
+	echo "installing chromium"; \
+	$$as apt-get update -qq; \
+	DEBIAN_FRONTEND=noninteractive $$as apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core >/dev/null
+
+test-console: install browser ## the console in a browser; pictures in .reports/console
+	$(RUN) -m pytest tests/console
+
+test: install browser ## all tests, in two runs at once
 	$(RUN) -m tests.suite
 
 test-unit: install ## the tests that need no Ray, no database and no other process, and how long they take

@@ -103,13 +103,15 @@ def up(
     body = {
         "url": api.base_url(settings.http),
         "docs": f"{api.base_url(settings.http)}/docs",
+        "console": f"{api.base_url(settings.http)}/console" if settings.console.enabled else None,
         "state_dir": str(settings.state_dir),
         "log": str(supervisor.log_path(settings.state_dir)),
         "memory_bytes": probes.memory_bytes(settings),
         "admin_email": settings.auth.admin_email,
         "admin_password": password,
     }
-    shown = f"Ready: {body['url']}   API: {body['docs']}   log: {body['log']}\n"
+    shown = f"Console: {body['console']}\n" if body["console"] else ""
+    shown += f"Ready: {body['url']}   API: {body['docs']}   log: {body['log']}\n"
     shown += f"Idle memory: {probes.memory_bytes(settings) / 2**30:.2f} GiB   Sign in: aos login   Stop: aos down"
     session.print(body, as_json, shown)
     supervisor.told(settings)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-WAITING = ("tests/acceptance", "tests/ray")
+WAITING = ("tests/acceptance", "tests/console", "tests/ray")
 
 
 def halves() -> dict[str, list[str]]:

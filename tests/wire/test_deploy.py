@@ -21,8 +21,9 @@ def apps(environment: dict[str, str]) -> dict[str, Any]:
 
 
 def test_the_reranker_is_deployed_only_with_weights() -> None:
-    assert apps({}).keys() == {"embedding", "worker", "gateway"}
-    assert apps({"AOS_RERANK_MODEL": "/weights"}).keys() == {"embedding", "reranker", "worker", "gateway"}
+    assert apps({}).keys() == {"embedding", "worker", "gateway", "console"}
+    assert apps({"AOS_RERANK_MODEL": "/weights"}).keys() == {"embedding", "reranker", "worker", "gateway", "console"}
+    assert "console" not in apps({"AOS_CONSOLE_ENABLED": "false"})
 
 
 def test_host_and_port_are_written_out() -> None:
@@ -31,8 +32,9 @@ def test_host_and_port_are_written_out() -> None:
     assert deploy.plan(load({"API_PORT": "8123"}))["http_options"]["port"] == 8123
 
 
-def test_only_the_gateway_has_a_route() -> None:
-    assert {name: app["route_prefix"] for name, app in apps({}).items() if app["route_prefix"]} == {"gateway": "/"}
+def test_only_the_gateway_and_the_console_have_a_route() -> None:
+    routed = {name: app["route_prefix"] for name, app in apps({}).items() if app["route_prefix"]}
+    assert routed == {"gateway": "/", "console": "/console"}
 
 
 def test_a_declared_gpu_carries_embedder_and_reranker() -> None:
@@ -134,7 +136,7 @@ def test_deploy_waits_and_reports_and_names_what_fails(tmp_path: Path) -> None:
         part = {"status": "HEALTHY", "message": "", "target_num_replicas": 1, "replicas": [RUNNING]}
         return {"status": status, "message": message, "deployments": {"Part": part}}
 
-    names = ("embedding", "worker", "gateway")
+    names = ("embedding", "worker", "gateway", "console")
     deploying = {"applications": {name: state("DEPLOYING") for name in names}}
     running = {"applications": {name: state("RUNNING") for name in names}}
     failed = {"applications": {"gateway": state("DEPLOY_FAILED", "no module x")}}
@@ -144,7 +146,7 @@ def test_deploy_waits_and_reports_and_names_what_fails(tmp_path: Path) -> None:
         connect.token_path(tmp_path).write_text("access-1\n")
         lines: list[str] = []
         deploy.deploy(settings, lines.append)
-        assert "gateway: deploying Part 1/1" in lines and lines[-1] == "gateway: running Part 1/1"
+        assert "gateway: deploying Part 1/1" in lines and "gateway: running Part 1/1" in lines
         (sent,) = fake.of(f"PUT {path}")
         assert sent.body == deploy.plan(settings)
 
