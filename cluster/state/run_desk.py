@@ -57,6 +57,7 @@ class RunDesk:
         session: str | None = None,
         agent: str | None = None,
         user: str | None = None,
+        thumb: str | None = None,
         skip: int = 0,
         limit: int = 50,
     ) -> tuple[list[Row], int]:
@@ -68,13 +69,14 @@ class RunDesk:
             session: only of this conversation.
             agent: only of this agent.
             user: only of this user.
+            thumb: only with feedback of this kind.
             skip: how many to leave out.
             limit: how many at most.
         """
         ids = {"session": session, "agent": agent, "user": user}
         if any(value is not None and as_uuid(value) is None for value in ids.values()):
             return [], 0
-        values = {"tenant": scope.tenant, "workspace": scope.workspace, "state": state, **ids}
+        values = {"tenant": scope.tenant, "workspace": scope.workspace, "state": state, "thumb": thumb, **ids}
         async with self._db.transaction(scope) as tx:
             rows = await tx.all(self._sql["list"], **values, skip=skip, limit=limit)
             total = await tx.one(self._sql["count"], **values)

@@ -9,6 +9,7 @@ from argon2 import PasswordHasher
 
 from cluster.models.ports import Embedder, Reranker
 from cluster.state.accounts import Accounts
+from cluster.state.feedback import Feedback
 from cluster.state.identity import Identity
 from cluster.state.job_desk import JobDesk
 from cluster.state.jobs import Jobs
@@ -25,7 +26,8 @@ from pipelines.documents.graph.lexicon import Lexicon
 from pipelines.documents.index.switch import Switchover
 from pipelines.documents.library import Library
 from pipelines.documents.reader import Reader
-from serve_apps.agents.assemble import Ground, Workshop, desk, ground
+from serve_apps.agents import approval
+from serve_apps.agents.assemble import CONFIGS, Ground, Workshop, desk, ground
 from serve_apps.agents.ports import Orchestrator, Path
 from serve_apps.agents.traced import TracedOrchestrator
 from serve_apps.http.operating import Cluster, NoCluster, Operating
@@ -83,6 +85,7 @@ def assemble(
         orchestrator=TracedOrchestrator(orchestrator, base.telemetry),
         school=workshop.school,
         replays=FewReplays(workshop.replays),
+        policy=approval.load(settings.agents.approvals_file or CONFIGS / "approvals.yaml"),
         tokens=Tokens(signing_secret(settings.auth, settings.state_dir), settings.auth),
         passwords=Passwords(PasswordHasher()),
         throttle=SharedThrottle(base.redis, ProcessThrottle(time.monotonic)),
@@ -109,6 +112,7 @@ def _stored(database: Database) -> dict[str, Any]:
         "answers": StoredAnswers(database),
         "switchover": Switchover(database),
         "runs": RunDesk(database),
+        "feedback": Feedback(database),
         "schedules": Schedules(database),
     }
 

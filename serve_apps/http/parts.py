@@ -12,6 +12,7 @@ from cluster.state.accounts import Accounts
 from cluster.state.approvals import Approvals
 from cluster.state.audit import Audit
 from cluster.state.conversations import Conversations
+from cluster.state.feedback import Feedback
 from cluster.state.identity import Identity
 from cluster.state.job_desk import JobDesk
 from cluster.state.jobs import Jobs
@@ -25,6 +26,7 @@ from pipelines.documents.index.switch import Switchover
 from pipelines.documents.library import Library
 from pipelines.documents.links import Links
 from serve_apps.agents.academy.school import School
+from serve_apps.agents.approval import Policy
 from serve_apps.agents.memory.remember import Memory
 from serve_apps.agents.ports import Orchestrator
 from serve_apps.http.operating import Operating
@@ -76,6 +78,7 @@ class Parts:
     switchboard: Switchboard
     orchestrator: Orchestrator
     runs: RunDesk
+    feedback: Feedback
     conversations: Conversations
     memory: Memory
     approvals: Approvals
@@ -85,6 +88,7 @@ class Parts:
     skills: Skills
     ground: Ground
     replays: Replays
+    policy: Policy
     tokens: Tokens
     passwords: Passwords
     throttle: Throttle

@@ -13,6 +13,7 @@ from starlette.responses import StreamingResponse
 
 from cluster.basics.errors import Forbidden, Invalid, NotFound
 from cluster.basics.scope import Role, Scope
+from cluster.state.feedback import Thumb
 from cluster.state.identity import Member
 from cluster.state.postgres import Row
 from cluster.state.run import RunState
@@ -25,7 +26,7 @@ from serve_apps.http.chat import STREAM, ChatReply
 from serve_apps.http.fields import Body, Limit, Name, Prose, Skip
 from serve_apps.http.parts import Parts
 from serve_apps.http.sse import HEADERS, follow
-from serve_apps.http.turns import Encode, collected, frame, streamed, wants_stream
+from serve_apps.http.turns import Encode, Verbose, collected, frame, streamed, verbosity_of, wants_stream
 
 router = APIRouter(route_class=Guarded, tags=["runs"])
 
@@ -56,6 +57,8 @@ class RunShape(BaseModel):
     prompt_tokens: int
     completion_tokens: int
     cost_usd: float
+    thumbs_up: int
+    thumbs_down: int
     created_at: datetime
     started_at: datetime | None
     finished_at: datetime | None
@@ -141,13 +144,15 @@ async def runs(
     state: Annotated[RunState | None, Query()] = None,
     session_id: Annotated[UUID | None, Query()] = None,
     agent_id: Annotated[UUID | None, Query()] = None,
+    thumb: Annotated[Thumb | None, Query(description="Only with such feedback.")] = None,
+    mine: Annotated[bool, Query(description="One's own also for operators.")] = False,
     skip: Skip = 0,
     limit: Limit = 50,
 ) -> RunList:
     """Runs, newest first: one's own, for operators those of the workspace."""
     rows, total = await parts.runs.page(
-        me.scope, state=state, session=_text(session_id), agent=_text(agent_id),
-        user=None if me.role in _WATCHERS else me.user, skip=skip, limit=limit,
+        me.scope, state=state, session=_text(session_id), agent=_text(agent_id), thumb=thumb,
+        user=None if me.role in _WATCHERS and not mine else me.user, skip=skip, limit=limit,
     )  # fmt: skip
     return RunList(items=[_shape(me, row) for row in rows], total=total)
 
@@ -166,11 +171,11 @@ async def run(run_id: RunInPath, me: Me, parts: Its, full: bool = False) -> RunT
 
 @router.get("/api/runs/{run_id}/events", response_class=Response, responses={**STREAM, 204: {}})
 async def events(
-    run_id: RunInPath, me: Me, parts: Its, last_event_id: LastEventId = None, verbose: bool = False
+    run_id: RunInPath, me: Me, parts: Its, last_event_id: LastEventId = None, verbose: Verbose = False
 ) -> Response:
     """The run's events from any point on, followed to its end; 204 where all is told."""
-    verbosity = Verbosity.VERBOSE if verbose else Verbosity.DEFAULT
-    return await followed(me, parts, await read(me, parts, run_id), reading_of(last_event_id), s3, verbosity)
+    row = await read(me, parts, run_id)
+    return await followed(me, parts, row, reading_of(last_event_id), s3, verbosity_of(verbose))
 
 
 @router.post("/api/runs/{run_id}/resume", response_model=ChatReply, responses=STREAM)

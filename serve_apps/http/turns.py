@@ -32,12 +32,16 @@ def incoming(
 ) -> tuple[Incoming, Verbosity]:
     """What the orchestrator takes, and how much the reader wants to see; options that are None are left out."""
     text, flagged = flags(message)
-    asked = Verbosity.VERBOSE if verbose is True else Verbosity[verbose.upper() if verbose else "DEFAULT"]
-    verbosity = max(asked, flagged or Verbosity.DEFAULT)
+    verbosity = max(verbosity_of(verbose), flagged or Verbosity.DEFAULT)
     chosen = {name: value for name, value in options.items() if value is not None}
     if verbosity:
         chosen["verbose"] = verbosity.name.lower()
     return Incoming(agent, text or message, session, options=chosen), verbosity
+
+
+def verbosity_of(verbose: Verbose) -> Verbosity:
+    """How much a reader wants who says so; plain yes is VERBOSE."""
+    return Verbosity.VERBOSE if verbose is True else Verbosity[verbose.upper() if verbose else "DEFAULT"]
 
 
 def wants_stream(request: Request, stream: bool | None) -> bool:

@@ -24,6 +24,7 @@ from cluster.state.accounts import Accounts
 from cluster.state.approvals import Approvals
 from cluster.state.audit import Audit
 from cluster.state.conversations import Conversations
+from cluster.state.feedback import Feedback
 from cluster.state.identity import Identity
 from cluster.state.job_desk import JobDesk
 from cluster.state.jobs import Jobs
@@ -47,6 +48,7 @@ from pipelines.documents.library import Library
 from pipelines.documents.links import Links
 from pipelines.documents.sources.files import Kind
 from serve_apps.agents.academy.school import School
+from serve_apps.agents.approval import load as load_policy
 from serve_apps.agents.assistant import standing
 from serve_apps.agents.memory.compliance import Compliance
 from serve_apps.agents.memory.history import History
@@ -194,6 +196,7 @@ def make_parts(app_dsn: str, folder: Path, clock: Clock | None = None, **other: 
         switchboard=switchboard,
         orchestrator=ScriptedOrchestrator(),
         runs=RunDesk(database),
+        feedback=Feedback(database),
         conversations=Conversations(database),
         memory=make_memory(database),
         approvals=Approvals(database, Audit(database)),
@@ -203,6 +206,7 @@ def make_parts(app_dsn: str, folder: Path, clock: Clock | None = None, **other: 
         skills=Skills(database),
         ground=ground(),
         replays=ScriptedReplays(),
+        policy=load_policy(SHIPPED),
         tokens=Tokens("test-secret-of-at-least-32-bytes!", auth),
         passwords=Passwords(FAST),
         throttle=ProcessThrottle(moment.monotonic),

@@ -19,7 +19,7 @@ from tests.fakes.http import PASSWORD, Api, Office, make_parts, open_office, ser
 VIEWER_MAY_POST = {
     "/api/documents/search", "/api/ask", "/api/auth/password", "/api/chat/{agent_id}", "/api/v1/agents/process",
     "/v1/agent/chat", "/v1/chat/completions", "/v1/embeddings", "/mcp", "/api/runs/{run_id}/cancel",
-    "/api/runs/{run_id}/resume", "/api/runs/{run_id}/replay", "/api/v1/ws/agent",
+    "/api/runs/{run_id}/resume", "/api/runs/{run_id}/replay", "/api/runs/{run_id}/feedback", "/api/v1/ws/agent",
     "/api/sessions/{session_id}", "/v1/agent/sessions", "/v1/agent/sessions/{session_id}",
 }  # fmt: skip
 

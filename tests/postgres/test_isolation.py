@@ -179,6 +179,7 @@ BODIES: dict[str, Any] = {
     "POST /api/golden-sets/{set_id}/import": {"text": "- {question: of b, answer: b}"},
     "POST /api/approvals/{approval_id}": {"decision": "approve"},
     "POST /api/chat/{agent_id}": {"message": "hello"},
+    "POST /api/runs/{run_id}/feedback": {"thumb": "up"},
     "POST /api/credentials/{credential_id}/bindings": {"skill": "any"},
     **{
         f"POST /api/{kind}/{{agent_id}}/academy/enrol": {"track": "integration", "quiz": QUIZ}
