@@ -183,6 +183,21 @@ class Links:
         """
         return await self._relink(tx, scope, "unlink", agent, documents)
 
+    async def documents(
+        self, scope: Scope, agent: str, search: str | None, skip: int, limit: int, *, linked: bool
+    ) -> tuple[list[Row], int]:
+        """A page of the documents that are linked to an agent, or that are not, by name; and how many there are.
+
+        Raises:
+            NotFound: there is no such agent here.
+        """
+        values = {"agent": uuid_of(agent, "agent"), "workspace": scope.workspace, "search": search, "linked": linked}
+        async with self._db.transaction(scope) as tx:
+            await self._agent(tx, scope, agent)
+            rows = await tx.all(self._sql["documents"], skip=skip, limit=limit, **values)
+            total = await tx.one(self._sql["count_documents"], **values)
+        return rows, int(total["total"]) if total else 0
+
     async def auto_link(self, tx: Transaction, scope: Scope, document: str) -> None:
         """Link a new upload to the agents that take every upload."""
         await self._lock(tx, scope)

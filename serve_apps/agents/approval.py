@@ -1,7 +1,7 @@
 """Which tool calls run, which wait for a person and which are refused: an ordered list, and no entry means no."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -97,6 +97,16 @@ class Policy:
     def __init__(self, patterns: Sequence[Pattern]) -> None:
         """In order: the first that matches decides."""
         self._patterns = tuple(patterns)
+
+    def about(self, tool: str, kind: str = "", risk: str = "") -> list[Pattern]:
+        """The entries that may decide on calls of a tool, in order; one without conditions is the last of them."""
+        found = list[Pattern]()
+        for pattern in self._patterns:
+            if replace(pattern, when={}).matches(tool, {}, kind, risk):
+                found.append(pattern)
+                if not pattern.when:
+                    break
+        return found
 
     def decide(
         self,

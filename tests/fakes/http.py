@@ -72,6 +72,7 @@ from serve_apps.retrieval.quote import Citation
 from serve_apps.retrieval.trail import StoredAnswers
 from skills.credentials_store import Keyring
 from skills.store import Skills
+from tests.fakes.crew import SHIPPED
 from tests.fakes.ground import ground
 from tests.fakes.models import FakeEmbedder
 from tests.fakes.orchestrator import ScriptedOrchestrator, ScriptedReplays, Toolbox
