@@ -3,7 +3,6 @@
 import asyncio
 import math
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
@@ -16,7 +15,6 @@ from cluster.state.jobs import Enqueued, JobId, Lane, Lease, Unit
 from pipelines.documents.document import Status, document_id
 from pipelines.documents.library import NewUpload
 from pipelines.documents.plan import SURVEY
-from pipelines.documents.sources.files import confine
 from serve_apps.http.admit import Guarded, Its, Me, agree
 from serve_apps.http.fields import (
     AgentInQuery,
@@ -30,6 +28,7 @@ from serve_apps.http.fields import (
     storable,
 )
 from serve_apps.http.parts import Parts
+from serve_apps.http.scanning import Estimated, base_of, dry_run, found
 from serve_apps.http.shapes import Started
 from serve_apps.http.sse import ENDS
 from serve_apps.http.uploads import clean_name, digest, named_readers, origin_of, store
@@ -51,10 +50,14 @@ class Uploaded(BaseModel):
 
 
 class Scan(Body):
-    """A file or folder below NFS_BASE_PATH, absolute or relative to it; `agent_id` is a UUID or a display name."""
+    """A file or folder below NFS_BASE_PATH, absolute or relative to it; `agent_id` is a UUID or a display name.
+
+    With `dry_run` nothing is started: 200, and what the scan would find and take.
+    """
 
     path: Annotated[Text, Field(min_length=1, max_length=4_096)]
     agent_id: Name | None = None
+    dry_run: bool = False
 
 
 class LinkRequest(Body):
@@ -122,13 +125,16 @@ async def upload(
 
 
 @router.post("/api/documents/batch-scan", status_code=202)
-async def batch_scan(body: Scan, me: Me, parts: Its, idempotency_key: IdempotencyKey = None) -> Started:
+async def batch_scan(
+    body: Scan, me: Me, parts: Its, response: Response, idempotency_key: IdempotencyKey = None
+) -> Started | Estimated:
     """Read every file of a folder below NFS_BASE_PATH; files stay where they are."""
     agree(me, body.tenant_id, body.workspace_id)
-    if parts.read.nfs_base_path is None:
-        raise Invalid("folders cannot be scanned here", fix="Set NFS_BASE_PATH to the folder that may be scanned.")
-    root = await asyncio.to_thread(_found, Path(parts.read.nfs_base_path), body.path)
+    root = await asyncio.to_thread(found, base_of(parts.read), body.path)
     agent = await parts.links.resolve(me.scope, body.agent_id)
+    if body.dry_run:
+        response.status_code = 200
+        return await dry_run(parts, me.scope, root)
     return await _start(parts, me, "scan", Lane.BULK, {"root": str(root), "agent_id": agent}, idempotency_key)
 
 
@@ -248,15 +254,6 @@ async def _wait(parts: Parts, me: Member, job: JobId, document: str, seconds: fl
         return str((await parts.library.require(me.scope, document))["status"])
     except NotFound as error:
         raise Conflict("the document was deleted meanwhile") from error
-
-
-def _found(base: Path, path: str) -> Path:
-    try:
-        root = confine(base, path)
-        root.stat()
-    except (OSError, RuntimeError) as error:  # RuntimeError: links that lead in a circle
-        raise NotFound("there is no such path", fix="It must exist on the server, below NFS_BASE_PATH.") from error
-    return root
 
 
 def _list(text: str) -> list[str]:
