@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,13 @@ from pipelines.documents.document import DocumentId, Span, Status
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which documents a list is to have; None leaves a filter out."""
+    """Which documents a list is to have; None leaves a filter out. Those that came from `since` on, before `before`."""
 
     status: Status | None = None
     file_type: str | None = None
     search: str | None = None
+    since: datetime | None = None
+    before: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +83,8 @@ class Library:
             "status": wanted.status,
             "file_type": wanted.file_type,
             "search": None if wanted.search is None else f"%{_literal(wanted.search)}%",
+            "since": wanted.since,
+            "before": wanted.before,
         }
         async with self._db.transaction(scope) as tx:
             rows = await tx.all(self._sql["list"], **named, skip=skip, limit=limit)

@@ -7,6 +7,8 @@ where d.workspace_id = %(workspace)s
   and (%(status)s::text is null or d.status = %(status)s)
   and (%(file_type)s::text is null or d.file_type = %(file_type)s)
   and (%(search)s::text is null or d.filename ilike %(search)s or d.description ilike %(search)s)
+  and (%(since)s::timestamptz is null or d.upload_date >= %(since)s::timestamptz)
+  and (%(before)s::timestamptz is null or d.upload_date < %(before)s::timestamptz)
 order by d.upload_date desc, d.id offset %(skip)s limit %(limit)s;
 
 -- count: How many documents the same filters find.
@@ -14,7 +16,9 @@ select count(*) as total from documents d
 where d.workspace_id = %(workspace)s
   and (%(status)s::text is null or d.status = %(status)s)
   and (%(file_type)s::text is null or d.file_type = %(file_type)s)
-  and (%(search)s::text is null or d.filename ilike %(search)s or d.description ilike %(search)s);
+  and (%(search)s::text is null or d.filename ilike %(search)s or d.description ilike %(search)s)
+  and (%(since)s::timestamptz is null or d.upload_date >= %(since)s::timestamptz)
+  and (%(before)s::timestamptz is null or d.upload_date < %(before)s::timestamptz);
 
 -- show: One document with the version its readers see, or the newest while there is none to be seen.
 select d.id, d.origin, d.filename, d.file_type, d.source_type, d.status, d.failure, d.description, d.tags, d.readers,

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Response
-from pydantic import BaseModel
+from pydantic import AwareDatetime, BaseModel
 
 from cluster.basics.errors import NotFound
 from pipelines.documents.blobs import Location
@@ -133,9 +133,12 @@ async def documents(
     status: Annotated[Status | None, Query()] = None,
     file_type: Annotated[Text | None, Query(max_length=50)] = None,
     search: Annotated[Text | None, Query(max_length=200, description="In name or description.")] = None,
+    since: Annotated[AwareDatetime | None, Query(description="Came at this moment or later.")] = None,
+    before: Annotated[AwareDatetime | None, Query(description="Came before this moment.")] = None,
 ) -> DocumentList:
     """The documents one may see."""
-    rows, total = await parts.library.page_of(me.scope, Wanted(status, file_type, search), skip, limit)
+    wanted = Wanted(status, file_type, search, since, before)
+    rows, total = await parts.library.page_of(me.scope, wanted, skip, limit)
     return DocumentList(items=[DocumentLine(**row) for row in rows], total=total, skip=skip, limit=limit)
 
 
