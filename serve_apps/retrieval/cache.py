@@ -1,9 +1,9 @@
 """The semantic cache: what was worked out for a question is given to the same question again, in whatever words."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from configs.sections_retrieval import CacheSettings
@@ -17,6 +17,8 @@ from serve_apps.retrieval.nearmiss import same_question
 
 LOOKED_AT = 8  # nearest questions that are compared word by word
 POLL_SECONDS = 0.02
+NEAR = "near, but"  # how the reason of a miss begins that has a question near enough, which asks something else
+REFUSED = "refused:"  # before what parted the two, in the names of counters
 
 T = TypeVar("T")
 
@@ -39,6 +41,7 @@ class Stats:
         refused: misses with a question near enough that asks something else.
         shared: questions that waited for the same one of somebody else.
         garbage: what was found and could not be read.
+        refusals: what parted the questions of `refused` from those remembered, and how often.
         hit_rate: hits among hits and misses; None before the first.
     """
 
@@ -54,6 +57,7 @@ class Stats:
     hit_rate: float | None
     similarity_threshold: float
     ttl_seconds: int
+    refusals: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +138,7 @@ class SemanticCache(Generic[T]):
             counts.get("refused", 0), counts.get("shared", 0), counts.get("stored", 0), counts.get("garbage", 0),
             counts.get("hit", 0) / asked if asked else None,
             self._settings.similarity_threshold, self._settings.ttl_seconds,
+            {what.removeprefix(REFUSED): count for what, count in counts.items() if what.startswith(REFUSED)},
         )  # fmt: skip
 
     def count(self, workspace: str, what: str) -> None:
@@ -178,7 +183,7 @@ class SemanticCache(Generic[T]):
             if decision.same:
                 return near, None, decision.reason
             if refused is None:
-                refused, why = near, f"near, but {decision.reason}"
+                refused, why = near, f"{NEAR} {decision.reason}"
         return None, refused, why
 
     async def _hit(self, place: Place, name: str, raw: bytes | None, near: Near, why: str) -> Lookup[T] | None:

@@ -10,7 +10,7 @@ from cluster.basics.scope import Scope
 from cluster.models.ports import Embedder
 from cluster.models.vectors_cache import within
 from serve_apps.retrieval.answer import HITS, Answer
-from serve_apps.retrieval.cache import SemanticCache
+from serve_apps.retrieval.cache import NEAR, REFUSED, SemanticCache
 from serve_apps.retrieval.cache_codec import too_large
 from serve_apps.retrieval.cache_mirror import Vector
 from serve_apps.retrieval.cache_place import Corpora, Corpus, Place, Sort, place_of
@@ -139,8 +139,9 @@ class Remembered(Generic[T]):
         self._cache.count(scope.workspace, decision.outcome)
         if joined:
             self._cache.count(scope.workspace, "shared")
-        elif decision.outcome == "miss" and decision.reason.startswith("near, but"):
+        elif decision.outcome == "miss" and decision.reason.startswith(NEAR):
             self._cache.count(scope.workspace, "refused")
+            self._cache.count(scope.workspace, REFUSED + _difference(decision.reason))
 
 
 class CachedSearch:
@@ -206,7 +207,14 @@ class CachedAnswerer:
 def _not_for_the_cache(query: Query) -> str | None:
     if not query.words:
         return "the question is empty"
+    if query.fresh:
+        return "it was to be worked out anew"
     return None if query.generation is None else "a generation was asked for by number"
+
+
+def _difference(reason: str) -> str:
+    """What parted two questions, without their words: `another number`."""
+    return reason.removeprefix(NEAR).partition(":")[0].partition(";")[0].strip()
 
 
 def _unfit(results: Results) -> str | None:

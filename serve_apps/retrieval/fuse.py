@@ -63,25 +63,35 @@ def fuse_many(legs: Sequence[tuple[str, float, Sequence[Found]]], k: int = 60, b
         by: what makes a place.
     """
     scores: dict[str, dict[str, float | int]] = {}
-    documents: dict[str, str] = {}
+    found: dict[str, Found] = {}
     best: dict[str, int] = {}
-    quoted = {found.chunk_id for _, _, leg in legs for found in leg if found.quoted}
+    quoted: set[str] = set()
+    literal = False
     for name, weight, leg in legs:
-        once = {found.chunk_id: found for found in reversed(leg)}
-        ranked = [found for found in leg if once[found.chunk_id] is found]
-        highest = max((found.score for found in ranked), default=0.0)
-        for rank, found in enumerate(ranked, 1):
-            chunk = found.chunk_id
-            documents[chunk] = found.document_id
-            best[chunk] = min(rank, best.get(chunk, rank))
-            of = scores.setdefault(chunk, {"fused": 0.0})
-            of[f"{name}_rank"], of[f"{name}_score"] = rank, found.score
-            of["fused"] += weight * (1 / (k + rank) if by == "rank" else _worth(found.score, highest, k))
-            if found.literal:
-                of["literal"] = max(found.literal, of.get("literal", 0))
-    kept = [chunk for chunk in scores if chunk in quoted or not quoted]
-    order = sorted(kept, key=lambda c: (-scores[c].get("literal", 0), -scores[c]["fused"], best[c], c))
-    return [Candidate(chunk, documents[chunk], scores[chunk]) for chunk in order]
+        rank_name, score_name, rank = f"{name}_rank", f"{name}_score", 0
+        highest = max((one.score for one in leg), default=0.0)
+        for one in leg:
+            chunk = one.chunk_id
+            of = scores.get(chunk)
+            if of is None:
+                scores[chunk] = of = {"fused": 0.0}
+                found[chunk] = one
+            elif rank_name in of:
+                continue  # listed twice: the better place counts
+            rank += 1
+            if rank < best.get(chunk, rank + 1):
+                best[chunk] = rank
+            of[rank_name], of[score_name] = rank, one.score
+            of["fused"] += weight * (1 / (k + rank) if by == "rank" else _worth(one.score, highest, k))
+            if one.literal:
+                literal, of["literal"] = True, max(one.literal, of.get("literal", 0))
+            if one.quoted:
+                quoted.add(chunk)
+    kept = [chunk for chunk in scores if chunk in quoted] if quoted else list(scores)
+    kept.sort(key=lambda c: (-scores[c]["fused"], best[c], c))
+    if literal:
+        kept.sort(key=lambda c: -scores[c].get("literal", 0))
+    return [Candidate(chunk, found[chunk].document_id, scores[chunk]) for chunk in kept]
 
 
 def _worth(score: float, highest: float, k: int) -> float:

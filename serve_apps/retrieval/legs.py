@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from pgvector import Vector as Encoded
 from psycopg.errors import UndefinedObject, UndefinedTable
 
 from cluster.basics.scope import Scope
@@ -185,7 +186,7 @@ class Legs:
     async def vector(self, scope: Scope, query: Query, index: Index, vector: Vector) -> list[Found]:
         """Chunks whose vectors are nearest to the question's, by cosine similarity, best first."""
         values = _scoped(scope, query) | {
-            "vector": as_literal(vector),
+            "vector": Encoded(vector),
             "generation": index.generation,
             "chunker": index.chunker,
             "depth": self._depth(query),
@@ -207,7 +208,7 @@ class Legs:
             tenant=scope.tenant,
             workspace=scope.workspace,
             generation=index.generation,
-            vector=as_literal(vector),
+            vector=Encoded(vector),
             ids=list(ids),
         )
         return {row["id"]: row["score"] for row in rows}
@@ -265,11 +266,6 @@ def _of_generation(query: str, index: Index) -> str:
     """The query of this generation alone: a plan that is kept has to know the partition and the type of its graph."""
     named = query.replace("{halfvec}", f"halfvec({index.dimension:d})")
     return named.replace("%(generation)s", f"{index.generation:d}")
-
-
-def as_literal(vector: Vector) -> str:
-    """A vector as pgvector reads it; shape (dimension,)."""
-    return "[" + ",".join(map(repr, vector.tolist())) + "]"
 
 
 def _scoped(scope: Scope, query: Query) -> dict[str, Any]:

@@ -82,6 +82,7 @@ class Query:
         history: what was said before, oldest first; a follow-up question is read together with the last two.
         explain: keep every candidate with what each stage thought of it.
         generation: search this one of the workspace, live or not; None searches the live one.
+        fresh: work it out anew, whatever is remembered, and remember nothing of it.
     """
 
     text: str
@@ -98,6 +99,7 @@ class Query:
     history: tuple[str, ...] = ()
     explain: bool = False
     generation: int | None = None
+    fresh: bool = False
 
     @property
     def words(self) -> str:

@@ -76,7 +76,7 @@ select wanted, id, document_id from holding_literally(
     %(from)s, %(to)s, %(documents)s, %(agent)s);
 
 -- vector_indexed: Nearest by the graph, best first but for small disorder. {halfvec} is the type it was built on.
-select e.chunk_id as id, e.document_id, 1 - (e.embedding::{halfvec} <=> %(vector)s::{halfvec}) as score
+select e.chunk_id as id, e.document_id, 1 - (e.embedding <=> %(vector)s::vector) as score
 from embeddings e
 where e.generation_id = %(generation)s and e.tenant_id = %(tenant)s and e.workspace_id = %(workspace)s
   and (select c.version_id from document_chunks c where c.id = e.chunk_id and c.workspace_id = %(workspace)s) = (
@@ -84,13 +84,13 @@ where e.generation_id = %(generation)s and e.tenant_id = %(tenant)s and e.worksp
       from searchable_documents(%(tenant)s, %(workspace)s, %(type)s, %(file)s, %(from)s, %(to)s, %(documents)s,
                                 %(agent)s) d
       where d.id = e.document_id)
-order by e.embedding::{halfvec} <=> %(vector)s::{halfvec} limit %(depth)s;
+order by e.embedding::{halfvec} <=> %(vector)s::vector::{halfvec} limit %(depth)s;
 
 -- vector_all: As vector_indexed where no document is left out; see keyword_all.
-select e.chunk_id as id, e.document_id, 1 - (e.embedding::{halfvec} <=> %(vector)s::{halfvec}) as score
+select e.chunk_id as id, e.document_id, 1 - (e.embedding <=> %(vector)s::vector) as score
 from embeddings e
 where e.generation_id = %(generation)s and e.tenant_id = %(tenant)s and e.workspace_id = %(workspace)s
-order by e.embedding::{halfvec} <=> %(vector)s::{halfvec} limit %(depth)s;
+order by e.embedding::{halfvec} <=> %(vector)s::vector::{halfvec} limit %(depth)s;
 
 -- vector_exact: Nearest by measuring every vector that may be searched; materialised, so that no graph is walked.
 with near as materialized (

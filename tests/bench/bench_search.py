@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import psycopg
+from pgvector import Vector
 
 from cluster.basics.scope import Scope
 from cluster.state import embedded
@@ -18,7 +19,7 @@ from cluster.state.migrate import migrate
 from cluster.state.postgres import Database
 from configs.sections_retrieval import RerankSettings, SearchSettings
 from configs.settings import load
-from serve_apps.retrieval.legs import Legs, as_literal
+from serve_apps.retrieval.legs import Legs
 from serve_apps.retrieval.query import Query
 from serve_apps.retrieval.search import Search
 from tests.evals import irdata
@@ -116,7 +117,7 @@ async def compare(admin: str, database: Database, homes: Homes, asked: Asked) ->
         for warm, (text, vector) in [(True, one) for one in asked] + [(False, one) for one in asked]:
             given = {
                 "text": text,
-                "vector": as_literal(vector),
+                "vector": Vector(vector).to_text(),
                 "generation": generation,
                 "depth": settings.fetch,
             }

@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 import psycopg
 import pytest
+from pgvector import Vector
 
 from cluster.basics.scope import Scope
 from cluster.state.postgres import Database
 from configs.sections_retrieval import RerankSettings, SearchSettings
 from pipelines.documents.library import Library
-from serve_apps.retrieval.legs import PLANNER, SQL, Index, Legs, as_literal
+from serve_apps.retrieval.legs import PLANNER, SQL, Index, Legs
 from serve_apps.retrieval.query import Query
 from serve_apps.retrieval.search import Search
 from tests.fakes import corpus
@@ -53,7 +54,7 @@ def values(scope: Scope, generation: int, **more: Any) -> dict[str, Any]:
     return {
         "tenant": scope.tenant, "workspace": scope.workspace, "type": None, "file": None, "from": None, "to": None,
         "documents": None, "agent": None, "depth": 10, "chunker": corpus.CHUNKER, "generation": generation,
-        "text": QUESTION, "vector": as_literal(hash_vector(QUESTION)), "k1": 0.9, "b": 0.4, "exact_scope": 10,
+        "text": QUESTION, "vector": Vector(hash_vector(QUESTION)), "k1": 0.9, "b": 0.4, "exact_scope": 10,
         "ids": [], "language": "english", "known": None, "codes": ["word1"], "phrases": ["pump"], "most": 10,
         "among": None,
     } | more  # fmt: skip
