@@ -12,6 +12,7 @@ from cluster.basics.errors import NotFound
 from pipelines.documents.blobs import Location
 from pipelines.documents.document import Status
 from pipelines.documents.library import Impact, Wanted
+from pipelines.documents.remedy import remedy
 from serve_apps.http.admit import Guarded, Its, Me
 from serve_apps.http.fields import AgentInQuery, ChunkKey, DocumentInPath, Limit, PageInPath, Skip, Text
 from serve_apps.http.marks import marked
@@ -51,8 +52,12 @@ class DocumentList(BaseModel):
 
 
 class DocumentShape(DocumentLine):
-    """A document with the version its readers see; `pages` counts expected, stored and failed ones."""
+    """A document with the version its readers see; `pages` counts expected, stored and failed ones.
 
+    `fix` says what mends its failure, where it has one.
+    """
+
+    fix: str | None
     origin: str
     version_id: str | None
     file_hash: str | None
@@ -152,7 +157,8 @@ async def stats(me: Me, parts: Its, agent_id: AgentInQuery = None) -> Stats:
 @router.get("/api/documents/{document_id}")
 async def document(document_id: DocumentInPath, me: Me, parts: Its) -> DocumentShape:
     """One document."""
-    return DocumentShape(**await parts.library.show(me.scope, document_id))
+    row = await parts.library.show(me.scope, document_id)
+    return DocumentShape(**row, fix=fix_of(row["failure"]))
 
 
 @router.get("/api/documents/{document_id}/content")
@@ -234,6 +240,11 @@ async def delete(document_id: DocumentInPath, me: Me, parts: Its) -> Deleted:
     for location in locations:
         await asyncio.to_thread(parts.blobs.delete, Location(location))
     return _deleted(document_id, impact)
+
+
+def fix_of(failure: Failure | None) -> str | None:
+    """What mends a failure."""
+    return remedy(failure.get("reason")).fix if failure else None
 
 
 def _deleted(document: str, impact: Impact) -> Deleted:

@@ -11,7 +11,7 @@ from cluster.basics.errors import NotFound
 from pipelines.documents.blobs import Location
 from pipelines.documents.shelf import Shelf
 from serve_apps.http.admit import Guarded, Its, Me
-from serve_apps.http.documents import PageShape
+from serve_apps.http.documents import PageShape, fix_of
 from serve_apps.http.fields import DocumentInPath, DocumentKey, Limit, PageInPath, Skip
 
 router = APIRouter(route_class=Guarded, tags=["documents"])
@@ -41,7 +41,7 @@ class Versions(BaseModel):
 
 
 class PageLine(BaseModel):
-    """How a page was read; `words` and `characters` count what was found."""
+    """How a page was read; `words` and `characters` count what was found, `fix` says what mends its failure."""
 
     number: int
     engine: str
@@ -51,6 +51,7 @@ class PageLine(BaseModel):
     read_at: datetime
     characters: int
     words: int
+    fix: str | None
 
 
 class PageLines(BaseModel):
@@ -81,7 +82,7 @@ async def pages(
     """How the pages of a version were read."""
     shelf = Shelf(parts.database)
     rows, total = await shelf.pages(me.scope, document_id, version_id, failed=failed, skip=skip, limit=limit)
-    return PageLines(items=[PageLine(**row) for row in rows], total=total)
+    return PageLines(items=[PageLine(**row, fix=fix_of(row["failure"])) for row in rows], total=total)
 
 
 @router.get("/api/documents/{document_id}/versions/{version_id}/pages/{number}")
