@@ -67,6 +67,7 @@ class SearchRequest(Narrowed, Body):
     group_by_document: Annotated[bool, Field(description="Also list the documents, with previews.")] = False
     patience_ms: Annotated[int | None, Field(ge=1, le=600_000, description="How long the caller waits.")] = None
     history: Annotated[list[Said], Field(max_length=50, description="Earlier messages, oldest first.")] = []
+    cache: Annotated[bool, Field(description="false works it out anew, and remembers nothing of it.")] = True
     explain: Annotated[bool, Field(description="Say what each stage did and thought of each candidate.")] = False
     filters: Narrowed | None = None
 
@@ -94,6 +95,7 @@ class SearchRequest(Narrowed, Body):
         return Query(
             self.query, self.limit, agent, self.narrowed(), least, self.strategy, self.enhance, self.rerank,
             self.budget(), self.round_robin, self.patience_ms, tuple(self.history), self.explain,
+            fresh=not self.cache,
         )  # fmt: skip
 
 

@@ -26,6 +26,7 @@ class CacheStats(BaseModel):
     hit_rate: float | None
     similarity_threshold: float
     ttl_seconds: int
+    refusals: dict[str, int] = Field(default={}, description="What parted those questions, and how often.")
 
 
 class Forgotten(BaseModel):

@@ -388,6 +388,7 @@ async def test_what_is_remembered_can_be_counted_and_forgotten(
     await second.cache.get_stats(home.scope.workspace)
     stats = await first.cache.get_stats(home.scope.workspace)
     assert (stats.hits, stats.misses, stats.refused, stats.stored) == (2, 3, 1, 3)
+    assert sum(stats.refusals.values()) == 1 and all(":" not in what for what in stats.refusals)
     assert (stats.entries, stats.places, stats.hit_rate) == (3, 2, 0.4)
     assert await second.cache.invalidate(home.scope.workspace, home.agent) == 1
     found = [await first.search.run(scope, Query(QUESTION, agent_id=agent)) for scope, agent in asked]

@@ -68,6 +68,15 @@ async def test_what_is_remembered_is_told_and_forgotten(cached: Api, office: Off
     assert [row["detail"]["forgotten"] for row in trail if row["action"] == "cache.clear"] == [2, 1]
 
 
+async def test_what_is_asked_to_be_worked_out_anew_is_neither_looked_up_nor_kept(cached: Api, office: Office) -> None:
+    operator = await cached.sign_in(office.emails[Role.OPERATOR])
+    body = {"query": "When does the lease end?", "explain": True, "cache": False}
+    for _ in range(2):
+        decision = (await operator.post("/api/documents/search", json=body)).json()["explain"]["cache"]
+        assert (decision["outcome"], decision["reason"]) == ("bypass", "it was to be worked out anew")
+    assert (await operator.get("/api/rag/cache/stats")).json()["entries"] == 0
+
+
 async def test_a_cache_that_is_away_is_said(api: Api, office: Office) -> None:
     class Away:
         async def get_stats(self, workspace: str, agent_id: str | None = None) -> object:

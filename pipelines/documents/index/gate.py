@@ -35,7 +35,9 @@ from pipelines.documents.index.verdict import (
 DEPTH = 60  # passages looked at
 TEXTS_A_CALL = 64
 
+KEYS = 50  # of questions that fell, in a report
 Vectors = NDArray[np.float32]
+Found = tuple[float, float]  # of a question: recall of the first ten documents, reciprocal rank
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,21 +134,20 @@ class Gate:
             same = known.get(name, {}).get("digest") == digest
             found.append(
                 Recall(
-                    name, len(there), ours[0], ours[1],
-                    before=theirs[0] if theirs is not None and there else None,
+                    name, len(there), _mean([one for one, _ in ours]), _mean([one for _, one in ours]),
+                    before=_mean([one for one, _ in theirs]) if theirs is not None and there else None,
                     baseline=known[name]["recall"] if same and there else None,
                     least=asked[0][0]["least_recall"] if there else None,
                     skipped=len(asked) - len(there), digest=digest,
+                    fell=_fell([row["key"] for row, _ in there], ours, theirs),
                 )
             )  # fmt: skip
         return found
 
-    async def _found(self, scope: Scope, generation: int, asked: Sequence[tuple[Row, Vectors]]) -> tuple[float, float]:
-        """Mean recall of the first ten documents, and mean reciprocal rank."""
-        each = [
+    async def _found(self, scope: Scope, generation: int, asked: Sequence[tuple[Row, Vectors]]) -> list[Found]:
+        return [
             documents_found(await self._nearest(scope, generation, vector), row["documents"]) for row, vector in asked
         ]
-        return _mean([recall for recall, _ in each]), _mean([reciprocal for _, reciprocal in each])
 
     async def _nearest(self, scope: Scope, generation: int, vector: Vectors) -> list[Neighbour]:
         rows = await self._read(scope, "nearest", generation=generation, vector=_literal(vector), depth=DEPTH)
@@ -169,6 +170,13 @@ class Gate:
 def _recall(name: str, ranks: Sequence[int | None], at: int, least: float | None = None) -> Recall:
     found = _mean([float(rank is not None and rank <= at) for rank in ranks])
     return Recall(name, len(ranks), found, _mean([1 / rank if rank else 0.0 for rank in ranks]), least=least)
+
+
+def _fell(keys: Sequence[str], ours: Sequence[Found], theirs: Sequence[Found] | None) -> tuple[str, ...]:
+    """Keys of the questions that lost something, as many as a report has room for."""
+    least = [recall for recall, _ in theirs] if theirs is not None else [1.0] * len(keys)
+    lost = [key for key, (recall, _), wanted in zip(keys, ours, least, strict=True) if recall < wanted - 1e-9]
+    return tuple(lost[:KEYS])
 
 
 def _mean(values: Sequence[float]) -> float:

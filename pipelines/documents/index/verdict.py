@@ -40,6 +40,7 @@ class Recall:
         least: what is demanded in any case; None where nothing is.
         skipped: questions whose documents are not there.
         digest: of the questions; only equal ones can be compared.
+        fell: keys of golden questions of which less is found than before, or, where nobody knows that, not all.
     """
 
     name: str
@@ -51,6 +52,7 @@ class Recall:
     least: float | None = None
     skipped: int = 0
     digest: str = ""
+    fell: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
