@@ -35,14 +35,21 @@ GOAL = (
     "role: ≤ 1.3× the slower of its two bare leg queries in the same run"
 )
 LIMIT = 1.3
+AIM = (
+    "hybrid search p50/p95 at 100k chunks, query vector given, as the application role with RLS on, against the slower "
+    "of its two bare leg queries as superuser (aim ≤ 1.5×)"
+)
+AIMED = 1.5
 RECALLED = 50  # questions
 RECALL_GOAL = "recall@10 against exact ≥ 0.98 at 100k chunks, also for a tenant that owns 0.1 % of them"
 RECALL = 0.98
 EFFORTS = (20, 40, 100, 200)  # hnsw.ef_search
 
-KEYWORD = """select id from document_chunks
+# What a leg has to return (chunk, document, score), without the scope's conditions and its policies.
+KEYWORD = """select id, document_id, -bm25_get_current_score() as score from document_chunks
 order by terms <@> to_bm25query(terms_of('english', %(text)s), 'document_chunks_bm25') limit %(depth)s"""
-VECTOR = f"""select chunk_id from embeddings where generation_id = %(generation)s
+VECTOR = f"""select chunk_id, document_id, 1 - (embedding <=> %(vector)s::vector) as score
+from embeddings where generation_id = %(generation)s
 order by embedding::halfvec({DIMENSION}) <=> %(vector)s::halfvec({DIMENSION}) limit %(depth)s"""
 
 
@@ -154,6 +161,9 @@ def tell(report: Report, times: Times, size: str = "100k") -> None:
         ratio = at["hybrid"] / max(at["keyword"], at["vector"])
         goal, holds = ("", None) if size == "10k" else (GOAL, ratio <= LIMIT)
         report.figure(f"{size}: hybrid / slower bare leg, p{share}", ratio, unit="×", goal=goal, holds=holds)
+        if size == "100k":
+            name = f"{size}: hybrid / slower bare leg, p{share}, aim"
+            report.figure(name, ratio, unit="×", goal=AIM, holds=ratio <= AIMED)
         strict = at["hybrid"] / max(at["unprepared"], at["vector"])
         report.figure(f"{size}: hybrid / slower bare leg, BM25 never prepared, p{share}", strict, unit="×")
         for name, label in (
