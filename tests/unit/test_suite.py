@@ -17,3 +17,17 @@ def test_errors_count_as_failures_and_a_run_that_broke_off_counts_nothing(tmp_pa
     assert suite.counted(counts) == {}
     counts.write_text('<testsuites><testsuite tests="9" failures="1" errors="2" skipped="3"/></testsuites>')
     assert suite.counted(counts) == {"passed": 3, "failed": 3, "skipped": 3}
+
+
+def test_failed_tests_are_named_as_pytest_names_them(tmp_path: Path) -> None:
+    counts = tmp_path / "counts.xml"
+    counts.write_text(
+        '<testsuites><testsuite><testcase classname="tests.unit.test_suite" name="test_a[b.c-1]"><failure/></testcase>'
+        '<testcase classname="tests.unit.test_suite.TestOf" name="test_d"><error/></testcase>'
+        '<testcase classname="tests.unit.test_suite" name="test_fine"/></testsuite></testsuites>'
+    )
+    assert suite.failures(counts) == [
+        "tests/unit/test_suite.py::test_a[b.c-1]",
+        "tests/unit/test_suite.py::TestOf::test_d",
+    ]
+    assert suite.failures(tmp_path / "none.xml") == []
