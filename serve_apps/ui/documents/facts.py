@@ -1,0 +1,209 @@
+"""What there is to know of one document: versions, pages by how sure their reading is, agents, failures, deletion."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+from urllib.parse import urlencode
+
+from serve_apps.ui.documents.viewer import level
+from serve_apps.ui.formats import moment, number, percent, size
+from serve_apps.ui.html import Html, join, tag
+from serve_apps.ui.look import badge, card, empty, heading, link, table
+from serve_apps.ui.page import PREFIX, Desk
+from serve_apps.ui.sessions import Role
+
+HERE: Final = f"{PREFIX}/documents"
+
+
+def address(document: str, **more: object) -> str:
+    """Of a document in the console, with what of `more` is not None."""
+    return f"{HERE}?{urlencode({'id': document, **{k: v for k, v in more.items() if v is not None}})}"
+
+
+def head(document: Mapping[str, Any], role: Role) -> Html:
+    """Name and state, and what may be done."""
+    pages = document["pages"]
+    about = (
+        badge(document["status"]), " ", document["file_type"], ", ", size(document["file_size"]), ", ",
+        f"{number(pages['stored'])} of {number(pages['expected'])} pages, {number(document['chunk_count'])} passages, ",
+        "added ", moment(document["upload_date"], relative=True),
+    )  # fmt: skip
+    actions = [tag("a", "All documents", href=HERE, class_="aos-button")]
+    if role.reaches(Role.DEVELOPER):
+        actions.append(
+            act("Process again", "process", id_="process", title="Cut and embed its text again; it is not read again")
+        )
+    if role.reaches(Role.OPERATOR):
+        actions.append(act("Delete …", "impact", id_="impact"))
+    return join(heading(document["filename"], about, *actions), _failure(document))
+
+
+def act(label: str, what: str, value: str = "", *, id_: str, kind: str = "", title: str | None = None) -> Html:
+    """A button that asks this page for something."""
+    class_ = f"aos-button {kind}".strip()
+    return tag("button", label, type="button", class_=class_, data_act=what, value=value, id=id_, title=title)
+
+
+def _failure(document: Mapping[str, Any]) -> Html | None:
+    failure = document["failure"]
+    if not failure:
+        return None
+    title = f"Not all of it could be read: {str(failure.get('reason')).replace('_', ' ')}."
+    return tag(
+        "div", tag("strong", title), tag("p", str(failure.get("detail") or "")),
+        tag("p", tag("b", "What to try: "), document["fix"]) if document["fix"] else None,
+        class_="aos-problem", role="note",
+    )  # fmt: skip
+
+
+def pages_card(document: Mapping[str, Any], version: str, lines: Mapping[str, Any], first: int, at: int) -> Html:
+    """Every page as a small field in the colour of its confidence; pages that failed are crossed."""
+    total = lines["total"]
+    fields = [_field(document["id"], version, one, at) for one in lines["items"]]
+    more = None
+    if total > len(fields):
+        last = first + len(fields)
+        earlier = link("← earlier", address(document["id"], version=version, page=first)) if first else None
+        later = link("later →", address(document["id"], version=version, page=last + 1)) if last < total else None
+        more = tag("p", earlier, f" pages {first + 1:,} to {last:,} of {total:,} ", later, class_="quiet")
+    return card("Pages", tag("nav", fields, class_="doc-strip", aria_label="Pages by confidence"), more)
+
+
+def _field(document: str, version: str, one: Mapping[str, Any], at: int) -> Html:
+    failed, sure = one["failure"], one["confidence"]
+    if failed:
+        class_, said = "failed", f"failed: {str(failed.get('reason')).replace('_', ' ')}"
+    else:
+        class_, said = ("native" if sure is None else level(sure)), f"{one['engine']}, {percent(sure)} sure"
+        said = said if sure is not None else f"{one['engine']}"
+    label = f"Page {one['number']}: {said}"
+    here = "page" if one["number"] == at else None
+    where = address(document, version=version, page=one["number"])
+    return tag("a", number(one["number"]), href=where, class_=class_, title=label, aria_label=label, aria_current=here)
+
+
+def failed_card(document: str, version: str, failed: Mapping[str, Any], ingest: str | None) -> Html | None:
+    """Pages that could not be read, with what mends that."""
+    if not failed["total"]:
+        return None
+    rows = [
+        (
+            link(f"Page {one['number']:,}", address(document, version=version, page=one["number"])),
+            _why(one["failure"]),
+            one["fix"],
+        )
+        for one in failed["items"]
+    ]  # fmt: skip
+    more = f"{failed['total'] - len(rows):,} more failed." if failed["total"] > len(rows) else None
+    retry = tag("p", more, " Retry them with their job on ", link("Ingest", ingest), ".", class_="quiet")
+    return card("Pages that failed", table(("Page", "Reason", "What to try"), rows), retry)
+
+
+def _why(failure: Mapping[str, Any]) -> Html:
+    return join(str(failure.get("reason")).replace("_", " "), tag("div", failure.get("detail"), class_="quiet"))
+
+
+def versions_card(document: str, versions: Sequence[Mapping[str, Any]], shown: str | None) -> Html:
+    """What was read under this name, newest first."""
+    if not versions:
+        return card("Versions", empty("Nothing was read yet.", "A version appears once its file was opened."))
+    rows = []
+    for one in versions:
+        name = link(moment(one["created_at"]), address(document, version=one["id"]))
+        marks = [badge("readers see this", "green")] if one["current"] else []
+        marks += [badge("shown", "blue")] if one["id"] == shown else []
+        state = f"{number(one['stored'])} of {number(one['page_count'])}"
+        state += f", {number(one['failed'])} failed" if one["failed"] else ""
+        rows.append(
+            (
+                join(name, " ", *marks),
+                state,
+                number(one["chunks"]),
+                size(one["file_size"]),
+                tag("code", one["file_hash"][:12]),
+            )
+        )
+    return card("Versions", table(("Read", "Pages", "Passages", "Size", "SHA-256"), rows, numbers=(2, 3)))
+
+
+def agents_card(desk: Desk, document: Mapping[str, Any], agents: Sequence[Mapping[str, Any]], role: Role) -> Html:
+    """Which agents search it, and who else could."""
+    linked = {one["id"] for one in document["agents"]}
+    whole = [one for one in agents if one["whole_workspace"]]
+    may = role.reaches(Role.DEVELOPER)
+    rows: list[Html] = []
+    for one in document["agents"]:
+        off = (
+            act("Unlink", "unlink", one["id"], id_=f"unlink-{one['id']}", title=f"{one['name']} no longer searches it")
+            if may
+            else None
+        )
+        rows.append(tag("li", link(one["name"], desk.link("agents", id=one["id"])), off))
+    rows += [
+        tag(
+            "li",
+            link(one["name"], desk.link("agents", id=one["id"])),
+            tag("span", "reads the whole workspace", class_="quiet"),
+        )
+        for one in whole
+        if one["id"] not in linked
+    ]
+    shown = (
+        tag("ul", rows, class_="doc-lines")
+        if rows
+        else empty(
+            "No agent searches it.", "Link it to one below." if may else "Somebody who may build agents links it."
+        )
+    )
+    free = [one for one in agents if one["id"] not in linked and not one["whole_workspace"]]
+    form = None
+    if may and free:
+        options = [tag("option", one["name"], value=one["id"]) for one in free]
+        choice = tag("select", options, name="agent", aria_label="Agent to link it to", id="agent")
+        form = tag("form", choice, act("Link", "link", id_="link"), class_="doc-inline")
+    return card("Agents that search it", shown, form)
+
+
+def origin_card(document: Mapping[str, Any]) -> Html:
+    """Where it comes from, and who may see it."""
+    rows = [
+        ("Origin", document["origin"]),
+        (
+            "Came by",
+            {"folder": "scan of a folder", "upload": "upload"}.get(document["source_type"], document["source_type"]),
+        ),
+        ("Read", moment(document["processed_date"])),
+        ("May be seen by", ", ".join(document["readers"]) or "everybody in the workspace"),
+        ("Tags", ", ".join(document["tags"]) or None),
+        ("Description", document["description"] or None),
+        ("Id", tag("code", document["id"])),
+    ]
+    pairs = [(tag("dt", name), tag("dd", value)) for name, value in rows if value]
+    return card("About", tag("dl", pairs, class_="doc-pairs"))
+
+
+def impact_card(document: Mapping[str, Any], impact: Mapping[str, Any]) -> Html:
+    """What a deletion would take along, before it is done."""
+    agents = ", ".join(impact["agents"])
+    counts = [
+        f"{number(impact['versions'])} versions with {number(impact['pages'])} pages of text",
+        f"{number(impact['chunks'])} passages and {number(impact['embeddings'])} vectors, so nobody finds it any more",
+        f"its links to {agents}" if agents else "no links to agents",
+        "the file itself"
+        if document["source_type"] == "upload"
+        else "not the file: it stays in its folder, and comes back with the next scan",
+    ]
+    keep = tag("a", "Keep it", href=address(document["id"]), class_="aos-button")
+    return tag(
+        "div",
+        tag("strong", f"Delete {document['filename']}? This goes with it, for good:"),
+        tag("ul", [tag("li", one) for one in counts]),
+        tag("div", act("Delete for good", "delete", id_="delete", kind="danger"), keep, class_="actions"),
+        class_="aos-problem",
+        role="alertdialog",
+        aria_label="Delete this document",
+    )
+
+
+def notice(text: Html | str) -> Html:
+    """What was done."""
+    return tag("div", text, class_="aos-good", role="status")

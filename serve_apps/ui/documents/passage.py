@@ -1,0 +1,99 @@
+"""A passage that an address points at: rectangles on a page, a piece of its text, or both."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite
+from typing import Final
+
+MOST_BOXES: Final = 200
+Box = tuple[float, float, float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word of a page as the API gives it: where it begins in the text, its box in fractions, and the confidence."""
+
+    start: int
+    text: str
+    box: Box
+    confidence: float
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """`boxes` in fractions of the page; [start, end) in its text, where it is known."""
+
+    boxes: tuple[Box, ...] = ()
+    start: int | None = None
+    end: int | None = None
+
+    def marks(self, start: int, end: int) -> bool:
+        """Whether any of these characters are the passage's."""
+        return self.start is not None and self.end is not None and start < self.end and end > self.start
+
+
+def parse(query: Mapping[str, str]) -> Passage:
+    """From `boxes=x0,y0,x1,y1;…`, `start` and `end` of an address; what is not well formed is left out."""
+    boxes = [box for part in query.get("boxes", "").split(";")[:MOST_BOXES] if (box := _box(part)) is not None]
+    start, end = _whole(query.get("start", "")), _whole(query.get("end", ""))
+    if start is None or end is None or end <= start:
+        start = end = None
+    return Passage(tuple(boxes), start, end)
+
+
+def placed(passage: Passage, words: Sequence[Word]) -> Passage:
+    """With the part that the address left out: text from boxes, or boxes from text, by the page's own words."""
+    if passage.start is None and passage.boxes:
+        inside = [word for word in words if any(_holds(box, word.box) for box in passage.boxes)]
+        if inside:
+            return Passage(
+                passage.boxes,
+                min(word.start for word in inside),
+                max(word.start + len(word.text) for word in inside),
+            )
+    if passage.start is not None and not passage.boxes:
+        meant = [word for word in words if passage.marks(word.start, word.start + len(word.text))]
+        return Passage(tuple(_lines(meant)), passage.start, passage.end)
+    return passage
+
+
+def words_of(rows: Sequence[Sequence[float | str]]) -> list[Word]:
+    """From the API's rows: [start in text, text, x0, y0, x1, y1, confidence]."""
+    return [
+        Word(int(start), str(text), (float(x0), float(y0), float(x1), float(y1)), float(confidence))
+        for start, text, x0, y0, x1, y1, confidence in rows
+    ]
+
+
+def _lines(words: Sequence[Word]) -> list[Box]:
+    """One box a line: words follow each other on it while they overlap in height."""
+    lines: list[Box] = []
+    for word in words:
+        x0, y0, x1, y1 = word.box
+        if lines:
+            left, top, right, bottom = lines[-1]
+            if min(bottom, y1) - max(top, y0) > 0.5 * min(bottom - top, y1 - y0) and x0 >= left:
+                lines[-1] = (left, min(top, y0), max(right, x1), max(bottom, y1))
+                continue
+        lines.append(word.box)
+    return lines
+
+
+def _holds(box: Box, inner: Box) -> bool:
+    x, y = (inner[0] + inner[2]) / 2, (inner[1] + inner[3]) / 2
+    return box[0] <= x <= box[2] and box[1] <= y <= box[3]
+
+
+def _box(part: str) -> Box | None:
+    try:
+        values = [float(one) for one in part.split(",")]
+    except ValueError:
+        return None
+    if len(values) != 4 or not all(isfinite(one) for one in values):
+        return None
+    x0, y0, x1, y1 = (min(1.0, max(0.0, one)) for one in values)
+    return (x0, y0, x1, y1) if x1 > x0 and y1 > y0 else None
+
+
+def _whole(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else None

@@ -1,0 +1,176 @@
+"""A page as it was read: its picture with the places of words over it, beside the text, word for word."""
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any, Final
+from urllib.parse import urlencode
+
+from serve_apps.ui.documents.passage import Passage, Word, placed, words_of
+from serve_apps.ui.formats import percent, span
+from serve_apps.ui.html import Html, join, tag
+from serve_apps.ui.look import empty
+from serve_apps.ui.page import PREFIX
+from serve_apps.ui.pictures import picture_address
+
+PICTURED: Final = frozenset({"pdf", "image"})
+# Confidence from which on a word is of a class, the best first; the colours are in look.css.
+LEVELS: Final = ((0.95, "c3", "95% and more"), (0.8, "c2", "80 to 95%"), (0.6, "c1", "60 to 80%"), (0.0, "c0", "less"))
+SHARP: Final = 130
+MOST_WORDS: Final = 6000
+
+
+def viewer(page: Mapping[str, Any], kind: str, passage: Passage, at: Mapping[str, object], pictured: bool) -> Html:
+    """Picture and text of one page.
+
+    Args:
+        page: as the API gives it.
+        kind: of the document.
+        passage: what the address points at.
+        at: of the address, what stays when another page is shown.
+        pictured: whether there is a picture of this version.
+    """
+    words = words_of(page["words"][:MOST_WORDS])
+    passage = placed(passage, words)
+    drawn = kind in PICTURED and pictured
+    text = tag("div", _text(page["text"], words, passage), class_="doc-text doc-scroll", tabindex=0, aria_label="Text")
+    sheet = _sheet(page, words, passage) if drawn else None
+    shown = (
+        [sheet, text if page["text"] else _no_text(page)]
+        if sheet is not None
+        else [_no_picture(kind, pictured), text if page["text"] else _no_text(page)]
+    )
+    class_ = "doc-viewer boxes" + (" heat" if page["confidence"] is not None and words else "")
+    return tag(
+        "section", _bar(page, at, bool(words), drawn), tag("div", shown, class_="doc-pair" if drawn else "doc-one"),
+        class_=class_, aria_label=f"Page {page['number']}",
+    )  # fmt: skip
+
+
+def level(confidence: float) -> str:
+    """The class of a word by its confidence."""
+    return next(name for least, name, _ in LEVELS if confidence >= least or name == "c0")
+
+
+def _bar(page: Mapping[str, Any], at: Mapping[str, object], words: bool, drawn: bool) -> Html:
+    number, count = page["number"], page["page_count"]
+    back = _step("←", "Previous page", number - 1, at) if number > 1 else _dead("←")
+    on = _step("→", "Next page", number + 1, at) if number < count else _dead("→")
+    jump = tag(
+        "form",
+        tag("label", "Page ", tag("input", name="page", type="number", min=1, max=count, value=number, id="to-page")),
+        [tag("input", type="hidden", name=name, value=str(value)) for name, value in at.items() if value],
+        tag("span", f"of {count:,}", class_="quiet"),
+        class_="doc-jump",
+        method="get",
+        action=f"{PREFIX}/documents",
+    )
+    sure = page["confidence"]
+    how = join(
+        f"Read by {page['engine']}" if page["engine"] else "Not read",
+        f", {percent(sure)} sure" if sure is not None else None,
+        f", in {span(page['ms'] / 1000)}",
+    )
+    heat = sure is not None and words
+    switches = [
+        _switch("boxes", "Word boxes", True) if words and drawn else None,
+        _switch("heat", "Confidence", True) if heat else None,
+        _legend() if heat else None,
+    ]
+    steps = tag("div", back, jump, on, class_="doc-steps")
+    return tag(
+        "div",
+        steps,
+        tag("span", how, class_="quiet"),
+        tag("div", switches, class_="doc-switches"),
+        class_="doc-bar",
+    )
+
+
+def _step(sign: str, label: str, number: int, at: Mapping[str, object]) -> Html:
+    asked = urlencode({name: value for name, value in {**at, "page": number}.items() if value})
+    where = f"{PREFIX}/documents?{asked}"
+    return tag(
+        "a", sign, href=where, class_="aos-button", aria_label=label, title=label, id=label.lower().replace(" ", "-")
+    )
+
+
+def _dead(sign: str) -> Html:
+    return tag("span", sign, class_="aos-button", aria_disabled="true")
+
+
+def _switch(name: str, label: str, on: bool) -> Html:
+    return tag("label", tag("input", type="checkbox", checked=on, data_shows=name, id=f"shows-{name}"), " ", label)
+
+
+def _legend() -> Html:
+    parts = [tag("span", tag("i", class_=name), said) for _, name, said in LEVELS]
+    return tag("span", parts, class_="doc-legend", title="How sure the engine was of a word")
+
+
+def _sheet(page: Mapping[str, Any], words: Sequence[Word], passage: Passage) -> Html:
+    number = page["number"]
+    picture = tag("img", src=picture_address(page["document_id"], number, SHARP), alt=f"Page {number} as it looks")
+    over = [
+        tag(
+            "i", class_=f"w {level(word.confidence)}", style=_place(word.box), data_w=n,
+            title=f"{word.text} · {percent(word.confidence)}",
+        )
+        for n, word in enumerate(words)
+    ]  # fmt: skip
+    marks = [tag("b", class_="doc-passage", style=_place(box), title="The passage") for box in passage.boxes]
+    note = tag("p", "The picture of this page cannot be drawn.", class_="doc-note", role="status")
+    return tag("div", tag("div", picture, marks, over, note, class_="doc-sheet"), class_="doc-scroll doc-picture")
+
+
+def _place(box: tuple[float, float, float, float]) -> str:
+    x0, y0, x1, y1 = (one * 100 for one in box)
+    return f"left:{x0:.2f}%;top:{y0:.2f}%;width:{x1 - x0:.2f}%;height:{y1 - y0:.2f}%"
+
+
+def _text(text: str, words: Sequence[Word], passage: Passage) -> Html:
+    """The text with its words, each with the number of its box, and with the passage marked."""
+    parts: list[Html] = []
+    at = 0
+    for n, word in enumerate(words):
+        end = word.start + len(word.text)
+        if word.start < at or end > len(text):
+            continue  # boxes of a reading that overlaps, as in tables: the first of them has the text
+        parts += _plain(text, at, word.start, passage)
+        marked = " doc-passage" if passage.marks(word.start, end) else ""
+        parts.append(
+            tag(
+                "span", text[word.start : end], class_=f"w {level(word.confidence)}{marked}", data_w=n,
+                tabindex=0 if n == 0 else -1,
+            )
+        )  # fmt: skip
+        at = end
+    parts += _plain(text, at, len(text), passage)
+    return join(*parts)
+
+
+def _plain(text: str, start: int, end: int, passage: Passage) -> list[Html]:
+    """What stands between words, cut where the passage begins and ends."""
+    if start >= end:
+        return []
+    inner = [one for one in (passage.start, passage.end) if one is not None and start < one < end]
+    cuts = [start, *inner, end]
+    return [
+        tag("mark", text[a:b], class_="doc-passage") if passage.marks(a, b) else join(text[a:b])
+        for a, b in pairwise(cuts)
+    ]
+
+
+def _no_text(page: Mapping[str, Any]) -> Html:
+    failure = page["failure"]
+    if failure:
+        return empty(
+            f"This page could not be read: {str(failure.get('reason')).replace('_', ' ')}.",
+            str(failure.get("detail") or "Retry its job on the page Ingest."),
+        )
+    return empty("No text on this page.", "It is blank, or holds only pictures in which no letters were found.")
+
+
+def _no_picture(kind: str, pictured: bool) -> Html | None:
+    if kind in PICTURED and not pictured:
+        return tag("p", "This is an earlier version: its text is kept, its picture is not shown. ", class_="quiet")
+    return None
