@@ -156,10 +156,13 @@ async def test_golden_questions_guard_the_index(ledger: Bench, scope: Scope, lib
     assert live is not None
     (golden,) = (await report_of(ledger, scope, live))["golden"]
     assert (golden["name"], golden["asked"], golden["recall"], golden["skipped"]) == ("contracts", 1, 1.0, 1)
+    assert golden["fell"] == []
     async with ledger.database.transaction(scope) as tx:
         await sets.put(tx, scope, mine, [GoldenQuestion("b", "zebra quagga okapi", ("7.txt", "8.txt"))])
     job = await reindex(ledger, scope)
     assert job["state"] == "failed" and "contracts: " in job["error"]
+    (refused,) = [row for row in await ledger.switchover.overview(scope) if row["state"] == "refused"]
+    assert refused["report"]["golden"][0]["fell"] == ["b"]
     async with ledger.database.transaction(scope) as tx:
         await sets.change(tx, scope, mine, SetFacts("contracts", gate=False))
     assert (await reindex(ledger, scope))["state"] == "completed"

@@ -139,7 +139,8 @@ class Gate:
                     baseline=known[name]["recall"] if same and there else None,
                     least=asked[0][0]["least_recall"] if there else None,
                     skipped=len(asked) - len(there), digest=digest,
-                    fell=_fell([row["key"] for row, _ in there], ours, theirs),
+                    fell=_fell(there, ours, theirs),
+
                 )
             )  # fmt: skip
         return found
@@ -172,11 +173,14 @@ def _recall(name: str, ranks: Sequence[int | None], at: int, least: float | None
     return Recall(name, len(ranks), found, _mean([1 / rank if rank else 0.0 for rank in ranks]), least=least)
 
 
-def _fell(keys: Sequence[str], ours: Sequence[Found], theirs: Sequence[Found] | None) -> tuple[str, ...]:
-    """Keys of the questions that lost something, as many as a report has room for."""
-    least = [recall for recall, _ in theirs] if theirs is not None else [1.0] * len(keys)
-    lost = [key for key, (recall, _), wanted in zip(keys, ours, least, strict=True) if recall < wanted - 1e-9]
-    return tuple(lost[:KEYS])
+def _fell(
+    asked: Sequence[tuple[Row, Vectors]], ours: Sequence[Found], theirs: Sequence[Found] | None
+) -> tuple[str, ...]:
+    """Keys of the questions that hold the set back, as many as a report has room for."""
+    demanded = bool(asked) and asked[0][0]["least_recall"] is not None
+    wanted = [1.0] * len(asked) if theirs is None or demanded else [recall for recall, _ in theirs]
+    both = zip(asked, ours, wanted, strict=True)
+    return tuple(row["key"] for (row, _), (recall, _), least in both if recall < least - 1e-9)[:KEYS]
 
 
 def _mean(values: Sequence[float]) -> float:

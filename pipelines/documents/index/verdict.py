@@ -40,7 +40,8 @@ class Recall:
         least: what is demanded in any case; None where nothing is.
         skipped: questions whose documents are not there.
         digest: of the questions; only equal ones can be compared.
-        fell: keys of golden questions of which less is found than before, or, where nobody knows that, not all.
+        fell: keys of golden questions of which less is found than before; where nobody knows that, or a least recall is
+            demanded, not everything.
     """
 
     name: str
