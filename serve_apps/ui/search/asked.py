@@ -1,0 +1,88 @@
+"""What is asked in the search lab: as fields of the form, as the request to the API, and as the query of a link."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Final
+
+STRATEGIES: Final = ("hybrid", "keyword", "vector")
+PRESETS: Final = ("none", "general", "search_knowledge", "semantic_search", "conversation")
+SWITCH: Final[Mapping[str, bool | None]] = {"auto": None, "on": True, "off": False}
+PACKS: Final[Mapping[str, bool | str]] = {
+    "off": False, "general": True, "chat": "chat", "recipe": "recipe", "code": "code"
+}  # fmt: skip
+SHOWN: Final = (5, 10, 15, 20)
+TYPES: Final = ("pdf", "docx", "xlsx", "pptx", "image", "markdown", "html", "text", "csv", "email", "code")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question with its switches and filters, in the order of the form's fields; texts may be empty.
+
+    Attributes:
+        shown: passages in the chart; more are asked for, so that those that fell behind have a name, too.
+        agent: an id.
+    """
+
+    question: str = ""
+    strategy: str = "hybrid"
+    preset: str = "none"
+    rerank: str = "auto"
+    enhance: str = "auto"
+    pack: str = "general"
+    cache: str = "on"
+    shown: int = 10
+    type: str = ""
+    file: str = ""
+    since: str = ""
+    until: str = ""
+    agent: str = ""
+
+    @classmethod
+    def given(cls, *values: Any) -> "Asked":
+        """From the form's fields in their order."""
+        return cls.of({one.name: value for one, value in zip(fields(cls), values, strict=True)})
+
+    @classmethod
+    def of(cls, found: Mapping[str, Any]) -> "Asked":
+        """From a form or the query of a link; what is not known there is as if it were not said."""
+        plain = cls()
+        told = {one.name: str(found.get(one.name) or "").strip() for one in fields(cls)}
+        choices = {
+            "strategy": STRATEGIES, "preset": PRESETS, "rerank": tuple(SWITCH), "enhance": tuple(SWITCH),
+            "pack": tuple(PACKS), "cache": ("on", "off"),
+        }  # fmt: skip
+        for name, known in choices.items():
+            if told[name] not in known:
+                told[name] = getattr(plain, name)
+        shown = int(told["shown"]) if told["shown"].isdecimal() and int(told["shown"]) in SHOWN else plain.shown
+        return cls(**{**told, "shown": shown})
+
+    def query(self) -> dict[str, object]:
+        """For a link: what is not as usual."""
+        plain = Asked()
+        names = [one.name for one in fields(self)]
+        return {name: getattr(self, name) for name in names if getattr(self, name) != getattr(plain, name)}
+
+    def values(self) -> list[Any]:
+        """As the form's fields have them; dates and choices that are empty are nothing."""
+        found = [getattr(self, one.name) for one in fields(self)]
+        return [*found[:8], *[value or None for value in found[8:]]]
+
+    def body(self) -> dict[str, Any]:
+        """The request of a search."""
+        body: dict[str, Any] = {
+            "query": self.question, "limit": min(100, self.shown * 3), "strategy": self.strategy, "explain": True,
+            "pack": PACKS[self.pack], "rerank": SWITCH[self.rerank], "enhance": SWITCH[self.enhance],
+            "preset": None if self.preset == "none" else self.preset, "agent_id": self.agent or None,
+            "filters": self._filters() or None,
+        }  # fmt: skip
+        if self.cache == "off":
+            body["cache"] = False
+        return {name: value for name, value in body.items() if value is not None}
+
+    def _filters(self) -> dict[str, str]:
+        wanted = {
+            "doc_type": self.type, "source_file": self.file, "upload_date_from": self.since,
+            "upload_date_to": self.until,
+        }  # fmt: skip
+        return {name: value for name, value in wanted.items() if value}

@@ -1,0 +1,121 @@
+"""The golden questions' part of the search lab: its components and what they do."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Any
+
+import gradio as gr
+
+from serve_apps.ui.html import Html
+from serve_apps.ui.look import loading, problem_card
+from serve_apps.ui.page import QUIET, Desk, told
+from serve_apps.ui.part import part
+from serve_apps.ui.problem import Problem
+from serve_apps.ui.search.golden import Chosen, evaluate, golden_sets, make_set, runs_view, save_question
+from serve_apps.ui.sessions import Role
+
+Update = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """Attributes:
+    question, documents: filled by a search: what was asked, and what was found.
+    """
+
+    question: gr.Textbox
+    documents: gr.CheckboxGroup
+
+
+def draw_bench(desk: Desk, blocks: gr.Blocks) -> Bench:
+    """Choose a set; keep a question in it; run it."""
+    with gr.Row(equal_height=True):
+        set_ = gr.Dropdown([], value=None, label="Golden set", scale=3, min_width=240)
+        with gr.Row(visible=False, equal_height=True) as running:
+            answers = gr.Checkbox(True, label="Ask for answers, too", min_width=160)
+            run = gr.Button("Run the evaluation", variant="primary", min_width=160)
+    with gr.Accordion("Save a question", open=False, elem_id="lab-save"):
+        question = gr.Textbox(label="Golden question", max_length=4_000)
+        documents = gr.CheckboxGroup([], label="Documents that hold the answer (of those the last search found)")
+        expected = gr.Textbox(label="Right answers, one a line", lines=2)
+        answerable = gr.Checkbox(
+            True, label="The documents hold an answer; without the tick it is right to say that they do not"
+        )
+        save = gr.Button("Save as golden question", variant="primary")
+        saved = part()
+    with gr.Accordion("New golden set", open=False, visible=False) as making:
+        name = gr.Textbox(label="Name of the new set", max_length=200)
+        make = gr.Button("Make the set")
+        made = part()
+    runs = part(loading())
+    _events(desk, blocks, set_, running, making, runs, name, make, made)
+    _saving(desk, save, [set_, question, documents, expected, answerable], saved)
+    _running(desk, run, set_, answers, runs)
+    return Bench(question, documents)
+
+
+def _events(
+    desk: Desk, blocks: gr.Blocks, set_: gr.Dropdown, running: gr.Row, making: gr.Accordion, runs: gr.HTML,
+    name: gr.Textbox, make: gr.Button, made: gr.HTML,
+) -> None:  # fmt: skip
+    async def begin(request: gr.Request) -> list[Any]:
+        chosen = Chosen.of(dict(request.query_params))
+        try:
+            api = desk.api(request)
+            known = await golden_sets(api)
+        except Problem as problem:
+            return [gr.skip(), gr.skip(), gr.skip(), problem_card(problem.told)]
+        ids = [id_ for _, id_ in known]
+        value = chosen.set if chosen.set in ids else next(iter(ids), None)
+        shown = chosen if value == chosen.set else Chosen(value or "")
+        operates = api.session.role.reaches(Role.OPERATOR)
+        return [
+            gr.update(choices=known, value=value), gr.update(visible=operates), gr.update(visible=operates),
+            await told(runs_view(desk, api, shown)),
+        ]  # fmt: skip
+
+    async def choose(request: gr.Request, chosen: str | None) -> Html:
+        return await told(_runs(desk, request, chosen))
+
+    async def add(request: gr.Request, wanted: str) -> list[Any]:
+        try:
+            api = desk.api(request)
+            id_ = await make_set(api, wanted)
+            known = await golden_sets(api)
+        except Problem as problem:
+            return [gr.skip(), problem_card(problem.told), gr.skip()]
+        shown = await told(runs_view(desk, api, Chosen(id_)))
+        return [gr.update(choices=known, value=id_), Html("Made; it is chosen now."), shown]
+
+    blocks.load(begin, None, [set_, running, making, runs], **QUIET)
+    set_.input(choose, set_, runs, **QUIET)
+    make.click(add, name, [set_, made, runs], **QUIET)
+
+
+async def _runs(desk: Desk, request: gr.Request, chosen: str | None) -> Html:
+    return await runs_view(desk, desk.api(request), Chosen(chosen or ""))
+
+
+def _saving(desk: Desk, save: gr.Button, inputs: list[Any], saved: gr.HTML) -> None:
+    async def keep(
+        request: gr.Request, set_: str | None, question: str, documents: list[str], expected: str, answerable: bool
+    ) -> list[Any]:
+        try:
+            api = desk.api(request)
+            html = await save_question(api, set_, question, documents, expected, answerable)
+            return [html, gr.update(choices=await golden_sets(api), value=set_)]
+        except Problem as problem:
+            return [problem_card(problem.told), gr.skip()]
+
+    save.click(keep, inputs, [saved, inputs[0]], **QUIET)
+
+
+def _running(desk: Desk, run: gr.Button, set_: gr.Dropdown, answers: gr.Checkbox, runs: gr.HTML) -> None:
+    async def go(request: gr.Request, chosen: str | None, wanted: bool) -> AsyncIterator[Html]:
+        try:
+            async for html in evaluate(desk, desk.api(request), chosen, wanted):
+                yield html
+        except Problem as problem:
+            yield problem_card(problem.told)
+
+    run.click(go, [set_, answers], runs, **QUIET)

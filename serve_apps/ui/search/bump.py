@@ -1,0 +1,111 @@
+"""The bump chart: a column for each stage, a line for each passage, so that the eye can follow one of them."""
+
+import itertools
+from collections.abc import Collection, Mapping, Sequence
+from typing import Final
+
+from serve_apps.ui.html import Html, tag
+from serve_apps.ui.search.passages import STAGES, TITLES, Passage
+
+ROW: Final = 34  # pixels; the names beside the chart stand in rows of the same height
+HEAD: Final = 28
+HUES: Final = 8
+COLUMN: Final = 100 / len(STAGES)
+LAST: Final = len(STAGES) - 1
+
+Stops = Mapping[str, tuple[int, int]]  # stage to (rank, row) of one passage
+
+
+def bump(passages: Sequence[Passage], shown: int, on: Collection[str]) -> Html:
+    """The chart with the names of its passages.
+
+    Args:
+        passages: the first `shown` in their final order, then those that fell behind.
+        on: stages that took part; the last column always shows the final order.
+    """
+    if not passages:
+        return tag("p", "No passage passed through the stages.", class_="quiet")
+    shown = min(shown, len(passages))
+    ways = _ways(passages, shown, on)
+    rows = 1 + max(row for way in ways for _, row in way.values())
+    band = None
+    if rows > shown:
+        band = tag("rect", x=0, y=HEAD + shown * ROW, width="100%", height=(rows - shown) * ROW, class_="behind")
+    lines = [_line(one, way, on) for one, way in zip(passages, ways, strict=True)]
+    chart = tag(
+        "svg", band, [_title(stage, on) for stage in STAGES], lines[::-1], height=HEAD + rows * ROW, width="100%",
+        role="group", aria_label="How each passage moved through the stages",
+    )  # fmt: skip
+    names = [tag("li", _name(one), class_=f"hue-{hue(one)}") for one in passages]
+    return tag("div", chart, tag("ol", names), class_="lab-bump")
+
+
+def hue(one: Passage) -> int:
+    """Which colour is a passage's, in the chart and in the list."""
+    return (one.place - 1) % HUES
+
+
+def anchor(one: Passage) -> str:
+    """Where it stands in the list below."""
+    return f"passage-{one.place}"
+
+
+def _ways(passages: Sequence[Passage], shown: int, on: Collection[str]) -> list[Stops]:
+    """Rows are ranks as far as `shown`; what stands further behind is put together below, in its order."""
+    ranks = [
+        {stage: one.ranks[stage] for stage in STAGES[:LAST] if stage in on and stage in one.ranks}
+        | {STAGES[LAST]: one.place}
+        for one in passages
+    ]
+    behind = {stage: sorted(way[stage] for way in ranks if way.get(stage, 0) > shown) for stage in STAGES}
+    return [
+        {stage: (rank, rank - 1 if rank <= shown else shown + behind[stage].index(rank)) for stage, rank in way.items()}
+        for way in ranks
+    ]
+
+
+def _name(one: Passage) -> Html:
+    number = tag("b", one.place, class_="lab-number")
+    return tag("a", number, tag("span", one.name), href=f"#{anchor(one)}", title=one.name)
+
+
+def _title(stage: str, on: Collection[str]) -> Html:
+    at, taken = f"{(STAGES.index(stage) + 0.5) * COLUMN:g}%", stage in on
+    told = TITLES[stage] if taken else "Result" if stage == STAGES[LAST] else f"{TITLES[stage]} off"
+    grey = not taken and stage != STAGES[LAST]
+    return tag("text", told, x=at, y=16, text_anchor="middle", class_="title off" if grey else "title")
+
+
+def _line(one: Passage, way: Stops, on: Collection[str]) -> Html:
+    """Dashed where a stage in between did not see it."""
+    stops = [(STAGES.index(stage), row) for stage, (_, row) in way.items()]
+    parts = [
+        tag(
+            "line", x1=_x(left), y1=_y(above), x2=_x(right), y2=_y(below),
+            class_="skips" if right - left > 1 else None,
+        )
+        for (left, above), (right, below) in itertools.pairwise(stops)
+    ]  # fmt: skip
+    dots = [_dot(stage, rank, row, one, on) for stage, (rank, row) in way.items()]
+    ranks = [f"{TITLES[stage].lower()} {one.ranks[stage]}" for stage in STAGES if stage in one.ranks]
+    told = f"{one.name}: " + ", ".join([*ranks, f"in the end {one.place}"])
+    return tag(
+        "a", tag("title", told), parts, dots, href=f"#{anchor(one)}", class_=f"way hue-{hue(one)}", aria_label=told
+    )
+
+
+def _dot(stage: str, rank: int, row: int, one: Passage, on: Collection[str]) -> Html:
+    packing = stage == STAGES[LAST] and stage in on
+    left_out = packing and stage not in one.ranks
+    number = one.ranks.get(stage, "–") if packing else rank
+    x, y = _x(STAGES.index(stage)), _y(row)
+    round_ = tag("circle", cx=x, cy=y, r=11, class_="left-out" if left_out else None)
+    return tag("g", round_, tag("text", number, x=x, y=y + 4, text_anchor="middle", class_="out" if left_out else None))
+
+
+def _x(column: int) -> str:
+    return f"{(column + 0.5) * COLUMN:g}%"
+
+
+def _y(row: int) -> int:
+    return HEAD + row * ROW + ROW // 2

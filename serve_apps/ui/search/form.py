@@ -1,0 +1,68 @@
+"""The form of the search lab: the question, a switch for each stage, and what may answer."""
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import gradio as gr
+
+from serve_apps.ui.search.asked import PACKS, PRESETS, SHOWN, STRATEGIES, TYPES, Asked
+
+SWITCHED: Final = [("as rules and settings say", "auto"), ("on", "on"), ("off", "off")]
+PRESET_NAMES: Final = {
+    "none": "none", "general": "0.50 (general)", "search_knowledge": "0.65 (search_knowledge)",
+    "semantic_search": "0.70 (semantic_search)", "conversation": "0.40 (conversation)",
+}  # fmt: skip
+PACK_NAMES: Final = {
+    "off": "no context", "general": "2,000 tokens", "chat": "chat: 2,000", "recipe": "recipe: 4,000",
+    "code": "code: 3,000",
+}  # fmt: skip
+STRATEGY_NAMES: Final = {"hybrid": "hybrid: words and meaning", "keyword": "only words", "vector": "only meaning"}
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """Attributes:
+    fields: in the order of `Asked`.
+    search, ask, stop: the buttons; `stop` is there while something runs.
+    """
+
+    question: gr.Textbox
+    fields: tuple[Any, ...]
+    search: gr.Button
+    ask: gr.Button
+    stop: gr.Button
+
+
+def draw_form() -> Form:
+    """Declare it. Stages and filters are folded away until somebody wants them."""
+    plain = Asked()
+    with gr.Row(elem_classes="lab-ask", equal_height=True):
+        question = gr.Textbox(
+            label="Question", placeholder="What do you want to find in the documents?", scale=6, min_width=260,
+            max_length=4_000, autofocus=True, elem_id="lab-question",
+        )  # fmt: skip
+        search = gr.Button("Search", variant="primary", scale=1, min_width=110)
+        ask = gr.Button("Ask for an answer", scale=1, min_width=150)
+        stop = gr.Button("Stop", scale=1, min_width=80, visible=False)
+    with gr.Accordion("Stages and filters", open=False, elem_id="lab-switches"):
+        with gr.Row():
+            strategy = _choice("Strategy", [(STRATEGY_NAMES[one], one) for one in STRATEGIES], plain.strategy)
+            preset = _choice("Least similarity", [(PRESET_NAMES[one], one) for one in PRESETS], plain.preset)
+            rerank = _choice("Rerank", SWITCHED, plain.rerank)
+            enhance = _choice("Enhance with a model", SWITCHED, plain.enhance)
+        with gr.Row():
+            pack = _choice("Pack a context", [(PACK_NAMES[one], one) for one in PACKS], plain.pack)
+            cache = _choice("Cache", [("may answer", "on"), ("work it out anew", "off")], plain.cache)
+            shown = _choice("Passages in the chart", [(str(one), one) for one in SHOWN], plain.shown)
+            agent = gr.Dropdown([], value=None, label="As agent", info=None, min_width=180)
+        with gr.Row():
+            type_ = gr.Dropdown(list(TYPES), value=None, label="Type of file", allow_custom_value=True, min_width=180)
+            file = gr.Textbox(label="Part of the filename", max_length=255, min_width=180)
+            since = gr.DateTime(label="Uploaded from", include_time=False, type="string", min_width=180)
+            until = gr.DateTime(label="Uploaded until", include_time=False, type="string", min_width=180)
+    fields = (question, strategy, preset, rerank, enhance, pack, cache, shown, type_, file, since, until, agent)
+    return Form(question, fields, search, ask, stop)
+
+
+def _choice(label: str, choices: list[Any], value: Any) -> gr.Dropdown:
+    return gr.Dropdown(choices, value=value, label=label, filterable=False, min_width=180)

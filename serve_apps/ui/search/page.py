@@ -1,0 +1,132 @@
+"""The page Search lab: what is asked on top; below it the stages, an answer with its reasons, and golden questions."""
+
+from collections.abc import AsyncIterator, Mapping
+from typing import Any, Final
+
+import gradio as gr
+
+from serve_apps.ui.html import Html
+from serve_apps.ui.look import empty, heading
+from serve_apps.ui.page import QUIET, Desk, Page, told
+from serve_apps.ui.part import part
+from serve_apps.ui.problem import Problem
+from serve_apps.ui.search.answers import answer_view
+from serve_apps.ui.search.asked import Asked
+from serve_apps.ui.search.bench import Bench, draw_bench
+from serve_apps.ui.search.form import Form, draw_form
+from serve_apps.ui.search.found import found_view
+from serve_apps.ui.search.golden import Chosen
+from serve_apps.ui.sessions import Role
+from serve_apps.ui.waiting import waiting
+
+ABOUT: Final = "A question, and what every stage of the search makes of it."
+BEGIN: Final = empty(
+    "Nothing has been asked yet.",
+    "Search shows which passages each stage finds and how they move; an answer shows what each of its claims rests on.",
+)
+NOTHING: Final = empty("There is no question.", "Write one above.")
+LISTED: Final = 15  # documents to tick for a golden question
+CALL: Final[Mapping[str, Any]] = {**QUIET, "concurrency_limit": 16}
+Update = dict[str, Any]
+
+
+def draw(desk: Desk, blocks: gr.Blocks) -> None:
+    """Searching and asking have a tab each; a link's query fills the form and runs."""
+    part(heading("Search lab", ABOUT))
+    form = draw_form()
+    with gr.Tabs(elem_classes="lab-tabs") as tabs:
+        with gr.Tab("Stages and passages", id="stages"):
+            stages = part(BEGIN)
+        with gr.Tab("Answer and why", id="answer"):
+            answer = part(BEGIN)
+        with gr.Tab("Golden questions", id="golden") as golden:
+            bench = draw_bench(desk, blocks)
+    _searching(desk, blocks, form, tabs, stages, bench)
+    _asking(desk, form, tabs, answer)
+
+    async def who(request: gr.Request) -> Update:
+        session = desk.session(request)
+        return gr.update(visible=session is not None and session.role.reaches(Role.DEVELOPER))
+
+    blocks.load(who, None, golden, **QUIET)
+
+
+def _searching(desk: Desk, blocks: gr.Blocks, form: Form, tabs: gr.Tabs, stages: gr.HTML, bench: Bench) -> None:
+    fields = list(form.fields)
+    outputs = [stages, form.stop, bench.question, bench.documents]
+
+    async def begin(request: gr.Request) -> list[Any]:
+        query = dict(request.query_params)
+        agents: list[tuple[str, str]] = []
+        try:
+            body = await desk.api(request).get("/api/agents", limit=100)
+            agents = [(one["name"], str(one["id"])) for one in body["items"]]
+        except Problem:
+            agents = []  # without them one searches everything; the search itself says what is wrong
+        asked = Asked.of(query)
+        values = asked.values()
+        known = asked.agent in {id_ for _, id_ in agents}
+        values[-1] = gr.update(choices=[("everything I may see", ""), *agents], value=asked.agent if known else "")
+        return [*values, gr.update(selected="golden" if Chosen.of(query).set else "stages")]
+
+    async def search(request: gr.Request, *values: Any) -> AsyncIterator[list[Any]]:
+        asked = Asked.given(*values)
+        if not asked.question:
+            yield [NOTHING, gr.update(visible=False), gr.skip(), gr.skip()]
+            return
+        found: list[Mapping[str, Any]] = []
+
+        async def look() -> Html:
+            found.append(await desk.api(request).post("/api/documents/search", asked.body()))
+            return found_view(desk, asked, found[0])
+
+        async for html in waiting(told(look()), "Searching …"):
+            yield [html, gr.update(visible=True), gr.skip(), gr.skip()]
+        yield [gr.skip(), gr.update(visible=False), asked.question, _tick(found[0] if found else None)]
+
+    async def again(request: gr.Request, *values: Any) -> AsyncIterator[list[Any]]:
+        if Asked.given(*values).question:
+            async for update in search(request, *values):
+                yield update
+
+    blocks.load(begin, None, [*fields, tabs], **QUIET).then(again, fields, outputs, **CALL)
+    running = []
+    for event in (form.search.click, form.question.submit):
+        turned = event(lambda: gr.update(selected="stages"), None, tabs, **QUIET)
+        running.append(turned.then(search, fields, outputs, **CALL))
+    form.stop.click(lambda: [_left(), gr.update(visible=False)], None, [stages, form.stop], cancels=running, **QUIET)
+
+
+def _asking(desk: Desk, form: Form, tabs: gr.Tabs, answer: gr.HTML) -> None:
+    async def ask(request: gr.Request, *values: Any) -> AsyncIterator[list[Any]]:
+        asked = Asked.given(*values)
+        if not asked.question:
+            yield [NOTHING, gr.update(visible=False)]
+            return
+        api = desk.api(request)
+
+        async def look() -> Html:
+            body = {"question": asked.question} | ({"agent_id": asked.agent} if asked.agent else {})
+            said = await api.post("/api/ask", body)
+            return answer_view(desk, said, await api.get(f"/api/answers/{said['id']}/why"))
+
+        async for html in waiting(told(look()), "Asking for an answer …"):
+            yield [html, gr.update(visible=True)]
+        yield [gr.skip(), gr.update(visible=False)]
+
+    turned = form.ask.click(lambda: gr.update(selected="answer"), None, tabs, **QUIET)
+    running = turned.then(ask, list(form.fields), [answer, form.stop], **CALL)
+    form.stop.click(lambda: [_left(), gr.update(visible=False)], None, [answer, form.stop], cancels=[running], **QUIET)
+
+
+def _left() -> Html:
+    return empty("Stopped.", "Nothing was kept of it; ask again whenever you like.")
+
+
+def _tick(found: Mapping[str, Any] | None) -> Update:
+    """The documents that were found, the best one ticked."""
+    names = list(dict.fromkeys(hit["filename"] for hit in found["results"]))[:LISTED] if found else []
+    return gr.update(choices=names, value=names[:1])
+
+
+PAGE = Page("search", "Search lab", Role.VIEWER, draw, "M10 4a6 6 0 1 0 0 12a6 6 0 0 0 0-12M15 15l6 6M7 10h6M10 7v6")
