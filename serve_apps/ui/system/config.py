@@ -1,0 +1,198 @@
+"""The configuration: four coloured groups and all other settings, where each value is from, when a change counts."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from serve_apps.ui.api import Api
+from serve_apps.ui.formats import moment
+from serve_apps.ui.html import Child, Html, join, tag
+from serve_apps.ui.look import badge, card, empty
+from serve_apps.ui.sessions import Role
+from serve_apps.ui.system import restarts
+from serve_apps.ui.system.forms import Form
+from serve_apps.ui.system.section import Done, Query, Section, Values, good
+
+MASK: Final = "••••••••"
+PATH: Final = "/api/admin/config"
+OTHER: Final = "grey"
+SOURCES: Final = {
+    "default": "built in", "yaml": "from a file", "row": "set here", "environment": "from the environment"
+}  # fmt: skip
+FORM: Final = Form("config.save")
+Setting = Mapping[str, Any]
+
+
+async def show(api: Api, asked: Query) -> Html:
+    """Every setting, those that people ask for first."""
+    return view(await api.get(PATH))
+
+
+def view(body: Mapping[str, Any]) -> Html:
+    """The answer of the API as a form; only what was changed in it is sent."""
+    coloured = [_coloured(group) for group in body["groups"] if group["colour"] != OTHER]
+    others = [_group(group) for group in body["groups"] if group["colour"] == OTHER and group["keys"]]
+    save = tag(
+        "div", tag("span", "Nothing is changed.", data_count=True, role="status"),
+        tag("button", "Discard", type="reset", class_="aos-button", disabled=True),
+        tag("button", "Save", type="submit", class_="aos-button primary", disabled=True),
+        class_="aos-save",
+    )  # fmt: skip
+    search = tag(
+        "input", type="search", data_filter="#other-settings", placeholder="Search by name, key or description",
+        aria_label="Search the other settings", class_="aos-search",
+    )  # fmt: skip
+    found = tag("span", class_="quiet", data_found=True, role="status")
+    rest = card("All other settings", tag("div", search, found), tag("div", others, id="other-settings"))
+    form = FORM.bare(tag("div", coloured, class_="aos-groups"), rest, save, changed=True, version=str(body["version"]))
+    return join(restarts.waiting(body["needs_restart"]), _left_out(body["left_out"]), form, restarts.by_choice())
+
+
+def _left_out(rows: Mapping[str, str]) -> Html | None:
+    if not rows:
+        return None
+    listed = [tag("li", tag("code", name), ": ", why) for name, why in rows.items()]
+    return card("Stored settings that do not count", tag("ul", listed), aside=badge("look at it", "amber"))
+
+
+def _coloured(group: Mapping[str, Any]) -> Html:
+    fields = [setting(one) for one in group["keys"]]
+    head = join(tag("h2", group["title"]), tag("p", group["about"], class_="quiet"))
+    return tag("section", head, fields, class_=f"aos-group {group['colour']}")
+
+
+def _group(group: Mapping[str, Any]) -> Html:
+    count = tag("span", len(group["keys"]), class_="quiet")
+    about = tag("p", group["about"], class_="quiet")
+    fields = [setting(one, group["title"]) for one in group["keys"]]
+    summary = tag("summary", tag("b", group["title"]), " ", count)
+    return tag("details", summary, about, tag("div", fields, class_="aos-settings"), data_group=True)
+
+
+def setting(one: Setting, group: str = "") -> Html:
+    """A setting: its name, its value where it may be changed, and what there is to know about it."""
+    name = one["key"].rpartition(".")[2].replace("_", " ")
+    words = " ".join((group, one["key"], one["name"], name)).lower()
+    label = join(tag("b", name[:1].upper() + name[1:]), tag("span", "changed, not saved", class_="aos-dirty"))
+    box = _box(one) if one["editable"] else _fixed(one)
+    return tag("div", FORM.around(one["key"], label, box, _about(one)), data_words=words)
+
+
+def _box(one: Setting) -> Html:
+    id_ = f"{FORM.act}-{one['key']}".replace(".", "-")
+    name, value = one["key"], written(one["value"])
+    said = f"{id_}-said"
+    if one["secret"]:
+        return tag(
+            "input", id=id_, name=name, type="password", value=MASK if one["value"] else "", data_masked=True,
+            autocomplete="new-password", aria_describedby=said,
+        )  # fmt: skip
+    if one["type"] in ("switch", "choice"):
+        known = [True, False] if one["type"] == "switch" else list(one["choices"])
+        options = [(written(each), _called(each)) for each in known]
+        if one["nullable"] or value not in dict(options):
+            options = [("", "not set"), *options]
+        listed = [tag("option", said_, value=each, selected=each == value) for each, said_ in options]
+        return tag("select", listed, id=id_, name=name, aria_describedby=said)
+    if one["type"] == "list":
+        rows = min(8, max(2, len(one["value"] or ()) + 1))
+        return tag("textarea", "\n" + value, id=id_, name=name, rows=rows, aria_describedby=said)
+    numeric = one["type"] in ("integer", "number")
+    return tag(
+        "input", id=id_, name=name, type="text", inputmode="decimal" if numeric else None, value=value,
+        placeholder="not set" if one["nullable"] else None, autocomplete="off", aria_describedby=said,
+    )  # fmt: skip
+
+
+def _fixed(one: Setting) -> Html:
+    shown = MASK if one["secret"] and one["value"] else written(one["value"]).replace("\n", ", ") or "not set"
+    return tag("output", shown, class_="aos-fixed")
+
+
+def _about(one: Setting) -> Html:
+    source = badge(SOURCES.get(one["source"], one["source"]), "blue" if one["source"] == "row" else "grey")
+    when = join(" ", moment(one["changed_at"], relative=True)) if one["changed_at"] else None
+    back = None
+    if one["source"] == "row" and one["editable"]:
+        back = tag("button", "Take back", type="button", data_forget=one["key"], class_="aos-link")
+    lines: list[Child] = [tag("code", one["name"]), " ", source, when, back]
+    if not one["editable"]:
+        return join(lines, tag("span", "Not here: ", one["why"], class_="aos-note"))
+    return join(lines, tag("span", " ".join(part for part in (_bounds(one), reach(one)) if part), class_="aos-note"))
+
+
+def _bounds(one: Setting) -> str:
+    least, above, most = one["minimum"], one["above"], one["maximum"]
+    told = [
+        f"at least {least:g}" if least is not None else f"above {above:g}" if above is not None else "",
+        f"at most {most:g}" if most is not None else "",
+    ]
+    said = ", ".join(part for part in told if part)
+    choices = (
+        f"One a line, of: {', '.join(map(str, one['choices']))}." if one["type"] == "list" and one["choices"] else ""
+    )
+    lines = "One a line." if one["type"] == "list" and not choices else ""
+    return " ".join(part for part in (f"{said.capitalize()}." if said else "", choices, lines) if part)
+
+
+def reach(one: Setting) -> str:
+    """Where a change counts at once, and what has to be restarted for it."""
+    live, restart = ", ".join(one["live"]), ", ".join(one["restart"])
+    if restart == "whole":
+        return "Needs all of it to be started anew."
+    if not restart:
+        return f"Live within seconds ({live})." if live else "Live within seconds."
+    return f"Live in {live}; needs a restart of {restart}." if live else f"Needs a restart of {restart}."
+
+
+def written(value: Any) -> str:
+    """A value as it stands in a field."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "\n".join(written(item) for item in value) if isinstance(value, list) else str(value)
+
+
+def read(text: str, one: Setting) -> Any:
+    """What a field's text means for a setting; what is no number goes as it is, and the API says so."""
+    if one["nullable"] and not text and not one["secret"]:
+        return None
+    if one["type"] == "list":
+        return [line.strip() for line in text.splitlines() if line.strip()]
+    if one["type"] == "switch":
+        return {"true": True, "false": False}.get(text, text)
+    if one["type"] == "choice":
+        return next((choice for choice in one["choices"] if written(choice) == text), text)
+    if one["type"] in ("integer", "number"):
+        try:
+            return int(text) if one["type"] == "integer" else float(text)
+        except ValueError:
+            return text
+    return None if one["nullable"] and not text else text
+
+
+def _called(value: Any) -> str:
+    return {True: "on", False: "off"}[value] if isinstance(value, bool) else str(value)
+
+
+async def save(api: Api, values: Values) -> Done:
+    """Write what was changed, or take one row back."""
+    known = {one["key"]: one for group in (await api.get(PATH))["groups"] for one in group["keys"]}
+    changes = {name: read(text, known[name]) for name, text in values.items() if name in known}
+    if "forget" in values:
+        changes = {values["forget"]: None}
+    after = await api.put(PATH, {"version": int(values.get("version", "0")), "values": changes})
+    return Done(saved(after))
+
+
+def saved(after: Mapping[str, Any]) -> Html:
+    """What was changed, and when it counts."""
+    changed: Sequence[str] = after["changed"]
+    if not changed:
+        return empty("Nothing was changed.", "What was sent is what counts already, or is decided by a file.")
+    known = {one["key"]: one for group in after["groups"] for one in group["keys"]}
+    lines = [tag("li", tag("code", name), ": ", reach(known[name]) if name in known else "gone.") for name in changed]
+    return good(tag("strong", f"{len(changed)} saved" if len(changed) > 1 else "Saved"), tag("ul", lines))
+
+
+SECTION = Section("config", "Configuration", Role.ADMIN, show, {"config.save": save, **restarts.ACTS})

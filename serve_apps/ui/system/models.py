@@ -1,0 +1,262 @@
+"""Connections to language models: which there are, whether they answer, and their keys, which only go in."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from serve_apps.ui.api import Api
+from serve_apps.ui.formats import span
+from serve_apps.ui.html import Child, Html, join, tag
+from serve_apps.ui.look import badge, card, empty, link, table
+from serve_apps.ui.problem import Problem, Trouble
+from serve_apps.ui.sessions import Role
+from serve_apps.ui.system.forms import Form, facts, grid
+from serve_apps.ui.system.section import Done, Query, Section, Values, address, good, missing, query, route
+
+ADD, CHANGE, KEY = Form("models.add"), Form("models.change"), Form("models.key")
+TEST, DELETE, DEFAULT = Form("models.test"), Form("models.delete"), Form("models.default")
+MOST_LISTED: Final = 12
+# Where a provider usually is; `…` is for the person.
+PLACES: Final[Mapping[str, str]] = {
+    "openai": "https://api.openai.com/v1", "azure": "https://….openai.azure.com/openai",
+    "anthropic": "https://api.anthropic.com/v1", "cohere": "https://api.cohere.com/compatibility/v1",
+    "vllm": "http://…:8000/v1", "ollama": "http://127.0.0.1:11434/v1", "textgen": "http://127.0.0.1:5001/v1",
+    "llamacpp": "http://127.0.0.1:8080/v1", "huggingface": "https://api-inference.huggingface.co/v1",
+    "custom": "https://…/v1",
+}  # fmt: skip
+FIXES: Final[Mapping[str, str]] = {
+    "unreachable": "Is the server running, and do host and port of the address lead there from the gateway's machine?",
+    "timeout": "The server is slow or a firewall drops the connection. Try again, or allow it more seconds.",
+    "tls": "The certificate is not valid for this host. Correct the address, or the certificate.",
+    "unauthorized": "Give it a valid key, and choose the way that the server expects it in.",
+    "forbidden": "The key is known but may not do this: give it the rights, or use another one.",
+    "not_found": "The path is another one. Most servers have their API below /v1.",
+    "redirected": "Use the address that it leads to; keys are not sent along redirects.",
+    "busy": "Too many requests now. Wait a moment and test again.",
+    "server_error": "The server has a problem of its own: look at its log.",
+    "no_api": "Something answers there, but no such API. Correct port and path.",
+}
+MODES: Final = (
+    ("", "as the provider usually does"), ("bearer", "bearer token"), ("api_key", "key header of the provider"),
+    ("basic", "user:password"), ("custom", "a header of its own"), ("none", "no key"),
+)  # fmt: skip
+Connection = Mapping[str, Any]
+
+
+async def show(api: Api, asked: Query) -> Html:
+    """One connection, the form for another, or the list."""
+    if "new" in asked:
+        return adding((await api.get("/api/llm-connections/providers"))["items"], asked["new"])
+    items = (await api.get("/api/llm-connections"))["items"]
+    if "id" not in asked:
+        return listing(items)
+    one = next((one for one in items if one["id"] == asked["id"]), None)
+    if one is None:
+        raise missing("connection")
+    return connection(one)
+
+
+def listing(items: Sequence[Connection]) -> Html:
+    """Every connection, with its test."""
+    new = link("Add a connection", address("models", new="choose"))
+    if not items:
+        todo = join("Without one, answers are quoted from documents and agents cannot talk. ", new)
+        return card("Model connections", empty("No language model is connected.", todo))
+    rows = [
+        (
+            join(
+                link(one["name"], address("models", id=one["id"])),
+                " ",
+                badge("default", "blue") if one["default"] else None,
+            ),
+            one["provider"],
+            one["model"],
+            tag("code", one["base_url"]),
+            _state(one),
+            TEST.button("Test", id=one["id"], name=one["name"]),
+        )
+        for one in items
+    ]
+    return card("Model connections", table(("Name", "Provider", "Model", "Address", "State", ""), rows), aside=new)
+
+
+def _state(one: Connection) -> Html:
+    if not one["enabled"]:
+        return badge("off", "grey")
+    return badge("on, with key" if one["has_key"] else "on, without key", "green")
+
+
+def adding(providers: Sequence[Mapping[str, Any]], wanted: str) -> Html:
+    """First the provider, then the form that fits it."""
+    chosen = next((one for one in providers if one["provider"] == wanted), None)
+    back = link("← All connections", address("models"))
+    if chosen is None:
+        tiles = [
+            tag(
+                "a", tag("b", one["label"]), tag("span", PLACES.get(one["provider"], ""), class_="quiet"),
+                href=address("models", new=one["provider"]), class_="aos-tile",
+            )
+            for one in providers
+        ]  # fmt: skip
+        return join(back, card("Which provider?", tag("div", tiles, class_="aos-tiles")))
+    place = PLACES.get(chosen["provider"], "")
+    whole = "…" not in place
+    form = ADD(
+        grid(
+            ADD.text("name", "Name", chosen["label"], required=True),
+            ADD.text("base_url", "Address", place if whole else "", required=True, kind="url", hint=place),
+            ADD.text("model", "Model", required=True, about="As the provider calls it."),
+            ADD.text("key", "Key", kind="password", about="Stored sealed, never shown again."),
+        ),
+        tag("details", tag("summary", "More"), grid(*_more(ADD, {"auth_mode": chosen["auth_mode"]}))),
+        send="Add", colour="primary", provider=chosen["provider"],
+    )  # fmt: skip
+    return join(back, card(f"Connect {chosen['label']}", form))
+
+
+def _more(form: Form, one: Connection) -> list[Html]:
+    return [
+        form.choice("auth_mode", "How the key is sent", MODES, one.get("auth_mode") or ""),
+        form.text("auth_header", "Header of its own", one.get("auth_header") or ""),
+        form.text("price_in", "USD for a million tokens in", f"{one.get('price_in', 0):g}", inputmode="decimal"),
+        form.text("price_out", "USD for a million tokens out", f"{one.get('price_out', 0):g}", inputmode="decimal"),
+        form.text("seconds", "Longest silence in seconds", f"{one.get('seconds', 120):g}", inputmode="decimal"),
+        form.switch("default", "Ask this one where an agent names none", bool(one.get("default"))),
+    ]
+
+
+def connection(one: Connection) -> Html:
+    """A connection, with what can be done."""
+    back = link("← All connections", address("models"))
+    known = facts(
+        (
+            ("State", _state(one)),
+            ("Provider", one["provider"]),
+            ("Model", one["model"]),
+            ("Address", tag("code", one["base_url"])),
+            ("Answers at", tag("code", one["endpoint"]) if one["endpoint"] else "not known before the first test"),
+            ("Tools", "natively" if one["supports_tools"] else "described in words"),
+        )
+    )
+    id_ = {"id": one["id"], "name": one["name"]}
+    test = TEST.button("Test it", "primary", **id_)
+    aside = badge("default", "blue") if one["default"] else None
+    if one["origin"] != "row":
+        where = "the settings LLM_*" if one["origin"] == "settings" else "the file of connections"
+        fixed = tag("p", f"It is configured in {where} and is changed there.", class_="quiet")
+        return join(back, card(one["name"], known, fixed, test, aside=aside))
+    delete = DELETE.confirmed(
+        "Delete …", "Its key is forgotten; agents that name it use their next one.", "Delete", **id_
+    )
+    head = card(one["name"], known, tag("div", test, delete, class_="aos-row"), aside=aside)
+    form = CHANGE(
+        grid(
+            CHANGE.text("name", "Name", one["name"]),
+            CHANGE.text(
+                "base_url", "Address", one["base_url"], kind="url", about="Another address needs the key again."
+            ),
+            CHANGE.text("model", "Model", one["model"]),
+            CHANGE.switch("enabled", "In use", one["enabled"]),
+            *_more(CHANGE, one),
+        ),
+        send="Save",
+        colour="primary",
+        changed=True,
+        id=one["id"],
+    )
+    said = "Stored sealed and never shown. " + (
+        "There is one; the new one takes its place." if one["has_key"] else "There is none."
+    )
+    key = KEY(KEY.text("key", "New key", kind="password", required=True, about=said), send="Store the key", **id_)
+    return join(back, head, card("Change", form), card("Key", key))
+
+
+def body_of(values: Values) -> dict[str, Any]:
+    """What a form's texts mean for the API; what is no number goes as it is, and the API says so."""
+    found: dict[str, Any] = {}
+    for name, text in values.items():
+        if name in ("enabled", "default"):
+            found[name] = text == "true"
+        elif name in ("price_in", "price_out", "seconds"):
+            found[name] = _number(text)
+        elif name in ("name", "base_url", "model", "provider") or (
+            name in ("key", "auth_mode", "auth_header") and text
+        ):
+            found[name] = text
+        elif name == "auth_mode":
+            found[name] = None
+    return found
+
+
+def _number(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+async def add(api: Api, values: Values) -> Done:
+    """Add it, and see at once whether it answers."""
+    made = await api.post("/api/llm-connections", body_of(values))
+    found = await api.post(route("llm-connections", made["id"], "test"))
+    return Done(
+        join(good(tag("strong", made["name"]), " is added."), tested(made["name"], found)),
+        query("models", id=made["id"]),
+    )
+
+
+async def change(api: Api, values: Values) -> Done:
+    """Save what was changed."""
+    body = body_of({name: value for name, value in values.items() if name != "id"})
+    after = await api.patch(route("llm-connections", values["id"]), body)
+    return Done(good(tag("strong", after["name"]), " is saved. Calls that have begun go on as they began."))
+
+
+async def rotate(api: Api, values: Values) -> Done:
+    """Another key."""
+    if not values.get("key"):
+        raise Problem(Trouble("There is no key.", "key: type it first", "", 422, "invalid"))
+    await api.put(route("llm-connections", values["id"], "key"), {"key": values["key"]})
+    return Done(good("The new key is stored; the next call is signed with it."))
+
+
+async def delete(api: Api, values: Values) -> Done:
+    """Forget it."""
+    await api.delete(route("llm-connections", values["id"]))
+    return Done(good(f"{values.get('name', 'It')} is deleted, and its key."), query("models"))
+
+
+async def test(api: Api, values: Values) -> Done:
+    """Ask it for its models."""
+    found = await api.post(route("llm-connections", values["id"], "test"))
+    return Done(tested(values.get("name", "It"), found))
+
+
+def tested(name: str, found: Mapping[str, Any]) -> Html:
+    """Whether it works and how fast, or why not and what to try."""
+    took = span(found["latency_ms"] / 1000)
+    if not found["ok"]:
+        what = (found["reason"] or "failed").replace("_", " ")
+        fix = FIXES.get(found["reason"] or "", "Check address and key.")
+        return tag(
+            "div", tag("strong", f"{name} does not answer as it should: {what}, after {took}."),
+            tag("p", found["detail"]) if found["detail"] else None, tag("p", tag("b", "What to try: "), fix),
+            class_="aos-problem", role="alert",
+        )  # fmt: skip
+    listed = _listed(found)
+    return good(
+        tag("strong", f"{name} answers in {took}"), tag("p", "at ", tag("code", found["endpoint"] or "?")), listed
+    )
+
+
+def _listed(found: Mapping[str, Any]) -> Child:
+    models = found["models"]
+    if found["model_listed"] is False:
+        some = ", ".join(models[:MOST_LISTED]) + (" …" if len(models) > MOST_LISTED else "")
+        return tag("p", badge("look at it", "amber"), f" {found['detail']}. It has: {some or 'none'}.")
+    return tag("p", f"It lists {len(models)} models, this one among them.") if models else None
+
+
+SECTION = Section(
+    "models", "Models", Role.OPERATOR, show,
+    {ADD.act: add, CHANGE.act: change, KEY.act: rotate, TEST.act: test, DELETE.act: delete},
+)  # fmt: skip

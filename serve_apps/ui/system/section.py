@@ -1,0 +1,86 @@
+"""A part of the page System: what it shows for the URL's query, and what can be done there."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+from urllib.parse import quote, urlencode
+
+from serve_apps.ui.api import Api
+from serve_apps.ui.html import Html, tag
+from serve_apps.ui.page import PREFIX
+from serve_apps.ui.problem import Problem, Trouble
+from serve_apps.ui.sessions import Role
+
+HERE: Final = f"{PREFIX}/system"
+FORBIDDEN: Final = 403
+Query = Mapping[str, str]
+Values = Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What an act led to: what is said about it, and where to go (a query of the page; None: stay)."""
+
+    said: Html
+    to: str | None = None
+
+
+Show = Callable[[Api, Query], Awaitable[Html]]
+Act = Callable[[Api, Values], Awaitable[Done]]
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Attributes:
+    id: `part` of the URL.
+    least: the role from which on it is offered.
+    acts: by the names that its forms have.
+    """
+
+    id: str
+    title: str
+    least: Role
+    show: Show
+    acts: Mapping[str, Act] = field(default_factory=dict)
+
+
+def query(part: str, **more: object) -> str:
+    """A query of the page; what is None or empty is left out."""
+    asked = {"part": part} | {name: str(value) for name, value in more.items() if value not in (None, "")}
+    return "?" + urlencode(asked)
+
+
+def address(part: str, **more: object) -> str:
+    """A link into the page."""
+    return HERE + query(part, **more)
+
+
+def route(*parts: str) -> str:
+    """A path of the API; what comes from a browser cannot lead out of its place."""
+    return "/api/" + "/".join(quote(part, safe="") for part in parts)
+
+
+def at(asked: Query, name: str = "skip") -> int:
+    """A number of the query; 0 where there is none."""
+    text = asked.get(name, "")
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
+
+
+def good(*said: Any) -> Html:
+    """Something was done."""
+    return tag("div", said, class_="aos-good", role="status")
+
+
+def missing(what: str) -> Problem:
+    """What the URL names is not there (any more)."""
+    return Problem(
+        Trouble(f"This {what} is not here.", "It may have been deleted.", "Go back to the list.", 404, "gone")
+    )
+
+
+async def tenant_admin(api: Api) -> bool:
+    """Whether this administrator of the workspace is one of the tenant. For hiding only: the API decides."""
+    if not api.session.role.reaches(Role.ADMIN):
+        return False
+    found = await api.get("/api/users", q=api.session.email, limit=100)
+    return any(one["email"] == api.session.email and one["tenant_role"] == Role.ADMIN for one in found["items"])

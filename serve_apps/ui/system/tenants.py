@@ -1,0 +1,94 @@
+"""Workspaces that one belongs to, and tenants below one's own."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from serve_apps.ui.api import Api
+from serve_apps.ui.formats import moment
+from serve_apps.ui.html import Html, join, tag
+from serve_apps.ui.look import badge, card, columns, link, table
+from serve_apps.ui.sessions import Role
+from serve_apps.ui.system.forms import Form, once
+from serve_apps.ui.system.section import Done, Query, Section, Values, address, at, good, tenant_admin
+
+PAGE_OF: Final = 50
+WORKSPACE, TENANT = Form("tenants.workspace"), Form("tenants.tenant")
+FIRST: Final = "It is for the first sign-in only and shown this once."
+
+
+async def show(api: Api, asked: Query) -> Html:
+    """Lists, and forms for who may use them."""
+    skip = at(asked)
+    spaces = (await api.get("/api/workspaces", skip=skip, limit=PAGE_OF + 1))["items"]
+    here = api.session.place.id if api.session.place else ""
+    listed = workspaces(spaces, here, skip)
+    if not await tenant_admin(api):
+        return listed
+    below = (await api.get("/api/tenants", limit=1000))["items"]
+    return join(columns(listed, tenants(below)), columns(_new_workspace(), _new_tenant()))
+
+
+def workspaces(items: Sequence[Mapping[str, Any]], here: str, skip: int) -> Html:
+    """Those one belongs to; the bar above chooses among them."""
+    rows = [
+        (join(tag("b", one["name"]), " ", badge("you are here", "blue") if one["id"] == here else None),
+         badge(one["role"]), moment(one["created_at"]))
+        for one in items[:PAGE_OF]
+    ]  # fmt: skip
+    about = tag("p", "Those you belong to. Choose one in the bar above.", class_="quiet")
+    back = link("← Earlier", address("tenants", skip=max(0, skip - PAGE_OF))) if skip else None
+    on = link("Further →", address("tenants", skip=skip + PAGE_OF)) if len(items) > PAGE_OF else None
+    pages = tag("nav", back, on, class_="aos-pager", aria_label="Pages of the list") if back or on else None
+    return card("Workspaces", about, table(("Name", "Your role", "Since"), rows), pages)
+
+
+def tenants(items: Sequence[Mapping[str, Any]]) -> Html:
+    """The own one, and those made below it."""
+    known = {one["id"]: one["name"] for one in items}
+    rows = [
+        (
+            tag("b", one["name"]),
+            known.get(one["parent_id"], "") if one["parent_id"] else badge("yours", "blue"),
+            moment(one["created_at"]),
+        )
+        for one in items
+    ]
+    about = tag("p", "Tenants see nothing of each other.", class_="quiet")
+    return card("Tenants", about, table(("Name", "Below", "Since"), rows))
+
+
+def _new_workspace() -> Html:
+    form = WORKSPACE(WORKSPACE.text("name", "Name", required=True), send="Make the workspace", colour="primary")
+    return card(
+        "New workspace", tag("p", "Documents, agents and runs of their own; you administer it.", class_="quiet"), form
+    )
+
+
+def _new_tenant() -> Html:
+    form = TENANT(
+        TENANT.text("name", "Name", required=True),
+        TENANT.text("admin_email", "E-mail of its administrator", kind="email", required=True),
+        send="Make the tenant", colour="primary",
+    )  # fmt: skip
+    return card(
+        "New tenant", tag("p", "With a workspace “default” and an administrator of its own.", class_="quiet"), form
+    )
+
+
+async def add_workspace(api: Api, values: Values) -> Done:
+    """A workspace of the own tenant."""
+    made = await api.post("/api/workspaces", {"name": values.get("name", "")})
+    await api.look_around()
+    return Done(good(tag("strong", made["name"]), " is made. The bar offers it from the next page on."))
+
+
+async def add_tenant(api: Api, values: Values) -> Done:
+    """A tenant below the own one."""
+    sent = {name: values.get(name, "") for name in ("name", "admin_email")}
+    made = await api.post("/api/tenants", sent)
+    if made["password"] is None:
+        return Done(good(tag("strong", made["name"]), " is made."))
+    return Done(good(once(f"First password of {sent['admin_email']}", made["password"], FIRST)))
+
+
+SECTION = Section("tenants", "Workspaces", Role.VIEWER, show, {WORKSPACE.act: add_workspace, TENANT.act: add_tenant})

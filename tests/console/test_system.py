@@ -1,0 +1,244 @@
+"""The page System in a browser: each part in use, what each role sees, and that nothing of a secret comes back."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import httpx
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from tests.acceptance.conftest import PASSWORD, Product
+from tests.console.conftest import Seen, sign_in
+
+SLOW = 30_000
+TABS = ("Configuration", "Models", "People", "API keys", "Credentials", "Schedules", "Audit", "Workspaces")
+
+
+@pytest.fixture
+def administrator(product: Product, signed_in: Any, seen: Seen) -> Iterator[httpx.Client]:
+    """The API as the administrator has it."""
+    with httpx.Client(base_url=seen.origin, timeout=60) as client:
+        sent = {"email": product.settings.auth.admin_email, "password": PASSWORD}
+        client.headers["Authorization"] = f"Bearer {client.post('/api/auth/login', json=sent).json()['access_token']}"
+        yield client
+
+
+def opened(page: Page, part: str) -> Locator:
+    """A part of System, once it is there."""
+    page.goto(f"/console/system?part={part}")
+    shown = page.locator(f"[data-part={part}]")
+    expect(shown).to_be_visible(timeout=SLOW)
+    return shown
+
+
+def said(page: Page) -> Locator:
+    """What an act led to."""
+    return page.locator(".aos-said")
+
+
+def test_ad_01_to_04_settings_are_searched_changed_refused_and_saved(
+    page: Page, seen: Seen, shot: Callable[[Page, str], None]
+) -> None:
+    shown = opened(page, "config")
+    for colour, title in (
+        ("blue", "App server"), ("green", "Database"), ("amber", "Worker and models"), ("purple", "Storage")
+    ):  # fmt: skip
+        expect(shown.locator(f".aos-group.{colour} h2")).to_have_text(title)
+    shot(page, "system-config")
+    box = page.get_by_label("Search the other settings")
+    box.fill("bm25 nonsense")
+    expect(shown.get_by_text("No setting is called like this.")).to_be_visible()
+    box.fill("search k1")
+    field = shown.locator("[name='search.k1']")
+    expect(field).to_be_visible()
+    expect(shown.locator("[name='search.b']")).to_be_hidden()
+
+    save = page.get_by_role("button", name="Save", exact=True)
+    expect(save).to_be_disabled()
+    field.fill("steep")
+    expect(shown.locator(".aos-field.changed")).to_have_count(1)
+    expect(shown.get_by_text("1 change is not saved.")).to_be_visible()
+    field.press("Enter")
+    expect(shown.locator("[data-error='search.k1']")).to_contain_text("number", timeout=SLOW)
+    expect(field).to_be_focused()
+    expect(field).to_have_value("steep")
+
+    field.fill("1.4")
+    field.press("Enter")
+    expect(said(page)).to_contain_text("Saved", timeout=SLOW)
+    expect(said(page)).to_contain_text("Live within seconds (gateway).")
+    expect(field).to_have_value("1.4")
+    page.get_by_label("Search the other settings").fill("search k1")
+    page.get_by_role("button", name="Take back").click()
+    expect(field).not_to_have_value("1.4", timeout=SLOW)
+    refused = [one for one in seen.errors if "422" not in one]
+    assert refused == []
+
+
+def test_ad_02_secrets_are_bullets_and_the_address_leads_to_the_part(page: Page) -> None:
+    shown = opened(page, "config")
+    field = shown.locator("[name='llm.api_key']")
+    field.fill("sk-a-key-of-a-test")
+    field.press("Enter")
+    expect(said(page)).to_contain_text("Needs a restart of", timeout=SLOW)
+    expect(field).to_have_value("•" * 8)
+    expect(page.get_by_role("heading", name="Waiting for a restart")).to_be_visible()
+    assert "sk-a-key-of-a-test" not in page.content()
+    shown.locator("button[data-forget='llm.api_key']").click()
+    expect(field).to_have_value("", timeout=SLOW)
+
+
+def test_a_person_is_added_signs_in_and_is_disabled(
+    page: Page, browser: Browser, seen: Seen, shot: Callable[[Page, str], None]
+) -> None:
+    opened(page, "people")
+    page.get_by_role("link", name="Add somebody").click()
+    page.get_by_label("E-mail").fill("not an address")
+    page.get_by_role("button", name="Add", exact=True).click()
+    expect(page.locator("[data-error=email]")).not_to_be_empty(timeout=SLOW)
+    page.get_by_label("E-mail").fill("system-test@orchestrator.local")
+    page.get_by_label("E-mail").press("Enter")
+    expect(said(page)).to_contain_text("First password of system-test@orchestrator.local", timeout=SLOW)
+    first = said(page).locator("code").inner_text()
+    assert len(first) >= 12
+    assert page.url.endswith("?part=people")
+    shot(page, "system-people")
+
+    context = browser.new_context(base_url=seen.origin)
+    other = context.new_page()
+    sign_in(other, "system-test@orchestrator.local", first)
+    assert "/console/password" in other.url
+    context.close()
+
+    page.get_by_role("link", name="system-test@orchestrator.local").click()
+    expect(said(page)).to_have_count(0)
+    page.get_by_text("Disable …").click()
+    page.get_by_role("button", name="Disable", exact=True).click()
+    expect(said(page)).to_contain_text("disabled", timeout=SLOW)
+    expect(page.get_by_role("button", name="Let them sign in again")).to_be_visible()
+
+
+def test_an_api_key_is_shown_once_and_revoked(page: Page, seen: Seen) -> None:
+    opened(page, "keys")
+    page.get_by_label("Name").fill("robot of the test")
+    page.get_by_role("button", name="Make the key").click()
+    expect(said(page)).to_contain_text("API key robot of the test", timeout=SLOW)
+    key = said(page).locator("code").first.inner_text()
+    asked = page.context.request.get("/api/agents", headers={"Authorization": f"Bearer {key}"})
+    assert asked.status == 200
+    row = page.get_by_role("row").filter(has_text="robot of the test")
+    row.get_by_text("Revoke …").click()
+    row.get_by_role("button", name="Revoke", exact=True).click()
+    expect(said(page)).to_contain_text("is ended", timeout=SLOW)
+    asked = page.context.request.get("/api/agents", headers={"Authorization": f"Bearer {key}"})
+    assert asked.status == 401
+    assert key not in page.content()
+
+
+def test_a_connection_that_does_not_answer_says_what_to_try(page: Page, shot: Callable[[Page, str], None]) -> None:
+    opened(page, "models")
+    page.get_by_role("link", name="Add a connection").click()
+    page.get_by_role("link", name="Ollama").click()
+    page.get_by_label("Name").fill("nobody there")
+    page.get_by_label("Address").fill("http://127.0.0.1:9/v1")
+    page.get_by_label("Model", exact=True).fill("none")
+    page.get_by_role("button", name="Add", exact=True).click()
+    expect(said(page)).to_contain_text("nobody there is added.", timeout=SLOW)
+    expect(said(page)).to_contain_text("What to try: Is the server running")
+    shot(page, "system-model")
+    page.get_by_text("Delete …").click()
+    page.get_by_role("button", name="Delete", exact=True).click()
+    expect(said(page)).to_contain_text("is deleted", timeout=SLOW)
+
+
+def test_a_credential_is_sealed_bound_and_deleted(page: Page, shot: Callable[[Page, str], None]) -> None:
+    opened(page, "credentials")
+    page.get_by_role("link", name="Add a credential").click()
+    page.get_by_role("link", name="User and password").click()
+    page.get_by_label("Name", exact=True).fill("login of the test")
+    page.get_by_label("Username").fill("somebody")
+    page.get_by_label("Password").fill("not-to-be-seen")
+    page.get_by_role("button", name="Seal and store").click()
+    expect(said(page)).to_contain_text("is sealed and stored", timeout=SLOW)
+    assert "not-to-be-seen" not in page.content()
+    expect(page.get_by_text("Nobody may use it yet.")).to_be_visible()
+    page.get_by_label("Role of who asks").select_option("operator")
+    page.get_by_role("button", name="Bind", exact=True).click()
+    expect(page.get_by_role("cell", name="operator")).to_be_visible(timeout=SLOW)
+    shot(page, "system-credential")
+    page.get_by_text("Delete …").click()
+    page.get_by_role("button", name="Delete", exact=True).click()
+    expect(said(page)).to_contain_text("is deleted", timeout=SLOW)
+
+
+def test_a_schedule_is_made_paused_run_and_found_in_the_trail(page: Page, shot: Callable[[Page, str], None]) -> None:
+    opened(page, "schedules")
+    page.get_by_role("link", name="Add a schedule").click()
+    page.get_by_label("Name").fill("report of the test")
+    page.get_by_label("When").fill("0 2 * * *")
+    page.get_by_label("Message to the agent").fill("Say what is new.")
+    expect(page.get_by_label("Time zone")).not_to_have_value("")
+    page.get_by_role("button", name="Add", exact=True).click()
+    expect(said(page)).to_contain_text("report of the test is due", timeout=SLOW)
+    page.get_by_role("button", name="Pause").click()
+    expect(said(page)).to_contain_text("is paused", timeout=SLOW)
+    page.get_by_role("button", name="Run now").click()
+    expect(said(page)).to_contain_text("is due now", timeout=SLOW)
+    shot(page, "system-schedule")
+
+    trail = opened(page, "audit")
+    page.get_by_label("Did what").fill("schedule")
+    page.get_by_role("button", name="Show").click()
+    expect(trail.get_by_role("cell", name="schedule.add")).to_be_visible(timeout=SLOW)
+    expect(trail.get_by_role("cell", name="session.begin")).to_have_count(0)
+    assert "action=schedule" in page.url
+    page.get_by_role("link", name="Check the whole chain").click()
+    expect(page.get_by_text("The chain is intact: all")).to_be_visible(timeout=SLOW)
+    shot(page, "system-audit")
+    page.go_back()
+    expect(page.get_by_text("the entries on this page")).to_be_visible(timeout=SLOW)
+
+
+def test_a_viewer_sees_its_parts_and_a_forged_form_gets_the_apis_refusal(
+    browser: Browser, seen: Seen, administrator: httpx.Client
+) -> None:
+    email, first, own = "system-viewer@orchestrator.local", "first-of-a-viewer-1", "second-of-a-viewer-2"
+    assert (
+        administrator.post("/api/users", json={"email": email, "role": "viewer", "password": first}).status_code == 201
+    )
+    context = browser.new_context(base_url=seen.origin)
+    page = context.new_page()
+    sign_in(page, email, first)
+    page.fill("[name=old]", first)
+    for name in ("new", "again"):
+        page.fill(f"[name={name}]", own)
+    page.click("button")
+    page.goto("/console/system?part=config")
+    tabs = page.locator(".aos-tabs a")
+    expect(tabs).to_have_text(["Schedules", "Workspaces"], timeout=SLOW)
+    expect(page.get_by_role("link", name="Add a schedule")).to_have_count(0)
+    opened(page, "tenants")
+    expect(page.get_by_role("button", name="Make the workspace")).to_have_count(0)
+    # What the browser sends can be forged: the act is one of a part that a viewer has, the right is not there.
+    page.locator("[data-part]").evaluate(
+        """(place) => {
+            const form = document.createElement("form");
+            form.dataset.act = "tenants.workspace";
+            form.innerHTML = '<input name="name" value="forged"><button>go</button>';
+            place.append(form);
+            form.requestSubmit();
+        }"""
+    )
+    expect(said(page)).to_contain_text("403", timeout=SLOW)
+    context.close()
+
+
+def test_every_part_fits_a_phone(page: Page) -> None:
+    page.set_viewport_size({"width": 390, "height": 860})
+    opened(page, "config")
+    for title in TABS:
+        tab = page.locator(".aos-tabs").get_by_role("link", name=title)
+        tab.focus()
+        page.keyboard.press("Enter")
+        expect(tab).to_have_attribute("aria-current", "page", timeout=SLOW)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390, title

@@ -1,0 +1,207 @@
+"""The page System: forms escape what they show, texts become values, refusals find fields, secrets stay masked."""
+
+from typing import Any
+
+import pytest
+
+from serve_apps.ui.html import Html
+from serve_apps.ui.problem import Trouble
+from serve_apps.ui.sessions import Role
+from serve_apps.ui.system import audit, config, credentials, models, people, restarts
+from serve_apps.ui.system.forms import Form, complaints, once, refusal
+from serve_apps.ui.system.page import SECTIONS, asked, chosen, find_act, offered
+from serve_apps.ui.system.section import at, query, route
+
+HOSTILE = '"><script>alert(1)</script>'
+
+
+def key(name: str = "search.k1", **more: Any) -> dict[str, Any]:
+    """A setting as the API tells it."""
+    plain = {
+        "key": name, "name": name.upper().replace(".", "_"), "type": "number", "value": 1.2, "default": 1.2,
+        "source": "default", "editable": True, "why": "", "secret": False, "nullable": False, "minimum": None,
+        "maximum": None, "above": None, "choices": [], "pattern": None, "live": ["gateway"], "restart": [],
+        "changed_at": None,
+    }  # fmt: skip
+    return plain | more
+
+
+def answer(*keys: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """The configuration with one group."""
+    group = {"id": "app", "title": "App", "colour": "blue", "about": "How.", "keys": list(keys)}
+    return {"version": 3, "groups": [group], "needs_restart": [], "left_out": {}, "changed": []} | more
+
+
+@pytest.mark.parametrize("role", list(Role))
+def test_a_role_is_offered_its_parts_only(role: Role) -> None:
+    least = {
+        "config": Role.ADMIN, "models": Role.OPERATOR, "people": Role.ADMIN, "keys": Role.DEVELOPER,
+        "credentials": Role.OPERATOR, "schedules": Role.VIEWER, "audit": Role.ADMIN, "tenants": Role.VIEWER,
+    }  # fmt: skip
+    assert [one.id for one in offered(role)] == [name for name, needed in least.items() if role.reaches(needed)]
+    assert chosen(role, {"part": "config"}).id == ("config" if role is Role.ADMIN else offered(role)[0].id)
+
+
+def test_an_act_is_found_by_its_name_and_only_from_its_part_on() -> None:
+    assert find_act(Role.ADMIN, "config.save") is config.save
+    assert find_act(Role.OPERATOR, "config.save") is None
+    assert find_act(Role.ADMIN, "__class__") is None
+    names = [name for section in SECTIONS for name in section.acts]
+    assert len(names) == len(set(names))
+
+
+def test_an_address_of_the_api_cannot_be_left() -> None:
+    assert route("users", "../../admin/config?x=1") == "/api/users/..%2F..%2Fadmin%2Fconfig%3Fx%3D1"
+    assert query("people", who="a&b=c", skip=None) == "?part=people&who=a%26b%3Dc"
+    assert asked("?part=people&who=a%26b") == {"part": "people", "who": "a&b"}
+    assert asked(None) == {}
+    assert [at({"skip": text}) for text in ("50", "-1", "x", "", "²", "9" * 30)] == [50, 0, 0, 0, 0, 0]
+
+
+def test_ad_01_coloured_groups_stand_above_all_other_settings() -> None:
+    other = {"id": "search", "title": "Search", "colour": "grey", "about": "Legs.", "keys": [key()]}
+    body = answer(key("http.port"))
+    body["groups"] = [{**body["groups"][0], "colour": one} for one in ("blue", "green", "amber", "purple")] + [other]
+    shown = config.view(body)
+    assert [f"aos-group {one}" in shown for one in ("blue", "green", "amber", "purple")] == [True] * 4
+    assert "aos-group grey" not in shown
+    assert shown.index("aos-group purple") < shown.index("All other settings") < shown.index("SEARCH_K1")
+
+
+def test_ad_02_a_secret_is_eight_bullets_and_one_that_is_not_set_is_empty() -> None:
+    secret = {"secret": True, "type": "text", "nullable": True}
+    assert f'value="{"•" * 8}"' in config.setting(key("llm.api_key", **secret, value="anything the API might send"))
+    assert "anything the API" not in config.setting(key("llm.api_key", **secret, value="anything the API might send"))
+    assert 'value=""' in config.setting(key("llm.api_key", **secret, value=None))
+    assert "•" in config.setting(key("llm.api_key", **secret, value="x", editable=False, why="no"))
+
+
+def test_what_cannot_be_changed_here_has_no_field_and_says_why() -> None:
+    shown = config.setting(key(editable=False, why="set it in a file"))
+    assert "<input" not in shown
+    assert "Not here: set it in a file" in shown
+
+
+def test_where_a_value_is_from_and_only_a_row_can_be_taken_back() -> None:
+    assert "from the environment" in config.setting(key(source="environment"))
+    assert "Take back" not in config.setting(key(source="yaml"))
+    assert 'data-forget="search.k1"' in config.setting(key(source="row", changed_at="2026-01-01T00:00:00Z"))
+
+
+def test_hostile_texts_are_escaped_everywhere() -> None:
+    shown = [
+        config.setting(key(HOSTILE, value=HOSTILE, type="text")),
+        config.setting(key(value=[HOSTILE], type="list", choices=[HOSTILE])),
+        Form("x").text("n", HOSTILE, HOSTILE, HOSTILE, options=[HOSTILE]),
+        Form("x").area("n", "l", "</textarea>" + HOSTILE),
+        Form("x").button("Send", id=HOSTILE),
+        once(HOSTILE, HOSTILE, HOSTILE),
+        refusal(Trouble(HOSTILE, f"body.name: {HOSTILE}", HOSTILE, 422, "invalid")),
+        audit.entries({"items": [_entry(action=HOSTILE, object=HOSTILE, detail={HOSTILE: [HOSTILE]})]}),
+        models.tested(HOSTILE, _found(ok=False, reason="tls", detail=HOSTILE)),
+        restarts.latest([_restart(error=HOSTILE)]),
+    ]
+    assert [one for one in shown if "<script" in one or not isinstance(one, Html)] == []
+
+
+def _entry(**more: Any) -> dict[str, Any]:
+    plain = {
+        "seq": 7, "at": "2026-01-01T00:00:00Z", "actor": "worker", "actor_email": None, "action": "user.add",
+        "object": "x", "outcome": "done", "detail": {}, "hash": "ab", "intact": True,
+    }  # fmt: skip
+    return plain | more
+
+
+def _found(**more: Any) -> dict[str, Any]:
+    plain = {
+        "ok": True, "endpoint": "http://h/v1", "models": ["m"], "model_listed": True, "latency_ms": 42.0,
+        "reason": None, "detail": "",
+    }  # fmt: skip
+    return plain | more
+
+
+def _restart(**more: Any) -> dict[str, Any]:
+    plain = {
+        "id": 1, "parts": ["worker"], "asked_at": "2026-01-01T00:00:00Z", "taken_at": None, "done_at": None,
+        "error": None,
+    }  # fmt: skip
+    return plain | more
+
+
+@pytest.mark.parametrize(
+    ("text", "more", "value"),
+    [
+        ("7", {"type": "integer"}, 7),
+        ("7.5", {"type": "integer"}, "7.5"),
+        ("0.25", {"type": "number"}, 0.25),
+        ("", {"type": "integer", "nullable": True}, None),
+        ("true", {"type": "switch"}, True),
+        ("", {"type": "switch", "nullable": True}, None),
+        ("2", {"type": "choice", "choices": [1, 2, "auto"]}, 2),
+        ("a\n\n b \n", {"type": "list"}, ["a", "b"]),
+        ("", {"type": "list"}, []),
+        ("", {"type": "text"}, ""),
+        ("x", {"type": "text"}, "x"),
+    ],
+)
+def test_a_fields_text_becomes_the_settings_value(text: str, more: dict[str, Any], value: object) -> None:
+    assert config.read(text, key(**more)) == value
+
+
+def test_ad_04_what_is_live_and_what_waits_is_said() -> None:
+    assert config.reach(key(live=["gateway"], restart=["worker"])) == "Live in gateway; needs a restart of worker."
+    assert config.reach(key(live=[], restart=["whole"])) == "Needs all of it to be started anew."
+    said = config.saved(answer(key(), changed=["search.k1"]))
+    assert "search.k1" in said
+    assert "Live within seconds (gateway)." in said
+    assert "Nothing was changed." in config.saved(answer(key()))
+
+
+def test_ad_06_a_restart_is_told_step_by_step() -> None:
+    taken = "2026-01-01T00:00:02Z"
+    assert [restarts.state(_restart(**more))[0] for more in (
+        {}, {"taken_at": taken}, {"taken_at": taken, "done_at": "2026-01-01T00:00:12Z"}, {"error": "no"},
+    )] == ["waiting", "rolling", "done", "failed"]  # fmt: skip
+    assert "took 12.0 s" in restarts.latest([_restart(taken_at=taken, done_at="2026-01-01T00:00:12Z")])
+
+
+def test_what_is_wrong_is_put_to_its_field() -> None:
+    told = Trouble("Not valid.", "log_level (LOG_LEVEL): one of\nsearch.k1: a number", "", 422, "invalid")
+    assert complaints(told) == {"log_level": "one of", "search.k1": "a number"}
+    told = Trouble("Not valid.", "body.email: no address; body.payload.message: too long", "", 422, "invalid")
+    assert complaints(told) == {"email": "no address", "payload.message": "too long"}
+    assert complaints(Trouble("Forbidden.", "this needs the role admin", "", 403, "forbidden")) == {}
+
+
+def test_a_connection_that_fails_says_what_to_try() -> None:
+    shown = models.tested("here", _found(ok=False, reason="unauthorized", detail="401"))
+    assert "What to try:" in shown
+    assert models.FIXES["unauthorized"] in shown
+    assert "42 ms" in models.tested("here", _found())
+    assert "look at it" in models.tested("here", _found(model_listed=False, detail="not there"))
+
+
+def test_a_models_form_sends_numbers_and_leaves_empty_keys_out() -> None:
+    values = {"name": "a", "seconds": "30", "price_in": "x", "key": "", "auth_mode": "", "default": "true"}
+    wanted = {"name": "a", "seconds": 30.0, "price_in": "x", "auth_mode": None, "default": True}
+    assert models.body_of(values) == wanted
+
+
+def test_a_credentials_fields_are_sent_as_values_and_never_drawn() -> None:
+    values = {"secret:password": "p", "open:username": "u", "secret:token": "", "more": "a=b=c\nnonsense\n=x"}
+    assert credentials.content(values) == {"values": {"password": "p", "username": "u", "a": "b=c"}}
+
+
+def test_a_first_password_is_shown_with_a_button_that_copies_it() -> None:
+    shown = once("First password", "s3cret", people.FIRST)
+    assert 'data-copy="s3cret"' in shown
+    assert shown.count("s3cret") == 2
+
+
+def test_a_broken_chain_is_not_overlooked() -> None:
+    body = {"items": [], "newest": 9, "next_before": None, "verified": "chain", "intact": False, "first_broken": 4}
+    assert "Entry 4 was altered" in audit.chain(body, {})
+    intact = audit.chain(body | {"intact": True, "first_broken": None, "verified": "page"}, {"actor": "a"})
+    assert "verify=chain" in intact
+    assert "actor=a" in intact
+    assert "all 9 entries" in audit.chain(body | {"intact": True, "first_broken": None}, {})
