@@ -19,6 +19,34 @@ SOURCES: Final = {
     "default": "built in", "yaml": "from a file", "row": "set here", "environment": "from the environment"
 }  # fmt: skip
 FORM: Final = Form("config.save")
+SHORT: Final = frozenset(
+    [
+        "api",
+        "db",
+        "url",
+        "llm",
+        "nfs",
+        "cors",
+        "ocr",
+        "http",
+        "gpu",
+        "ttl",
+        "id",
+        "ip",
+        "k1",
+        "ai",
+        "rrf",
+        "ef",
+        "hyde",
+        "pdf",
+        "dpi",
+        "sql",
+        "mcp",
+        "cpu",
+        "cpus",
+        "vllm",
+    ]
+)
 Setting = Mapping[str, Any]
 
 
@@ -55,26 +83,52 @@ def _left_out(rows: Mapping[str, str]) -> Html | None:
 
 
 def _coloured(group: Mapping[str, Any]) -> Html:
-    fields = [setting(one) for one in group["keys"]]
+    said = _same_reasons(group["keys"])
+    fields = [setting(one, named=one["name"], told=one["why"] in said) for one in group["keys"]]
     head = join(tag("h2", group["title"]), tag("p", group["about"], class_="quiet"))
-    return tag("section", head, fields, class_=f"aos-group {group['colour']}")
+    return tag("section", head, fields, _reasons(said), class_=f"aos-group {group['colour']}")
 
 
 def _group(group: Mapping[str, Any]) -> Html:
     count = tag("span", len(group["keys"]), class_="quiet")
     about = tag("p", group["about"], class_="quiet")
-    fields = [setting(one, group["title"]) for one in group["keys"]]
-    summary = tag("summary", tag("b", group["title"]), " ", count)
-    return tag("details", summary, about, tag("div", fields, class_="aos-settings"), data_group=True)
+    said = _same_reasons(group["keys"])
+    fields = [setting(one, group["title"], told=one["why"] in said) for one in group["keys"]]
+    summary = tag("summary", tag("b", spoken(group["title"])), " ", count)
+    return tag("details", summary, about, _reasons(said), tag("div", fields, class_="aos-settings"), data_group=True)
 
 
-def setting(one: Setting, group: str = "") -> Html:
-    """A setting: its name, its value where it may be changed, and what there is to know about it."""
-    name = one["key"].rpartition(".")[2].replace("_", " ")
+def _same_reasons(settings: Sequence[Setting]) -> set[str]:
+    """Why several of them cannot be changed here: that is said once."""
+    reasons = [one["why"] for one in settings if one["why"]]
+    return {why for why in reasons if reasons.count(why) > 1}
+
+
+def _reasons(said: set[str]) -> list[Html]:
+    return [tag("p", tag("b", "Not here: "), why, class_="quiet") for why in sorted(said)]
+
+
+def spoken(name: str) -> str:
+    """A name as a label: NFS_BASE_PATH as “NFS base path”."""
+    words = name.replace("_", " ").lower().split()
+    told = [word.upper() if word in SHORT else word for word in words]
+    return " ".join([told[0][:1].upper() + told[0][1:], *told[1:]]) if told else name
+
+
+def setting(one: Setting, group: str = "", *, named: str = "", told: bool = False) -> Html:
+    """A setting: its name, its value where it may be changed, and what there is to know about it.
+
+    Args:
+        one: as the API tells it.
+        group: where it stands, for the search.
+        named: another name than the key's last part.
+        told: whether why it cannot be changed is said elsewhere.
+    """
+    name = spoken(named or one["key"].rpartition(".")[2])
     words = " ".join((group, one["key"], one["name"], name)).lower()
-    label = join(tag("b", name[:1].upper() + name[1:]), tag("span", "changed, not saved", class_="aos-dirty"))
+    label = join(tag("b", name), tag("span", "changed, not saved", class_="aos-dirty"))
     box = _box(one) if one["editable"] else _fixed(one)
-    return tag("div", FORM.around(one["key"], label, box, _about(one)), data_words=words)
+    return tag("div", FORM.around(one["key"], label, box, _about(one, told)), data_words=words)
 
 
 def _box(one: Setting) -> Html:
@@ -108,7 +162,7 @@ def _fixed(one: Setting) -> Html:
     return tag("output", shown, class_="aos-fixed")
 
 
-def _about(one: Setting) -> Html:
+def _about(one: Setting, told: bool) -> Html:
     source = badge(SOURCES.get(one["source"], one["source"]), "blue" if one["source"] == "row" else "grey")
     when = join(" ", moment(one["changed_at"], relative=True)) if one["changed_at"] else None
     back = None
@@ -116,7 +170,7 @@ def _about(one: Setting) -> Html:
         back = tag("button", "Take back", type="button", data_forget=one["key"], class_="aos-link")
     lines: list[Child] = [tag("code", one["name"]), " ", source, when, back]
     if not one["editable"]:
-        return join(lines, tag("span", "Not here: ", one["why"], class_="aos-note"))
+        return join(lines, None if told else tag("span", "Not here: ", one["why"], class_="aos-note"))
     return join(lines, tag("span", " ".join(part for part in (_bounds(one), reach(one)) if part), class_="aos-note"))
 
 

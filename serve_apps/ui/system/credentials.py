@@ -8,7 +8,7 @@ from serve_apps.ui.formats import moment
 from serve_apps.ui.html import Child, Html, join, tag
 from serve_apps.ui.look import badge, card, empty, link, pager, table
 from serve_apps.ui.sessions import Role
-from serve_apps.ui.system.forms import Form, facts, grid
+from serve_apps.ui.system.forms import Form, action, facts, grid
 from serve_apps.ui.system.section import Done, Query, Section, Values, address, at, good, missing, query, route
 
 PAGE_OF: Final = 50
@@ -66,7 +66,7 @@ async def _find(api: Api, id_: str) -> Credential:
 
 def listing(body: Mapping[str, Any], skip: int, admin: bool) -> Html:
     """All by name, without secrets."""
-    new = link("Add a credential", address("credentials", new="choose")) if admin else None
+    new = action("Add a credential", address("credentials", new="choose")) if admin else None
     if not body["items"]:
         todo = join("Skills that sign in somewhere need one. ", new or "An administrator adds it.")
         return card("Credentials", empty("There is no credential.", todo))

@@ -106,6 +106,11 @@ def grid(*fields: Child) -> Html:
     return tag("div", fields, class_="aos-fields")
 
 
+def action(said: str, where: str) -> Html:
+    """A link to a form, as a button."""
+    return tag("a", said, href=where, class_="aos-button primary")
+
+
 def facts(those: Iterable[tuple[str, Child]]) -> Html:
     """What is known of one thing."""
     return tag("dl", [tag("div", tag("dt", name), tag("dd", value)) for name, value in those], class_="aos-facts")

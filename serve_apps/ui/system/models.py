@@ -9,7 +9,7 @@ from serve_apps.ui.html import Child, Html, join, tag
 from serve_apps.ui.look import badge, card, empty, link, table
 from serve_apps.ui.problem import Problem, Trouble
 from serve_apps.ui.sessions import Role
-from serve_apps.ui.system.forms import Form, facts, grid
+from serve_apps.ui.system.forms import Form, action, facts, grid
 from serve_apps.ui.system.section import Done, Query, Section, Values, address, good, missing, query, route
 
 ADD, CHANGE, KEY = Form("models.add"), Form("models.change"), Form("models.key")
@@ -57,7 +57,7 @@ async def show(api: Api, asked: Query) -> Html:
 
 def listing(items: Sequence[Connection]) -> Html:
     """Every connection, with its test."""
-    new = link("Add a connection", address("models", new="choose"))
+    new = action("Add a connection", address("models", new="choose"))
     if not items:
         todo = join("Without one, answers are quoted from documents and agents cannot talk. ", new)
         return card("Model connections", empty("No language model is connected.", todo))

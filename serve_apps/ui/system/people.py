@@ -8,7 +8,7 @@ from serve_apps.ui.formats import moment
 from serve_apps.ui.html import Html, join, tag
 from serve_apps.ui.look import badge, card, empty, link, pager, table
 from serve_apps.ui.sessions import Role
-from serve_apps.ui.system.forms import Form, facts, filters, grid, once
+from serve_apps.ui.system.forms import Form, action, facts, filters, grid, once
 from serve_apps.ui.system.section import (
     Done,
     Query,
@@ -56,7 +56,7 @@ def listing(body: Mapping[str, Any], asked: Query, changes: bool) -> Html:
     whole = Form("people.filter").choice(
         "everywhere", "Of", (("", "this workspace"), ("true", "the whole tenant")), asked.get("everywhere", "")
     )
-    new = link("Add somebody", address("people", new=1)) if changes else None
+    new = action("Add somebody", address("people", new=1)) if changes else None
     bar = filters("people", search, whole if changes else None)
     if not body["items"]:
         return card(

@@ -8,7 +8,7 @@ from serve_apps.ui.formats import moment
 from serve_apps.ui.html import Html, join, tag
 from serve_apps.ui.look import badge, card, empty, link, pager, table
 from serve_apps.ui.sessions import Role, Session
-from serve_apps.ui.system.forms import Form, facts, grid
+from serve_apps.ui.system.forms import Form, action, facts, grid
 from serve_apps.ui.system.section import Done, Query, Section, Values, address, at, good, missing, query, route
 
 PAGE_OF, RUNS_OF = 50, 20
@@ -55,7 +55,7 @@ async def _find(api: Api, id_: str) -> Schedule:
 
 def listing(body: Mapping[str, Any], skip: int, builds: bool) -> Html:
     """All by name, with when each ran and runs next."""
-    new = link("Add a schedule", address("schedules", new=1)) if builds else None
+    new = action("Add a schedule", address("schedules", new=1)) if builds else None
     if not body["items"]:
         todo = "It sends an agent a message at set times, such as a summary every Monday. "
         return card("Schedules", empty("Nothing runs by the clock.", join(todo, new)))
