@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
-from tests.acceptance.conftest import PASSWORD, ROOT, Product, product, signed_in
+from tests.acceptance.conftest import PASSWORD, ROOT, Product, http, product, signed_in
+from tests.console.lines import Lines
 
-__all__ = ["product", "signed_in"]
+__all__ = ["http", "product", "signed_in"]
 
 FLAGS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
@@ -37,6 +38,14 @@ class Seen:
     def _asked(self, url: str) -> None:
         if not url.startswith((self.origin + "/", *LOCAL)):
             self.foreign.append(url)
+
+
+@pytest.fixture(scope="session")
+def lines() -> Iterator[Lines]:
+    """What the console promises, as figures of .reports/test-console.json; what no test filled in has failed."""
+    found = Lines()
+    yield found
+    found.finish()
 
 
 @pytest.fixture(scope="session")

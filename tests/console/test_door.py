@@ -2,25 +2,30 @@
 
 from collections.abc import Callable
 
+import httpx
 from playwright.sync_api import Page, expect
 
-from tests.acceptance.conftest import PASSWORD, Product
+from tests.acceptance.conftest import PASSWORD
 from tests.console.conftest import Seen, sign_in
 
 SLOW = 30_000
 
 
+FIRST = "a first phrase 31"
+
+
 def test_first_sign_in_to_now_and_back(
-    stranger: Page, product: Product, seen: Seen, shot: Callable[[Page, str], None]
+    stranger: Page, http: httpx.Client, seen: Seen, shot: Callable[[Page, str], None]
 ) -> None:
-    page, email = stranger, product.settings.auth.admin_email
+    page, email = stranger, "newcomer@orchestrator.local"
+    http.post("/api/users", json={"email": email, "password": FIRST, "role": "admin"}).raise_for_status()
     page.goto("/console/")
     assert "/console/sign-in" in page.url
-    sign_in(page, email, product.password)
+    sign_in(page, email, FIRST)
     assert "/console/password" in page.url
     page.goto("/console/")
     assert "/console/password" in page.url, "nothing else is open before the password is changed"
-    page.fill("[name=old]", product.password)
+    page.fill("[name=old]", FIRST)
     for name in ("new", "again"):
         page.fill(f"[name={name}]", PASSWORD)
     page.click("button")
@@ -41,7 +46,7 @@ def test_first_sign_in_to_now_and_back(
     assert page.url.endswith("/console/?at=here")
 
 
-def test_a_wrong_password_is_told_in_the_apis_words(stranger: Page, product: Product) -> None:
+def test_a_wrong_password_is_told_in_the_apis_words(stranger: Page) -> None:
     sign_in(stranger, "nobody@orchestrator.local", "not the password")
     expect(stranger.get_by_role("alert")).to_contain_text("E-mail or password are not right.")
 
