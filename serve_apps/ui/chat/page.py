@@ -1,0 +1,205 @@
+"""Chat Studio's events: opening a conversation, sending, deciding, stopping, judging, renaming and deleting."""
+
+from collections.abc import AsyncIterator
+from typing import Any, Final
+
+import gradio as gr
+
+from serve_apps.ui.api import Api
+from serve_apps.ui.chat import talk
+from serve_apps.ui.chat.history import ALIVE, LISTED, MESSAGES, Exchange, listed, opened
+from serve_apps.ui.chat.room import AUTO, DOCUMENTS, Room, thanked
+from serve_apps.ui.deciding import Updates, decide
+from serve_apps.ui.look import problem_card
+from serve_apps.ui.page import QUIET, Desk, Page
+from serve_apps.ui.problem import Problem
+from serve_apps.ui.sessions import Role
+from serve_apps.ui.turn import COMMAND
+
+FIRST_AGENT: Final = "assistant"
+TO_URL: Final = """(id) => { if (id) { const url = new URL(location); url.searchParams.set("session", id);
+    history.replaceState(null, "", url); } }"""
+HOME: Final = "(said) => { if (!said) location.assign('/console/chat'); }"
+
+
+def draw(desk: Desk, blocks: gr.Blocks) -> None:
+    """The room and what happens in it."""
+    room = Room.declare()
+    studio = Studio(desk, room)
+    blocks.load(studio.enter, None, room.all, **QUIET)
+    sent = gr.on(
+        [room.message.submit, room.send.click], studio.begin,
+        [room.message, room.agent, room.source, room.session, room.exchanges], room.all, **QUIET,
+    )  # fmt: skip
+    sent.success(None, room.session, None, js=TO_URL, **QUIET)
+    spoken = sent.success(studio.speak, [room.exchanges, room.session], room.all, **QUIET)
+    spoken.then(studio.conversations, room.session, [room.list, room.about, room.title], **QUIET)
+    room.stop.click(studio.stop, room.run, None, **QUIET)
+    room.resume.click(studio.resume, room.exchanges, room.all, **QUIET)
+    for choice, button in room.form.choices.items():
+        told = [gr.State(choice), room.form.asked, room.exchanges, room.form.notes, *room.form.fields]
+        button.click(studio.decided, told, room.all, **QUIET)
+    for thumb, button in (("up", room.up), ("down", room.down)):
+        button.click(studio.judged, [gr.State(thumb), room.run, room.word], [room.thanks, room.word], **QUIET)
+    room.rename.click(studio.renamed, [room.session, room.title], [room.done, room.list], **QUIET)
+    room.delete.click(lambda: gr.update(visible=True), None, room.sure, **QUIET)
+    gone = room.sure.click(studio.deleted, room.session, room.done, **QUIET)
+    gone.success(None, room.done, None, js=HOME, **QUIET)
+
+
+class Studio:
+    """The events; what is remembered between them stands in the browser's state or in the API."""
+
+    def __init__(self, desk: Desk, room: Room) -> None:
+        """One for all people: nothing of anybody is kept here."""
+        self._desk, self._room = desk, room
+
+    async def enter(self, request: gr.Request) -> AsyncIterator[Updates]:
+        """The page as its address says: a conversation as it stands, or a new one."""
+        query, room = dict(request.query_params), self._room
+        try:
+            api = self._desk.api(request)
+            agents = (await api.get("/api/agents", limit=1000))["items"]
+            names = {str(one["id"]): str(one["name"]) for one in agents}
+            session = await api.get(f"/api/sessions/{query['session']}") if query.get("session") else None
+            exchanges = [] if session is None else await opened(api, session, names, _after(query, session))
+            chosen = names.get(str(session["agent_id"])) if session else query.get("agent")
+            yield {
+                room.agent: gr.update(choices=list(names.values()), value=_agent(list(names.values()), chosen)),
+                room.session: query.get("session", ""),
+                room.message: gr.update(value=query["message"]) if "message" in query else gr.skip(),
+                **await self._listed(api, query.get("session", ""), _number(query, "skip"), session),
+                **room.rested(self._desk, exchanges, _decides(api)),
+            }
+        except Problem as problem:
+            yield {room.past: problem_card(problem.told)}
+            return
+        if exchanges and exchanges[-1].turn.state in ALIVE:
+            async for updates in self._carried(api, exchanges, talk.followed(api, exchanges[-1])):
+                yield updates
+
+    async def begin(
+        self, request: gr.Request, message: str, agent: str, source: str, session: str, exchanges: list[Exchange]
+    ) -> Updates:
+        """Show the message at once, and give it a conversation that can be come back to."""
+        room, text = self._room, (message or "").strip()
+        if not text or not agent:
+            raise gr.Error("Write a message and choose an agent first.", print_exception=False)
+        question = text if source == AUTO or text.startswith("/") else COMMAND + text
+        try:
+            if not session:
+                api = self._desk.api(request)
+                session = (await api.post("/v1/agent/sessions", {"agent_id": agent}))["id"]
+        except Problem as problem:
+            raise gr.Error(f"{problem} {problem.told.fix}", print_exception=False) from problem
+        return {**room.asked(self._desk, [*exchanges, Exchange(question, agent)]), room.session: session}
+
+    async def speak(self, request: gr.Request, exchanges: list[Exchange], session: str) -> AsyncIterator[Updates]:
+        """Ask, and show the answer while it is written."""
+        api = self._desk.api(request)
+        async for updates in self._carried(api, exchanges, talk.spoken(api, exchanges[-1], session)):
+            yield updates
+        if exchanges[-1].notice == talk.WITHOUT_MODEL:
+            yield {self._room.source: DOCUMENTS}
+
+    async def resume(self, request: gr.Request, exchanges: list[Exchange]) -> AsyncIterator[Updates]:
+        """Go on with an answer that was broken off."""
+        api = self._desk.api(request)
+        yield self._room.asked(self._desk, exchanges)
+        async for updates in self._carried(api, exchanges, talk.resumed(api, exchanges[-1])):
+            yield updates
+
+    async def decided(
+        self, request: gr.Request, choice: str, asked: Any, exchanges: list[Exchange], notes: str, *texts: str
+    ) -> AsyncIterator[Updates]:
+        """Send a decision, and hear what comes of it."""
+        api, room = self._desk.api(request), self._room
+        if not asked:
+            return
+        try:
+            await decide(api, asked, choice, texts, notes or "")
+        except Problem as problem:
+            yield room.form.opened(asked, _decides(api), problem_card(problem.told))
+            return
+        turn = exchanges[-1].turn
+        turn.approval, turn.state = None, "running"
+        yield room.asked(self._desk, exchanges)
+        async for updates in self._carried(api, exchanges, talk.followed(api, exchanges[-1])):
+            yield updates
+
+    async def _carried(self, api: Api, exchanges: list[Exchange], steps: AsyncIterator[None]) -> AsyncIterator[Updates]:
+        async for _ in steps:
+            yield self._room.writing(self._desk, exchanges)
+        yield self._room.rested(self._desk, exchanges, _decides(api))
+
+    async def stop(self, request: gr.Request, run: str) -> None:
+        """Cancel the run; its stream then tells its end."""
+        if not run:
+            return
+        try:
+            await self._desk.api(request).post(f"/api/runs/{run}/cancel")
+        except Problem as problem:
+            gr.Warning(str(problem))
+
+    async def judged(self, request: gr.Request, thumb: str, run: str, word: str) -> tuple[Any, str]:
+        """Keep what the person thinks of the answer."""
+        try:
+            await self._desk.api(request).post(f"/api/runs/{run}/feedback", {"thumb": thumb, "word": word or ""})
+        except Problem as problem:
+            return problem_card(problem.told), word
+        return thanked("Thank you, it stands beside this run."), ""
+
+    async def conversations(self, request: gr.Request, session: str) -> Updates:
+        """The list anew, as there is a message more."""
+        try:
+            api = self._desk.api(request)
+            return await self._listed(api, session, 0, await api.get(f"/api/sessions/{session}") if session else None)
+        except Problem as problem:
+            return {self._room.list: problem_card(problem.told)}
+
+    async def renamed(self, request: gr.Request, session: str, title: str) -> Updates:
+        """Another title."""
+        room = self._room
+        try:
+            api = self._desk.api(request)
+            await api.patch(f"/api/sessions/{session}", {"title": title})
+            return {room.done: thanked("Renamed."), room.list: (await self._listed(api, session, 0, None))[room.list]}
+        except Problem as problem:
+            return {room.done: problem_card(problem.told)}
+
+    async def deleted(self, request: gr.Request, session: str) -> Any:
+        """Delete it with all its runs."""
+        try:
+            await self._desk.api(request).delete(f"/api/sessions/{session}")
+        except Problem as problem:
+            return problem_card(problem.told)
+        return ""
+
+    async def _listed(self, api: Api, session: str, skip: int, shown: Any) -> Updates:
+        body, room = await api.get("/api/sessions", skip=skip, limit=LISTED), self._room
+        found: Updates = {room.list: listed(self._desk, body, session, skip)}
+        if shown is not None:
+            found |= {room.about: gr.update(visible=True), room.title: shown["title"]}
+        return found
+
+
+def _agent(names: list[str], wanted: str | None) -> str | None:
+    usual = next((one for one in (wanted, FIRST_AGENT) if one in names), None)
+    return usual or (names[0] if names else None)
+
+
+def _after(query: dict[str, str], session: Any) -> int:
+    """The last messages, unless the address asks for earlier ones."""
+    return _number(query, "after") if "after" in query else max(0, int(session["messages"]) - MESSAGES)
+
+
+def _number(query: dict[str, str], name: str) -> int:
+    text = query.get(name, "0")
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
+
+
+def _decides(api: Api) -> bool:
+    return api.session.role.reaches(Role.OPERATOR)
+
+
+PAGE = Page("chat", "Chat Studio", Role.VIEWER, draw, "M4 5h16v11H9l-5 4z")

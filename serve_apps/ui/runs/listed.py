@@ -1,0 +1,143 @@
+"""The list of runs with its filters, all of it in the address, and what waits for a person."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final
+from urllib.parse import urlencode
+
+from serve_apps.ui.api import Api
+from serve_apps.ui.formats import moment, number, span
+from serve_apps.ui.html import Child, Html, join, tag
+from serve_apps.ui.look import badge, card, empty, heading, link, pager, table
+from serve_apps.ui.page import PREFIX, Desk
+from serve_apps.ui.sessions import Role
+
+LIMIT: Final = 25
+WAITING: Final = "waiting_approval"
+STATES: Final = {
+    "": "any state", WAITING: "waiting for a person", "running": "running", "completed": "completed",
+    "failed": "failed", "interrupted": "interrupted", "cancelled": "cancelled", "queued": "queued",
+}  # fmt: skip
+THUMBS: Final = {"": "any opinion", "down": "👎 not good", "up": "👍 good"}
+WHOSE: Final = {"": "everybody's", "1": "only mine"}
+Query = Mapping[str, str]
+
+
+def filters(query: Query, agents: Sequence[Mapping[str, Any]], everybody: bool) -> Html:
+    """A form whose answer is the same page with another address."""
+    names = {"": "any agent"} | {str(one["id"]): str(one["name"]) for one in agents}
+    choices = [
+        _choice("state", "State", STATES, query), _choice("agent", "Agent", names, query),
+        _choice("thumb", "Feedback", THUMBS, query), _choice("mine", "Whose", WHOSE, query) if everybody else None,
+    ]  # fmt: skip
+    return tag(
+        "form", choices, tag("button", "Show"), class_="aos-filters", method="get", action=f"{PREFIX}/runs",
+        role="search",
+    )  # fmt: skip
+
+
+def _choice(name: str, label: str, options: Mapping[str, str], query: Query) -> Html:
+    chosen = query.get(name, "")
+    drawn = [tag("option", text, value=value, selected=value == chosen) for value, text in options.items()]
+    return tag("label", tag("span", label), tag("select", drawn, name=name))
+
+
+def numbered(query: Query, name: str) -> int:
+    """A number of the address; 0 where it is none."""
+    text = query.get(name, "0")
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
+
+
+async def runs_view(desk: Desk, api: Api, query: Query) -> Html:
+    """A page of runs, newest first; raises Problem."""
+    skip, state = numbered(query, "skip"), query.get("state", "")
+    body, agents = await asyncio.gather(
+        api.get(
+            "/api/runs", skip=skip, limit=LIMIT, state="waiting" if state == WAITING else state,
+            agent_id=query.get("agent"), thumb=query.get("thumb"), mine=query.get("mine"),
+        ),
+        api.get("/api/agents", limit=1000),
+    )  # fmt: skip
+    names = {str(one["id"]): str(one["name"]) for one in agents["items"]}
+    kept = {name: query[name] for name in ("state", "agent", "thumb", "mine") if query.get(name)}
+    return listed(desk, body, names, f"{PREFIX}/runs?{urlencode(kept)}", skip, filtered=bool(kept))
+
+
+def listed(
+    desk: Desk, body: Mapping[str, Any], names: Mapping[str, str], address: str, skip: int, *, filtered: bool
+) -> Html:
+    """The runs of an answer of the API."""
+    if not body["items"]:
+        todo = "Choose other filters." if filtered else link("Ask an agent in Chat Studio.", desk.link("chat"))
+        return empty("No runs here.", todo)
+    rows = [
+        (
+            link(moment(run["created_at"]), desk.link("runs", id=run["id"])), badge(run["state"]),
+            names.get(str(run["agent_id"]), "a deleted agent"), badge(run["path"], "grey"),
+            span(lasted(run)), number(run["prompt_tokens"] + run["completion_tokens"]), _cost(run["cost_usd"]),
+            thumbs(run), _why(run),
+        )
+        for run in body["items"]
+    ]  # fmt: skip
+    names_of = ("When", "State", "Agent", "Way", "Took", "Tokens", "USD", "Opinion", "What came of it")
+    return join(table(names_of, rows, numbers=(4, 5, 6)), pager(address, skip, LIMIT, body["total"]))
+
+
+def thumbs(run: Mapping[str, Any]) -> Child:
+    """Opinions in two numbers."""
+    told = [f"{sign} {run[name]}" for sign, name in (("👍", "thumbs_up"), ("👎", "thumbs_down")) if run.get(name)]
+    return " ".join(told) or tag("span", "–", class_="quiet")
+
+
+def lasted(run: Mapping[str, Any]) -> float | None:
+    """Seconds from its start to its end; None while it is not over."""
+    if not run["started_at"] or not run["finished_at"]:
+        return None
+    return (datetime.fromisoformat(run["finished_at"]) - datetime.fromisoformat(run["started_at"])).total_seconds()
+
+
+def _cost(usd: float) -> str:
+    return f"{usd:.4f}" if usd else "–"
+
+
+def _why(run: Mapping[str, Any]) -> Child:
+    told = run["error"] or {}
+    if told:
+        return tag("span", told.get("title") or told.get("code") or "failed", class_="aos-cut")
+    said = str((run["outcome"] or {}).get("answer") or (run["outcome"] or {}).get("text") or "")
+    return tag("span", said, class_="aos-cut quiet", title=said[:400]) if said else None
+
+
+async def pending(api: Api, query: Query) -> tuple[list[Any], int]:
+    """What waits for a decision, oldest first; for who may not decide there is nothing to list."""
+    if not api.session.role.reaches(Role.OPERATOR):
+        return [], 0
+    body = await api.get("/api/approvals", state="pending", skip=numbered(query, "skip"), limit=LIMIT)
+    return body["items"], int(body["total"])
+
+
+def waiting_view(desk: Desk, items: Sequence[Mapping[str, Any]], total: int, chosen: str, skip: int) -> Html:
+    """The list of what waits; the one that the form is about is marked."""
+    if not items:
+        return empty("Nothing waits for a person.", "Actions that need a decision stand here, the oldest first.")
+    rows = [
+        (
+            tag("b", one["tool"]) if one["id"] == chosen else
+            link(one["tool"], desk.link("runs", state=WAITING, approval=one["id"], skip=skip or None)),
+            tag("span", ", ".join(f"{name}: {value}" for name, value in one["arguments"].items()), class_="aos-cut"),
+            one["reason"], moment(one["created_at"], relative=True), moment(one["expires_at"], relative=True),
+            link("Run", desk.link("runs", id=one["run_id"])),
+        )
+        for one in items
+    ]  # fmt: skip
+    names = ("Action", "With", "Why it asks", "Asked", "Expires", "")
+    pages = pager(f"{PREFIX}/runs?state={WAITING}", skip, LIMIT, total) if total > LIMIT else None
+    return card(f"{number(total)} waiting", table(names, rows), pages)
+
+
+def titled(query: Query) -> Html:
+    """The page's head for a list."""
+    if query.get("state") == WAITING:
+        return heading("Waiting for a person", "Approve, edit or reject; the run goes on by itself.")
+    return heading("Runs", "Every message to an agent, and everything it led to. The newest stand first.")

@@ -1,0 +1,219 @@
+"""Runs' events: the list, one run, deciding, replaying, going on with it, stopping it, and saying what one thinks."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, fields
+from typing import Any, Final
+
+import gradio as gr
+
+from serve_apps.ui.api import Api
+from serve_apps.ui.deciding import Form, Updates, decide
+from serve_apps.ui.html import join, tag
+from serve_apps.ui.look import loading, problem_card
+from serve_apps.ui.page import QUIET, Desk, Page
+from serve_apps.ui.part import part
+from serve_apps.ui.problem import Problem
+from serve_apps.ui.runs.listed import WAITING, filters, numbered, pending, runs_view, titled, waiting_view
+from serve_apps.ui.runs.one import ALIVE, body, head, look, replayed
+from serve_apps.ui.sessions import Role
+
+SECONDS: Final = 5.0
+RESTING: Final = frozenset({"completed", "failed", "cancelled", "interrupted"})
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """The page's components; which of them are seen depends on the address."""
+
+    head: gr.HTML
+    form: Form
+    actions: gr.Row
+    resume: gr.Button
+    replay: gr.Button
+    cancel: gr.Button
+    outcome: gr.HTML
+    other: gr.Accordion
+    model: gr.Textbox
+    prompt: gr.Textbox
+    compare: gr.Button
+    body: gr.HTML
+    judge: gr.Row
+    up: gr.Button
+    down: gr.Button
+    word: gr.Textbox
+
+    @classmethod
+    def declare(cls) -> "Board":
+        """From the head of the page to its end."""
+        found: dict[str, Any] = {"head": part(loading()), "form": Form.declare()}
+        with gr.Row(visible=False, elem_classes="aos-buttons") as found["actions"]:
+            found["resume"] = gr.Button("Go on with it", variant="primary", size="md", min_width=120, scale=0)
+            found["replay"] = gr.Button("Replay it", size="md", min_width=120, scale=0)
+            found["cancel"] = gr.Button("Stop it", variant="stop", size="md", min_width=120, scale=0)
+        found["outcome"] = part()
+        with gr.Accordion("Replay with another model or prompt", open=False, visible=False) as found["other"]:
+            found["model"] = gr.Textbox(label="Connection (its name; empty: the agent's own)", max_lines=1)
+            found["prompt"] = gr.Textbox(label="System prompt (empty: the agent's own)", lines=3, max_length=20_000)
+            found["compare"] = gr.Button("Compare; models are asked in earnest", size="md")
+        found["body"] = part()
+        with gr.Row(visible=False, elem_classes="aos-judge") as found["judge"]:
+            found["up"] = gr.Button("👍 Good answer", size="sm", min_width=120, scale=0)
+            found["down"] = gr.Button("👎 Not good", size="sm", min_width=120, scale=0)
+            found["word"] = gr.Textbox(
+                placeholder="Why? (optional)", label="A word about it", show_label=False, container=False,
+                max_length=2000, min_width=160,
+            )  # fmt: skip
+        return cls(**found)
+
+    @property
+    def all(self) -> list[Any]:
+        """Outputs of an event that changes anything."""
+        return [*(getattr(self, one.name) for one in fields(self) if one.name != "form"), *self.form.all]
+
+
+def draw(desk: Desk, blocks: gr.Blocks) -> None:
+    """The board and what happens on it."""
+    board = Board.declare()
+    ledger = Ledger(desk, board)
+    blocks.load(ledger.show, None, board.all, **QUIET)
+    gr.Timer(SECONDS).tick(ledger.again, None, [board.head, board.body, board.actions], **QUIET)
+    for choice, button in board.form.choices.items():
+        told = [gr.State(choice), board.form.asked, board.form.notes, *board.form.fields]
+        button.click(ledger.decided, told, board.all, **QUIET)
+    board.replay.click(ledger.replayed, None, board.outcome, **QUIET)
+    board.compare.click(ledger.replayed, [board.model, board.prompt], board.outcome, **QUIET)
+    board.resume.click(ledger.resumed, None, board.all, **QUIET)
+    board.cancel.click(ledger.cancelled, None, board.all, **QUIET)
+    for thumb, button in (("up", board.up), ("down", board.down)):
+        button.click(ledger.judged, [gr.State(thumb), board.word], board.all, **QUIET)
+
+
+class Ledger:
+    """The events; which run is meant stands in the address."""
+
+    def __init__(self, desk: Desk, board: Board) -> None:
+        """One for all people: nothing of anybody is kept here."""
+        self._desk, self._board = desk, board
+
+    async def show(self, request: gr.Request) -> Updates:
+        """What the address asks for."""
+        query, board = dict(request.query_params), self._board
+        try:
+            api = self._desk.api(request)
+            if query.get("id"):
+                return await self._one(api, query["id"])
+            if query.get("state") == WAITING and _operates(api):
+                return await self._waiting(api, query)
+            agents = (await api.get("/api/agents", limit=1000))["items"]
+            above = join(titled(query), filters(query, agents, _operates(api)))
+            return {board.head: above, board.body: await runs_view(self._desk, api, query)}
+        except Problem as problem:
+            return {board.head: problem_card(problem.told), board.body: ""}
+
+    async def again(self, request: gr.Request) -> Any:
+        """What moves, anew: the list, and a run that is not over. What rests is left alone, with what is open in it."""
+        query, board = dict(request.query_params), self._board
+        if query.get("state") == WAITING or query.get("skip"):
+            return [gr.skip()] * 3
+        try:
+            api = self._desk.api(request)
+            if not query.get("id"):
+                return gr.skip(), await runs_view(self._desk, api, query), gr.skip()
+            run = await api.get(f"/api/runs/{query['id']}")
+            if run["state"] not in ALIVE:
+                return [gr.skip()] * 3
+            updates = await self._one(api, query["id"])
+            return updates[board.head], updates[board.body], updates[board.actions]
+        except Problem:
+            return [gr.skip()] * 3  # the next tick tries again; what is shown stays
+
+    async def _one(self, api: Api, id_: str) -> Updates:
+        seen, board = await look(api, id_), self._board
+        asked, state = seen.pending, seen.run["state"]
+        form = board.form.closed() if asked is None else board.form.opened(asked, _operates(api))
+        over = state in RESTING and seen.readable
+        return {
+            board.head: head(self._desk, seen),
+            board.body: body(self._desk, seen),
+            board.actions: gr.update(visible=True),
+            board.resume: gr.update(visible=state == "interrupted" and seen.readable),
+            board.replay: gr.update(visible=over),
+            board.cancel: gr.update(visible=state not in RESTING),
+            board.other: gr.update(visible=over and _operates(api)),
+            board.judge: gr.update(visible=state == "completed" and seen.readable),
+            **form,
+        }
+
+    async def _waiting(self, api: Api, query: dict[str, str]) -> Updates:
+        board, skip = self._board, numbered(query, "skip")
+        items, total = await pending(api, query)
+        chosen = next((one for one in items if one["id"] == query.get("approval")), items[0] if items else None)
+        form = board.form.closed() if chosen is None else board.form.opened(chosen, True)
+        shown = waiting_view(self._desk, items, total, chosen["id"] if chosen else "", skip)
+        everything = filters(query, (await api.get("/api/agents", limit=1000))["items"], True)
+        return {board.head: join(titled(query), everything), board.body: shown, **form}
+
+    async def decided(self, request: gr.Request, choice: str, asked: Any, notes: str, *texts: str) -> Updates:
+        """Send a decision and show what is then."""
+        api, board = self._desk.api(request), self._board
+        if not asked:
+            return {board.outcome: ""}
+        try:
+            await decide(api, asked, choice, texts, notes or "")
+        except Problem as problem:
+            return board.form.opened(asked, _operates(api), problem_card(problem.told))
+        return {**await self.show(request), board.outcome: _good("Decided; the run goes on by itself.")}
+
+    async def replayed(self, request: gr.Request, model: str = "", prompt: str = "") -> AsyncIterator[Any]:
+        """Walk it again, and say whether it came out the same."""
+        yield loading("Walking the run again …")
+        changes = {name: value.strip() for name, value in (("model", model), ("prompt", prompt)) if value.strip()}
+        try:
+            path = f"/api/runs/{request.query_params['id']}/replay"
+            yield replayed(await self._desk.api(request).post(path, changes), bool(changes))
+        except Problem as problem:
+            yield problem_card(problem.told)
+
+    async def resumed(self, request: gr.Request) -> AsyncIterator[Updates]:
+        """Go on with it, and tell how far it is."""
+        board, id_ = self._board, request.query_params["id"]
+        yield {board.outcome: loading("It goes on …"), board.resume: gr.update(visible=False)}
+        try:
+            stream = self._desk.api(request).stream("POST", f"/api/runs/{id_}/resume", params={"stream": True})
+            async for told in stream:
+                yield {board.outcome: loading(f"It goes on: {told.name.replace('_', ' ')} …")}
+        except Problem as problem:
+            yield {board.outcome: problem_card(problem.told), board.resume: gr.update(visible=True)}
+            return
+        yield {**await self.show(request), board.outcome: ""}
+
+    async def cancelled(self, request: gr.Request) -> Updates:
+        """Ask it to end."""
+        try:
+            await self._desk.api(request).post(f"/api/runs/{request.query_params['id']}/cancel")
+        except Problem as problem:
+            return {self._board.outcome: problem_card(problem.told)}
+        return {
+            **await self.show(request),
+            self._board.outcome: _good("It was asked to end."),
+        }
+
+    async def judged(self, request: gr.Request, thumb: str, word: str) -> Updates:
+        """Keep what the person thinks of the answer."""
+        path, board = f"/api/runs/{request.query_params['id']}/feedback", self._board
+        try:
+            await self._desk.api(request).post(path, {"thumb": thumb, "word": word or ""})
+        except Problem as problem:
+            return {board.outcome: problem_card(problem.told)}
+        return {**await self.show(request), board.word: "", board.outcome: _good("Thank you, it stands below.")}
+
+
+def _good(word: str) -> Any:
+    return tag("p", word, class_="aos-notice good", role="status")
+
+
+def _operates(api: Api) -> bool:
+    return api.session.role.reaches(Role.OPERATOR)
+
+
+PAGE = Page("runs", "Runs", Role.VIEWER, draw, "M4 6h16M4 12h10M4 18h13")

@@ -1,0 +1,85 @@
+"""A run's steps as a waterfall: when each began, how long it took, what it cost, and what was asked and answered."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from serve_apps.ui.formats import number, span
+from serve_apps.ui.html import Html, tag
+from serve_apps.ui.look import badge, empty
+from serve_apps.ui.values import shown
+
+WIDE: Final = 1000
+LEAST: Final = 6.0  # a bar that is to be seen
+KINDS: Final = {"model": "model", "tool": "tool", "retrieval": "search", "ask": "person"}
+LEGEND: Final = {"model": "language model", "tool": "tool", "search": "search", "person": "a person", "other": "other"}
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A step on the run's own clock, in seconds from its beginning."""
+
+    start: float
+    seconds: float
+    kind: str
+
+
+def placed(steps: Sequence[Mapping[str, Any]], began: str | None) -> tuple[list[Bar], float]:
+    """Every step's bar, and how long all of it took. A step is written down at its end, one under way at its begin."""
+    ends = [_seconds(step["at"]) for step in steps]
+    starts = [end - step["ms"] / 1000 for end, step in zip(ends, steps, strict=True)]
+    zero = min([*starts, *([_seconds(began)] if began else [])], default=0.0)
+    bars = [
+        Bar(max(0.0, start - zero), step["ms"] / 1000, KINDS.get(step["kind"], "other"))
+        for start, step in zip(starts, steps, strict=True)
+    ]
+    return bars, max([bar.start + bar.seconds for bar in bars], default=0.0)
+
+
+def waterfall(steps: Sequence[Mapping[str, Any]], began: str | None) -> Html:
+    """A row for each step, which opens to what was asked and what came back."""
+    if not steps:
+        return empty("Nothing was asked of a model or a tool.", "It ended before its first step, or has not begun.")
+    bars, total = placed(steps, began)
+    rows = [_row(step, bar, total or 1.0) for step, bar in zip(steps, bars, strict=True)]
+    used = dict.fromkeys(bar.kind for bar in bars)
+    legend = [tag("span", tag("i", class_=f"fill {kind}"), LEGEND[kind]) for kind in used]
+    scale = tag("div", tag("span", "0"), tag("span", span(total / 2)), tag("span", span(total)), class_="scale")
+    return tag("div", tag("p", legend, class_="legend quiet"), scale, rows, class_="aos-waterfall")
+
+
+def _row(step: Mapping[str, Any], bar: Bar, total: float) -> Html:
+    wide = max(LEAST, bar.seconds / total * WIDE)
+    left = min(bar.start / total * WIDE, WIDE - wide)
+    took = span(bar.seconds) if step["state"] != "started" else "not ended"
+    said = f"{step['name']}: begins after {span(bar.start)}, takes {took}"
+    drawn = tag(
+        "svg", tag("title", said),
+        tag("rect", x=round(left, 1), y=4, width=round(wide, 1), height=12, rx=2, class_=f"fill {bar.kind}"),
+        viewBox=f"0 0 {WIDE} 20", preserveAspectRatio="none", role="img", aria_label=said,
+    )  # fmt: skip
+    state = badge(step["state"]) if step["state"] != "done" else None
+    name = tag("span", tag("b", step["seq"]), step["name"].replace("_", " "), state, class_="name")
+    head = tag("summary", name, drawn, tag("span", took, class_="took"), tag("span", _used(step), class_="used quiet"))
+    return tag("details", head, tag("div", _inside(step), class_="inside"), class_="step")
+
+
+def _used(step: Mapping[str, Any]) -> str:
+    tokens = step["prompt_tokens"] + step["completion_tokens"]
+    parts = [
+        f"{number(step['prompt_tokens'])} + {number(step['completion_tokens'])} tokens" if tokens else "",
+        f"{step['cost_usd']:.4f} USD" if step["cost_usd"] else "",
+    ]
+    return ", ".join(part for part in parts if part)
+
+
+def _inside(step: Mapping[str, Any]) -> list[Html]:
+    asked, answered = step.get("request"), step.get("reply")
+    if asked is None and answered is None:
+        return [tag("p", "What was said in this step is for whose turn it is, and for administrators.", class_="quiet")]
+    return [tag("h4", "Asked"), shown(asked), tag("h4", "Answered"), shown(answered)]
+
+
+def _seconds(at: str) -> float:
+    return datetime.fromisoformat(at).timestamp()
