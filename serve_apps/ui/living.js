@@ -96,8 +96,16 @@ element.addEventListener("input", (event) => {
   if (name) element.querySelector(".doc-viewer")?.classList.toggle(name, event.target.checked);
 });
 
+// Where somebody is stays where it is when the page refreshes itself.
+let last = null;
+element.addEventListener("focusin", (event) => { last = event.target.id || null; });
+element.addEventListener("focusout", (event) => {
+  if (event.relatedTarget && !element.contains(event.relatedTarget)) last = null;
+});
+
 function settle() {
   busy(false);
+  if (!asked && document.activeElement === document.body) asked = last;
   if (asked) element.querySelector("#" + CSS.escape(asked))?.focus();
   asked = null;
   const address = element.querySelector("[data-address]")?.dataset.address;

@@ -1,0 +1,110 @@
+"""Scanning a folder of the server: choose it, see what it would take, then start."""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+from serve_apps.ui.api import Api
+from serve_apps.ui.formats import number, span
+from serve_apps.ui.html import Child, Html, join, tag
+from serve_apps.ui.ingest.job import act
+from serve_apps.ui.look import badge, card, empty, figure, figures, problem_card
+from serve_apps.ui.problem import Problem
+
+SHOWN = 60
+
+
+async def chooser(api: Api, path: str, said: Html | None = None, agent: str = "") -> Html:
+    """The form, standing at a folder; `said` is what came of the last question."""
+    try:
+        place, agents = await asyncio.gather(
+            api.get("/api/documents/folders", path=path), api.get("/api/agents", limit=200)
+        )
+    except Problem as problem:
+        back = act("Back to the top folder", "open", "top") if path else None
+        return card("Scan a folder", said, problem_card(problem.told), back)
+    return form(place, agents["items"], said, agent)
+
+
+def form(place: Mapping[str, Any], agents: list[Mapping[str, Any]], said: Html | None, agent: str) -> Html:
+    """Where one is, what lies there, and what can be asked."""
+    path = place["path"]
+    confined = join("Folders on the server, at or below ", tag("code", place["base"]), ". Files stay where they are.")
+    box = tag(
+        "input", name="path", value=path or ".", maxlength=4096, id="path", autocomplete="off", spellcheck="false"
+    )
+    options = [tag("option", "none", value="")]
+    options += [
+        tag("option", one["name"], value=one["name"], selected=one["name"] == agent)
+        for one in agents
+        if not one["whole_workspace"]
+    ]
+    who = tag("label", tag("span", "Link to agent"), tag("select", options, name="agent", id="scan-agent"))
+    buttons = tag(
+        "div",
+        act("Estimate first", "estimate", "estimate", "primary"),
+        act("Scan now", "scan", "scan"),
+        class_="actions",
+    )
+    asked = tag(
+        "form", tag("label", tag("span", "Folder or file"), box, class_="wide"), who, buttons, class_="doc-filters"
+    )
+    return card("Scan a folder", tag("p", confined, class_="quiet doc-gap"), asked, _inside(place), said)
+
+
+def estimated(found: Mapping[str, Any]) -> Html:
+    """What a dry run found."""
+    if not found["files"]:
+        return empty("There are no files in this folder.", "Choose another one; hidden files are left out.")
+    about = "" if found["exact"] else "about "
+    row = figures(
+        figure("Files", number(found["files"]), about=f"{about}{number(found['unchanged'])} known, unchanged"),
+        figure("Pages to read", about + number(found["pages"]), about="of files that are new or changed"),
+        figure("Time", _time(found), about=_pace(found)),
+    )
+    kinds = [badge(f"{number(count)} {kind}", "grey") for kind, count in sorted(found["kinds"].items())]
+    bad = [badge(f"{number(count)} {reason}", "amber") for reason, count in sorted(found["reasons"].items())]
+    seen = (
+        None
+        if found["exact"]
+        else f"Looked into {number(found['looked_at'])} of the files, spread over all; the rest is inferred."
+    )
+    start = act("Start this scan", "scan", "start", "primary")
+    lines: list[Child] = [
+        tag("p", "Kinds: ", _spaced(kinds)) if kinds else None,
+        tag("p", "Cannot be read: ", _spaced(bad)) if bad else None,
+        tag("p", seen, class_="quiet") if seen else None,
+    ]
+    hidden = tag("input", type="hidden", name="path", value=found["root"])
+    return tag(
+        "div", tag("strong", f"A dry run of {found['root']}: nothing was started."), row, lines,
+        tag("form", hidden, tag("input", type="hidden", name="agent", value=found.get("agent", "")), start),
+        class_="doc-estimate", role="status",
+    )  # fmt: skip
+
+
+def _time(found: Mapping[str, Any]) -> str:
+    if not found["pages"]:
+        return "none"
+    return "not known" if found["seconds"] is None else f"about {span(max(1.0, found['seconds']))}"
+
+
+def _pace(found: Mapping[str, Any]) -> str:
+    if found["pages_per_second"] is None:
+        return "no job has read pages here yet"
+    return f"at {found['pages_per_second']:,.2f} pages a second, as the last {number(found['jobs'])} jobs"
+
+
+def _inside(place: Mapping[str, Any]) -> Html:
+    path = place["path"]
+    up = path.rpartition("/")[0]
+    buttons = [act("↑ up", "open", "up", "small", up)] if path else []
+    for n, name in enumerate(place["folders"][:SHOWN]):
+        buttons.append(act(f"{name}/", "open", f"folder-{n}", "small", f"{path}/{name}" if path else name))
+    more = " and more" if place["more"] or len(place["folders"]) > SHOWN else ""
+    said = f"{number(place['files'])} files and {number(len(place['folders']))} folders{more} here"
+    return tag("div", tag("p", said, class_="quiet"), tag("div", buttons, class_="doc-folders"), class_="doc-gap")
+
+
+def _spaced(those: list[Html]) -> list[Child]:
+    return [part for one in those for part in (one, " ")]

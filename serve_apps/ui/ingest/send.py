@@ -1,0 +1,132 @@
+"""Files on their way: each is sent to the API, then followed until it can be searched or says why not."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+from typing import Final
+
+from serve_apps.ui.api import Api
+from serve_apps.ui.formats import size
+from serve_apps.ui.html import Child, Html, join, tag
+from serve_apps.ui.look import badge, link, progress, table
+from serve_apps.ui.page import Desk
+from serve_apps.ui.problem import Problem, Trouble
+
+AT_ONCE: Final = 2
+LOOK_SECONDS: Final = 1.0
+MOST_JOBS: Final = 200
+ENDS: Final = frozenset({"completed", "partial", "failed", "cancelled"})
+
+
+class Sending:
+    """One file and how far it is."""
+
+    def __init__(self, path: Path) -> None:
+        """Nothing is read yet but its size."""
+        self.path, self.name, self.bytes = path, path.name, path.stat().st_size
+        self.state = "waiting"
+        self.document: str | None = None
+        self.job: str | None = None
+        self.pages: tuple[int, int] = (0, 0)
+        self.trouble: Trouble | None = None
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing more will come."""
+        return self.state in ENDS or self.state in ("refused", "duplicate")
+
+
+async def sent(desk: Desk, api: Api, paths: Sequence[str]) -> AsyncIterator[Html]:
+    """Send them, a few at once, and show every file until all have ended; whoever leaves stops what is not sent yet."""
+    files = [Sending(Path(path)) for path in paths]
+    slots = asyncio.Semaphore(AT_ONCE)
+    tasks = [asyncio.create_task(_send(api, file, slots)) for file in files]
+    try:
+        while True:
+            yield shown(desk, files)
+            if all(file.ended for file in files):
+                return
+            await asyncio.sleep(LOOK_SECONDS)
+            await _look(api, files)
+    finally:
+        for task in tasks:
+            task.cancel()
+
+
+def shown(desk: Desk, files: Sequence[Sending]) -> Html:
+    """A line a file: what it is at, and the reason where it was refused."""
+    ended = sum(file.ended for file in files)
+    rows = [(_name(desk, file), size(file.bytes), _state(file), _about(desk, file)) for file in files]
+    said = f"{ended} of {len(files)} files done" if ended < len(files) else f"All {len(files)} files are done"
+    hint = (
+        "Keep this page open until every file is sent; what was sent goes on by itself." if ended < len(files) else ""
+    )
+    return tag(
+        "div", progress(ended, len(files), "Files"), table(("File", "Size", "State", ""), rows, caption=said),
+        tag("p", hint, class_="quiet") if hint else None, role="status",
+    )  # fmt: skip
+
+
+def _name(desk: Desk, file: Sending) -> Html:
+    return link(file.name, desk.link("documents", id=file.document) if file.document else None)
+
+
+def _state(file: Sending) -> Html:
+    if file.state == "duplicate":
+        return badge("known already", "grey")
+    return badge(file.state)
+
+
+def _about(desk: Desk, file: Sending) -> Child:
+    if file.trouble is not None:
+        fix = tag("div", tag("b", "What to try: "), file.trouble.fix) if file.trouble.fix else None
+        return join(file.trouble.title, " ", file.trouble.detail, fix)
+    if file.state == "duplicate":
+        return "The workspace has these bytes; nothing is read twice."
+    job = link("its job", desk.link("ingest", job=file.job)) if file.job else None
+    if file.state in ("failed", "partial"):
+        return join("Not all of it could be read: see ", job, ".")
+    done, expected = file.pages
+    return progress(done, expected, "Pages") if expected else job
+
+
+async def _send(api: Api, file: Sending, slots: asyncio.Semaphore) -> None:
+    async with slots:
+        file.state = "sending"
+        try:
+            with file.path.open("rb") as bytes_:
+                body = await api.post("/api/documents/upload", files={"file": (file.name, bytes_)})
+        except Problem as problem:
+            file.state, file.trouble = "refused", problem.told
+            return
+        except OSError as error:
+            gone = Trouble("The file is gone from the console.", str(error.strerror), "Choose it again.", 0, "gone")
+            file.state, file.trouble = "refused", gone
+            return
+    file.document, file.job = body["document_id"], body["job_id"]
+    file.state = "queued" if file.job else "duplicate"
+
+
+async def _look(api: Api, files: Sequence[Sending]) -> None:
+    """How far the jobs are, all with one question; a problem on the way passes, or ends in the next one."""
+    open_ = {file.job: file for file in files if file.job and not file.ended}
+    if not open_:
+        return
+    try:
+        body = await api.get("/api/jobs", limit=min(MOST_JOBS, len(open_) + 50))
+    except Problem:
+        return
+    for job in body["items"]:
+        if (file := open_.pop(job["id"], None)) is not None:
+            _take(file, job)
+    for id_, file in list(open_.items())[:5]:  # those that newer jobs pushed off the list
+        try:
+            _take(file, await api.get(f"/api/jobs/{id_}"))
+        except Problem as problem:
+            file.state, file.trouble = "refused", problem.told
+
+
+def _take(file: Sending, job: dict[str, object]) -> None:
+    pages = job["pages"]
+    assert isinstance(pages, dict)
+    file.state, file.pages = str(job["state"]), (pages["done"] + pages["failed"], pages["expected"])
