@@ -1,0 +1,92 @@
+"""What an operator may do with the index: build the next one, switch, and go back; what changes is said before."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import gradio as gr
+
+from serve_apps.ui.index.generations import held, index_view, reindex, switch_view, switchable, switched_view
+from serve_apps.ui.look import problem_card
+from serve_apps.ui.page import QUIET, Desk
+from serve_apps.ui.part import part
+from serve_apps.ui.problem import Problem
+from serve_apps.ui.sessions import Role
+
+Update = dict[str, Any]
+
+
+def draw_actions(desk: Desk, blocks: gr.Blocks, body: gr.HTML) -> None:
+    """Shown to operators; `body` is filled anew after each."""
+    with gr.Row(visible=False) as actions:
+        with gr.Accordion("Build a new index", open=False):
+            hold = gr.Checkbox(False, label="Hold it back: build and check it, but do not give it to readers")
+            force = gr.Checkbox(False, label="Use it whatever the gate finds")
+            build = gr.Button("Re-index everything", variant="primary")
+            building = part()
+        with gr.Accordion("Switch or go back", open=False, elem_id="index-switch") as switching:
+            to = gr.Dropdown([], value=None, label="Give readers")
+            change = part()
+            sure = gr.Checkbox(False, label="I have read what changes")
+            forced = gr.Checkbox(False, label="Even though the gate refused it", visible=False)
+            go = gr.Button("Switch", variant="stop", interactive=False)
+            done = part()
+    _building(desk, build, [hold, force], building, body)
+    _switching(desk, blocks, actions, switching, to, change, sure, forced, go, done, body)
+
+
+def _building(desk: Desk, build: gr.Button, asked: list[Any], building: gr.HTML, body: gr.HTML) -> None:
+    async def begin(request: gr.Request, hold: bool, force: bool) -> AsyncIterator[list[Any]]:
+        try:
+            api = desk.api(request)
+            async for html in reindex(desk, api, hold, force):
+                yield [html, gr.skip()]
+            yield [gr.skip(), index_view(desk, await held(api))]
+        except Problem as problem:
+            yield [problem_card(problem.told), gr.skip()]
+
+    build.click(begin, asked, [building, body], **QUIET)
+
+
+def _switching(
+    desk: Desk, blocks: gr.Blocks, actions: gr.Row, switching: gr.Accordion, to: gr.Dropdown, change: gr.HTML,
+    sure: gr.Checkbox, forced: gr.Checkbox, go: gr.Button, done: gr.HTML, body: gr.HTML,
+) -> None:  # fmt: skip
+    async def look(request: gr.Request, wanted: str | None) -> list[Any]:
+        """The choices as they are now, and what the chosen one would change; nothing is confirmed any more."""
+        try:
+            found = await desk.api(request).get("/api/generations")
+        except Problem as problem:
+            return [gr.skip(), problem_card(problem.told), False, gr.skip()]
+        choices = switchable(found)
+        ids = [id_ for _, id_ in choices]
+        chosen = wanted if wanted in ids else next(iter(ids), None)
+        refused = any(str(one["id"]) == chosen and one["role"] == "refused" for one in found["items"])
+        return [
+            gr.update(choices=choices, value=chosen), switch_view(found, chosen), False,
+            gr.update(visible=refused, value=False),
+        ]  # fmt: skip
+
+    async def who(request: gr.Request) -> Update:
+        session = desk.session(request)
+        return gr.update(visible=session is not None and session.role.reaches(Role.OPERATOR))
+
+    async def switch(request: gr.Request, wanted: str | None, read: bool, force: bool) -> list[Any]:
+        if not wanted or not read:
+            return [gr.skip(), gr.skip()]
+        try:
+            api = desk.api(request)
+            query = {"force": "true"} if force else {}
+            made = await api.post(f"/api/generations/{int(wanted)}/switch", params=query)
+            return [switched_view(made, desk), index_view(desk, await held(api))]
+        except Problem as problem:
+            return [problem_card(problem.told), gr.skip()]
+
+    def ready(read: bool, wanted: str | None) -> Update:
+        return gr.update(interactive=bool(read and wanted))
+
+    shown = [to, change, sure, forced]
+    blocks.load(who, None, actions, **QUIET)
+    switching.expand(look, to, shown, **QUIET)
+    to.input(look, to, shown, **QUIET)
+    sure.change(ready, [sure, to], go, **QUIET)
+    go.click(switch, [to, sure, forced], [done, body], **QUIET).then(look, to, shown, **QUIET)

@@ -1,0 +1,102 @@
+"""What the semantic cache remembers and what it saved, and by which language words are cut."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from serve_apps.ui.formats import number, percent, span
+from serve_apps.ui.html import Html, join, tag
+from serve_apps.ui.look import card, empty, figure, figures, table
+
+
+def cache_view(stats: Mapping[str, Any]) -> Html:
+    """Hits, misses, and near questions that were refused, with why."""
+    asked = stats["hits"] + stats["misses"]
+    of_all = f"{number(stats['hits'])} of {number(asked)} questions"
+    row = figures(
+        figure("Answered from memory", percent(stats["hit_rate"]), None, of_all),
+        figure("Misses", number(stats["misses"]), None, "worked out"),
+        figure("Near misses refused", number(stats["refused"]), None, "alike, but another question"),
+        figure("Passed by", number(stats["bypasses"]), None, "not asked, or away"),
+        figure("Shared", number(stats["shared"]), None, "asked at the same moment"),
+        figure("Remembered", number(stats["entries"]), None, f"in {number(stats['places'])} sets of conditions"),
+    )  # fmt: skip
+    if not asked:
+        return join(
+            row,
+            empty(
+                "Nothing was asked yet.",
+                "Questions asked twice are answered from memory, as long as no document changed.",
+            ),
+        )
+    said = (
+        f"A remembered question stands for another from a similarity of {stats['similarity_threshold']:g} on, if both "
+        f"ask the same; entries are kept {span(stats['ttl_seconds'])}, and forgotten when a document changes."
+    )
+    garbage = (
+        tag("p", f"{number(stats['garbage'])} entries could not be read and were dropped.", class_="quiet")
+        if stats["garbage"]
+        else None
+    )
+    return join(row, _balance(stats), _refusals(stats), tag("p", said, class_="quiet"), garbage)
+
+
+def _balance(stats: Mapping[str, Any]) -> Html:
+    """Hits, misses and what passed the cache by, as one bar."""
+    parts = [
+        ("from memory", stats["hits"], "hit"),
+        ("worked out", stats["misses"] - stats["refused"], "miss"),
+        ("refused, worked out", stats["refused"], "refused"),
+        ("passed by", stats["bypasses"], "bypass"),
+    ]
+    whole = sum(max(0, count) for _, count, _ in parts) or 1
+    pieces = [
+        tag("span", style=f"width:{count / whole * 100:.1f}%", class_=f"piece cache-{kind}")
+        for _, count, kind in parts
+        if count > 0
+    ]
+    legend = [
+        tag("li", tag("i", class_=f"cache-{kind}"), f"{name} {number(count)}")
+        for name, count, kind in parts
+        if count > 0
+    ]
+    said = ", ".join(f"{name} {count}" for name, count, _ in parts)
+    return tag(
+        "div",
+        tag("span"),
+        tag("div", pieces, class_="lab-bar", role="img", aria_label=said),
+        tag("ul", legend),
+        class_="lab-times",
+    )
+
+
+def _refusals(stats: Mapping[str, Any]) -> Html | None:
+    found = sorted(stats.get("refusals", {}).items(), key=lambda pair: -pair[1])
+    if not found:
+        return None
+    return card(
+        "Why near questions were refused",
+        table(("What parts them", "How often"), [(why, number(count)) for why, count in found], numbers=(1,)),
+    )
+
+
+def language_view(body: Mapping[str, Any]) -> Html:
+    """How words are compared now, and what a change has done."""
+    cut = body["chunks"]
+    done = (
+        tag(
+            "p",
+            tag("b", "Changed."),
+            f" The words of {number(cut)} passages were cut anew.",
+            class_="lab-done",
+            role="status",
+        )
+        if cut is not None
+        else None
+    )
+    plain = body["language"] == "simple"
+    said = (
+        "No endings are cut: only the same words are found."
+        if plain
+        else f"Words are compared without {body['language']} endings, so that plural and singular find each other."
+    )
+    return join(done, tag("p", said, class_="quiet"))

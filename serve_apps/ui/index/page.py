@@ -1,0 +1,70 @@
+"""The page Index: which index readers use, what may take its place, what guards it, and what is remembered."""
+
+from typing import Any, Final
+from uuid import UUID
+
+import gradio as gr
+
+from serve_apps.ui.html import Html
+from serve_apps.ui.index.actions import draw_actions
+from serve_apps.ui.index.generations import held, index_view
+from serve_apps.ui.index.sets import sets_view
+from serve_apps.ui.index.settings import draw_cache, draw_gate, draw_language
+from serve_apps.ui.look import heading, loading
+from serve_apps.ui.page import QUIET, Desk, Page, told
+from serve_apps.ui.part import part
+from serve_apps.ui.sessions import Role
+
+ABOUT: Final = "Which index readers use, what may take its place, and what guards the switch."
+REFRESH_SECONDS: Final = 15.0
+Update = dict[str, Any]
+
+
+def draw(desk: Desk, blocks: gr.Blocks) -> None:
+    """A tab each for generations, golden sets, and what is remembered of questions."""
+    part(heading("Index", ABOUT))
+    with gr.Tabs(elem_classes="lab-tabs") as tabs:
+        with gr.Tab("Generations", id="generations"):
+            body = part(loading())
+            draw_actions(desk, blocks, body)
+        with gr.Tab("Golden sets", id="sets"):
+            sets = part(loading())
+            draw_gate(desk, blocks, sets)
+        with gr.Tab("Cache and language", id="cache"):
+            draw_cache(desk, blocks)
+            draw_language(desk, blocks)
+
+    async def show(request: gr.Request) -> Html:
+        return await told(_generations(desk, request))
+
+    async def show_sets(request: gr.Request) -> list[Any]:
+        query = dict(request.query_params)
+        chosen, skip = _uuid(query.get("set", "")), query.get("skip", "0")
+        html = await told(_sets(desk, request, chosen, int(skip) if skip.isdecimal() else 0))
+        return [html, gr.update(selected="sets") if chosen else gr.skip()]
+
+    blocks.load(show, None, body, **QUIET)
+    blocks.load(show_sets, None, [sets, tabs], **QUIET)
+    gr.Timer(REFRESH_SECONDS).tick(show, None, body, **QUIET)
+
+
+async def _generations(desk: Desk, request: gr.Request) -> Html:
+    return index_view(desk, await held(desk.api(request)))
+
+
+async def _sets(desk: Desk, request: gr.Request, chosen: str, skip: int) -> Html:
+    return await sets_view(desk, desk.api(request), chosen, skip)
+
+
+def _uuid(value: str) -> str:
+    try:
+        return str(UUID(value))
+    except ValueError:
+        return ""
+
+
+ICON: Final = (
+    "M12 3c5 0 8 1.300 8 3s-3 3-8 3-8-1.300-8-3 3-3 8-3M4 6v12c0 1.700 3 3 8 3s8-1.300 8-3V6"
+    "M4 12c0 1.700 3 3 8 3s8-1.300 8-3"
+)
+PAGE = Page("index", "Index", Role.DEVELOPER, draw, ICON)

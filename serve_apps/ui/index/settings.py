@@ -1,0 +1,159 @@
+"""Golden sets as guards, the cache and the language of words: components, and what operators may change."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import gradio as gr
+
+from serve_apps.ui.html import Html, tag
+from serve_apps.ui.index.memory import cache_view, language_view
+from serve_apps.ui.index.sets import sets_view
+from serve_apps.ui.look import card, empty, loading, problem_card
+from serve_apps.ui.page import QUIET, Desk, told
+from serve_apps.ui.part import part
+from serve_apps.ui.problem import Problem
+from serve_apps.ui.sessions import Role
+
+Update = dict[str, Any]
+
+
+def _operates(desk: Desk, request: gr.Request) -> bool:
+    session = desk.session(request)
+    return session is not None and session.role.reaches(Role.OPERATOR)
+
+
+def draw_gate(desk: Desk, blocks: gr.Blocks, sets: gr.HTML) -> None:
+    """Which sets guard the index, and what they demand."""
+    with gr.Accordion("Let a set guard the index", open=False, visible=False, elem_id="index-gate") as frame:
+        set_ = gr.Dropdown([], value=None, label="Set")
+        gate = gr.Checkbox(False, label="The next index has to find the documents that its questions expect")
+        least = gr.Slider(0, 100, 0, step=1, label="Least recall in percent; 0 demands no less than the index before")
+        keep = gr.Button("Keep this", variant="primary")
+        kept = part()
+
+    async def begin(request: gr.Request) -> list[Any]:
+        if not _operates(desk, request):
+            return [gr.skip(), gr.skip(), gr.skip(), gr.skip()]
+        try:
+            items = await _items(desk, request)
+        except Problem:
+            return [gr.skip(), gr.skip(), gr.skip(), gr.skip()]  # the list above says what is wrong
+        first = items[0] if items else None
+        choices = [(one["name"], str(one["id"])) for one in items]
+        return [
+            gr.update(visible=True),
+            gr.update(choices=choices, value=choices[0][1] if choices else None),
+            *_now(first),
+        ]
+
+    async def choose(request: gr.Request, wanted: str | None) -> list[Any]:
+        try:
+            items = await _items(desk, request)
+        except Problem:
+            return [gr.skip(), gr.skip()]
+        return _now(next((one for one in items if str(one["id"]) == wanted), None))
+
+    async def save(request: gr.Request, wanted: str | None, guards: bool, percent: float) -> list[Any]:
+        if not wanted:
+            return [empty("No set is chosen.", "Make one in the search lab."), gr.skip()]
+        try:
+            api = desk.api(request)
+            body = {"gate": guards, "least_recall": percent / 100 if percent else None}
+            await api.patch(f"/api/golden-sets/{wanted}", body)
+            said = tag("p", tag("b", "Kept."), " The next index is checked by it.", class_="lab-done", role="status")
+            return [said, await sets_view(desk, api, wanted, 0)]
+        except Problem as problem:
+            return [problem_card(problem.told), gr.skip()]
+
+    blocks.load(begin, None, [frame, set_, gate, least], **QUIET)
+    set_.input(choose, set_, [gate, least], **QUIET)
+    keep.click(save, [set_, gate, least], [kept, sets], **QUIET)
+
+
+async def _items(desk: Desk, request: gr.Request) -> list[Mapping[str, Any]]:
+    body = await desk.api(request).get("/api/golden-sets", limit=100)
+    found: list[Mapping[str, Any]] = body["items"]
+    return found
+
+
+def _now(one: Mapping[str, Any] | None) -> list[Any]:
+    if one is None:
+        return [False, 0]
+    return [bool(one["gate"]), round((one["least_recall"] or 0) * 100)]
+
+
+def draw_cache(desk: Desk, blocks: gr.Blocks) -> None:
+    """What is remembered, and forgetting it."""
+    shown = part(loading())
+    with gr.Accordion("Forget what is remembered", open=False, visible=False) as frame:
+        part(
+            tag(
+                "p",
+                "Every question is worked out anew until it has been asked again; nothing else changes.",
+                class_="quiet",
+            )
+        )
+        sure = gr.Checkbox(False, label="Forget everything that is remembered in this workspace")
+        clear = gr.Button("Forget it", variant="stop", interactive=False)
+        done = part()
+
+    async def show(request: gr.Request) -> list[Any]:
+        if not _operates(desk, request):
+            return [
+                card(
+                    "Semantic cache", empty("For operators.", "Its figures are shown to operators and administrators.")
+                ),
+                gr.skip(),
+            ]
+        return [await told(_cache(desk, request)), gr.update(visible=True)]
+
+    async def forget(request: gr.Request, agreed: bool) -> list[Any]:
+        if not agreed:
+            return [gr.skip(), gr.skip(), gr.skip()]
+        try:
+            gone = await desk.api(request).delete("/api/rag/cache")
+        except Problem as problem:
+            return [problem_card(problem.told), gr.skip(), gr.skip()]
+        said = tag("p", tag("b", "Forgotten: "), f"{gone['forgotten']} entries.", class_="lab-done", role="status")
+        return [said, await told(_cache(desk, request)), False]
+
+    blocks.load(show, None, [shown, frame], **QUIET)
+    sure.change(_ready, sure, clear, **QUIET)
+    clear.click(forget, sure, [done, shown, sure], **QUIET)
+
+
+async def _cache(desk: Desk, request: gr.Request) -> Html:
+    return card("Semantic cache", cache_view(await desk.api(request).get("/api/rag/cache/stats")))
+
+
+def _ready(agreed: bool) -> Update:
+    return gr.update(interactive=bool(agreed))
+
+
+def draw_language(desk: Desk, blocks: gr.Blocks) -> None:
+    """By which language words are cut."""
+    with gr.Row(equal_height=True):
+        language = gr.Dropdown(
+            [], value=None, label="Language of the workspace's words", interactive=True, min_width=220
+        )
+        change = gr.Button("Change the language", visible=False, min_width=160)
+    shown = part(loading())
+
+    async def begin(request: gr.Request) -> list[Any]:
+        try:
+            body = await desk.api(request).get("/api/search/language")
+        except Problem as problem:
+            return [gr.skip(), gr.skip(), problem_card(problem.told)]
+        may = _operates(desk, request)
+        box = gr.update(choices=body["known"], value=body["language"], interactive=may)
+        return [box, gr.update(visible=may), language_view(body)]
+
+    async def save(request: gr.Request, wanted: str | None) -> Html:
+        return await told(_change(desk, request, wanted or ""))
+
+    blocks.load(begin, None, [language, change, shown], **QUIET)
+    change.click(save, language, shown, **QUIET)
+
+
+async def _change(desk: Desk, request: gr.Request, wanted: str) -> Html:
+    return language_view(await desk.api(request).put("/api/search/language", {"language": wanted}))
