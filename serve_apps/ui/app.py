@@ -15,8 +15,8 @@ from serve_apps.ui.api import Door, open_client
 from serve_apps.ui.documents import PAGE as DOCUMENTS
 from serve_apps.ui.frame import NAME
 from serve_apps.ui.guard import Guard
-from serve_apps.ui.ingest import PAGE as INGEST
 from serve_apps.ui.index.page import PAGE as INDEX
+from serve_apps.ui.ingest import PAGE as INGEST
 from serve_apps.ui.page import PREFIX, Desk, Page
 from serve_apps.ui.search.page import PAGE as SEARCH
 from serve_apps.ui.sessions import Sessions
