@@ -35,7 +35,7 @@ def said(text: str) -> Html:
         "article",
         mark,
         tag("p", text.removeprefix(COMMAND)),
-        class_="aos-said",
+        class_="aos-spoken",
         aria_label="You",
     )
 
@@ -80,7 +80,7 @@ def _notices(turn: Heard) -> list[Html]:
     ]
     for what, those in (("The search went without a part of itself: ", turn.found), ("Made another way: ", turn.trace)):
         told += [(what, one["fallback"]) for one in those if one.get("fallback")]
-    return [tag("p", one, class_="aos-notice") for one in told]
+    return list(dict.fromkeys(tag("p", one, class_="aos-notice") for one in told))
 
 
 def _taken(one: Mapping[str, Any]) -> Child:
@@ -113,11 +113,12 @@ def plan(turn: Heard) -> Html | None:
 
 def tools(turn: Heard) -> list[Html]:
     """Every call of a tool: its arguments as a table, what it gave, and how long it took."""
-    return [_call(one) for one in turn.calls]
+    waits = turn.approval is not None
+    return [_call(one, waits=waits and n == len(turn.calls)) for n, one in enumerate(turn.calls, 1)]
 
 
-def _call(call: Call) -> Html:
-    state, colour = _state(call)
+def _call(call: Call, *, waits: bool) -> Html:
+    state, colour = _state(call, waits=waits)
     tier = TIERS.get(call.tier or 0)
     gave = tag("h4", "What went wrong"), shown(call.error)
     if call.error is None:
@@ -130,9 +131,9 @@ def _call(call: Call) -> Html:
     return _folded(tag("code", call.name), (badge(state, colour), took), inside)
 
 
-def _state(call: Call) -> tuple[str, Colour]:
+def _state(call: Call, *, waits: bool) -> tuple[str, Colour]:
     if not call.over:
-        return "under way", "blue"
+        return ("waits for a person", "amber") if waits else ("under way", "blue")
     if call.approved is False:
         return "not allowed", "red"
     return ("failed", "red") if call.error is not None else ("done", "green")
@@ -166,13 +167,14 @@ def footer(desk: Desk, turn: Heard) -> Html:
     cost = f"{turn.cost:,.4f} USD" if turn.cost else None
     run = desk.link("runs", id=turn.run) if turn.run else None
     return tag(
-        "footer",
+        "div",
         tag("span", tokens) if tokens else tag("span", "no model was asked") if turn.state == "completed" else None,
         tag("span", cost) if cost else None,
         link("Everything that happened", run) if run else None,
+        class_="foot",
     )
 
 
 def _folded(title: Child, aside: Child, inside: Child, *, is_open: bool = False) -> Html:
     head = tag("summary", tag("span", title), tag("span", aside, class_="aside") if aside else None)
-    return tag("details", head, tag("div", join(inside), class_="inside"), class_="aos-fold", open=is_open)
+    return tag("details", head, tag("div", join(inside), class_="inside"), class_="aos-more", open=is_open)

@@ -122,8 +122,8 @@ def _talk() -> dict[str, Any]:
     found: dict[str, Any] = {"past": part(), "live": part(), "form": Form.declare()}
     found["resume"] = gr.Button("Go on with this answer", visible=False, variant="primary", size="md")
     with gr.Row(visible=False, elem_classes="aos-judge") as found["judge"]:
-        found["up"] = gr.Button("👍 Good answer", size="sm", min_width=120, scale=0)
-        found["down"] = gr.Button("👎 Not good", size="sm", min_width=120, scale=0)
+        found["up"] = gr.Button("Good answer", size="sm", min_width=120, scale=0)
+        found["down"] = gr.Button("Not good", size="sm", min_width=120, scale=0)
         found["word"] = gr.Textbox(
             placeholder="Why? (optional)", label="A word about it", show_label=False, container=False,
             max_length=2000, min_width=160, html_attributes=gr.InputHTMLAttributes(autocomplete="off"),

@@ -19,7 +19,7 @@ STATES: Final = {
     "": "any state", WAITING: "waiting for a person", "running": "running", "completed": "completed",
     "failed": "failed", "interrupted": "interrupted", "cancelled": "cancelled", "queued": "queued",
 }  # fmt: skip
-THUMBS: Final = {"": "any opinion", "down": "👎 not good", "up": "👍 good"}
+THUMBS: Final = {"": "any opinion", "down": "not good", "up": "good"}
 WHOSE: Final = {"": "everybody's", "1": "only mine"}
 Query = Mapping[str, str]
 
@@ -32,7 +32,7 @@ def filters(query: Query, agents: Sequence[Mapping[str, Any]], everybody: bool) 
         _choice("thumb", "Feedback", THUMBS, query), _choice("mine", "Whose", WHOSE, query) if everybody else None,
     ]  # fmt: skip
     return tag(
-        "form", choices, tag("button", "Show"), class_="aos-filters", method="get", action=f"{PREFIX}/runs",
+        "form", choices, tag("button", "Show"), class_="aos-runfilter", method="get", action=f"{PREFIX}/runs",
         role="search",
     )  # fmt: skip
 
@@ -86,8 +86,10 @@ def listed(
 
 def thumbs(run: Mapping[str, Any]) -> Child:
     """Opinions in two numbers."""
-    told = [f"{sign} {run[name]}" for sign, name in (("👍", "thumbs_up"), ("👎", "thumbs_down")) if run.get(name)]
-    return " ".join(told) or tag("span", "–", class_="quiet")
+    told = [
+        f"{run[name]} {sign}" for sign, name in (("good", "thumbs_up"), ("not good", "thumbs_down")) if run.get(name)
+    ]
+    return ", ".join(told) or tag("span", "–", class_="quiet")
 
 
 def lasted(run: Mapping[str, Any]) -> float | None:

@@ -176,8 +176,7 @@ def opinions(seen: Seen) -> Html | None:
     if not seen.feedback:
         return None
     rows = [
-        ("👍 good" if one["thumb"] == "up" else "👎 not good", one["word"] or "–", moment(one["at"]))
-        for one in seen.feedback
+        ("good" if one["thumb"] == "up" else "not good", one["word"] or "–", moment(one["at"])) for one in seen.feedback
     ]
     return card("Feedback", table(("Opinion", "Word", "When"), rows))
 
@@ -199,7 +198,7 @@ def _event(told: Told) -> Html:
         "summary", tag("span", tag("b", told.id or "–"), " ", kind), tag("span", short[:160], class_="aos-cut quiet")
     )
     full = shown({**({"said": content} if content else {}), **data})
-    return tag("details", summary, tag("div", full, class_="inside"), class_="aos-fold")
+    return tag("details", summary, tag("div", full, class_="inside"), class_="aos-more")
 
 
 def replayed(report: Mapping[str, Any], changed: bool) -> Html:

@@ -57,8 +57,8 @@ class Board:
             found["compare"] = gr.Button("Compare; models are asked in earnest", size="md")
         found["body"] = part()
         with gr.Row(visible=False, elem_classes="aos-judge") as found["judge"]:
-            found["up"] = gr.Button("👍 Good answer", size="sm", min_width=120, scale=0)
-            found["down"] = gr.Button("👎 Not good", size="sm", min_width=120, scale=0)
+            found["up"] = gr.Button("Good answer", size="sm", min_width=120, scale=0)
+            found["down"] = gr.Button("Not good", size="sm", min_width=120, scale=0)
             found["word"] = gr.Textbox(
                 placeholder="Why? (optional)", label="A word about it", show_label=False, container=False,
                 max_length=2000, min_width=160,
