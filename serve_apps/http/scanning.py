@@ -62,17 +62,17 @@ class Estimated(BaseModel):
 
 @router.get("/api/documents/folders")
 async def folders(
-    me: Me, parts: Its, path: Annotated[Text, Query(max_length=4_096, description="Below NFS_BASE_PATH.")] = ""
+    me: Me, parts: Its, at: Annotated[Text, Query(max_length=4_096, description="Below NFS_BASE_PATH.")] = ""
 ) -> Folders:
     """The folders that can be scanned."""
     base = base_of(parts.read)
-    root = await asyncio.to_thread(found, base, path)
+    root = await asyncio.to_thread(found, base, at)
     try:
         inside = await asyncio.to_thread(folder, root)
     except NotADirectoryError as error:
-        raise Invalid(f"{path} is a file", fix="Scan it as it is, or choose the folder it lies in.") from error
+        raise Invalid(f"{at} is a file", fix="Scan it as it is, or choose the folder it lies in.") from error
     except OSError as error:
-        raise Forbidden(f"{path or 'it'} cannot be entered: {error.strerror}") from error
+        raise Forbidden(f"{at or 'it'} cannot be entered: {error.strerror}") from error
     below = root.relative_to(base.resolve())
     return Folders(
         base=str(base), path="" if below == Path() else _shown(below), files=inside.files, more=inside.more,

@@ -59,11 +59,11 @@ async def test_in_13_folders_are_listed_below_the_base_only(
     write(tmp_path / "scans", ["x.txt"])
     top = (await operator.get("/api/documents/folders")).json()
     assert top == {"base": str(tmp_path / "scans"), "path": "", "folders": ["a", "b"], "files": 1, "more": False}
-    assert (await operator.get("/api/documents/folders", params={"path": "b"})).json()["folders"] == ["inner"]
+    assert (await operator.get("/api/documents/folders", params={"at": "b"})).json()["folders"] == ["inner"]
     for outside in ("..", "/etc", "b/../../.."):
-        assert (await operator.get("/api/documents/folders", params={"path": outside})).status_code == 403, outside
-    assert (await operator.get("/api/documents/folders", params={"path": "none"})).status_code == 404
-    assert (await operator.get("/api/documents/folders", params={"path": "x.txt"})).status_code == 422
+        assert (await operator.get("/api/documents/folders", params={"at": outside})).status_code == 403, outside
+    assert (await operator.get("/api/documents/folders", params={"at": "none"})).status_code == 404
+    assert (await operator.get("/api/documents/folders", params={"at": "x.txt"})).status_code == 422
     developer = await api.sign_in(office.emails[Role.DEVELOPER])
     assert (await developer.get("/api/documents/folders")).status_code == 403
 

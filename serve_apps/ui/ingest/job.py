@@ -79,10 +79,11 @@ def _figures(job: Mapping[str, Any], pace: Mapping[str, Any], failed: int) -> Ht
     pages, documents = job["pages"], job["documents"]
     running = job["state"] not in ENDED
     rate, same = pace["pages_per_second"], documents["unchanged"]
+    whole = f"of {number(documents['expected'])}, {number(same)} unchanged"
     left = figure("Time left", span(pace["seconds_left"]), about="at this pace") if running else None
     return figures(
         figure("Pages read", number(pages["done"]), about=f"of {number(pages['expected'])}"),
-        figure("Documents", number(same + documents["done"]), about=f"of {number(documents['expected'])}, {same} unchanged"),
+        figure("Documents", number(same + documents["done"]), about=whole),
         figure("Failed", number(failed), about="pages and files", colour="red" if failed else None),
         figure("Pages a second", "–" if rate is None else f"{rate:,.2f}", about="last minute" if running else "in all"),
         left or figure("Took", span(pace["elapsed_seconds"]), about="from its start"),

@@ -18,7 +18,7 @@ async def chooser(api: Api, path: str, said: Html | None = None, agent: str = ""
     """The form, standing at a folder; `said` is what came of the last question."""
     try:
         place, agents = await asyncio.gather(
-            api.get("/api/documents/folders", path=path), api.get("/api/agents", limit=200)
+            api.get("/api/documents/folders", at=path), api.get("/api/agents", limit=200)
         )
     except Problem as problem:
         back = act("Back to the top folder", "open", "top") if path else None
