@@ -71,9 +71,13 @@ def _name(one: Passage) -> Html:
 
 def _title(stage: str, on: Collection[str]) -> Html:
     at, taken = f"{(STAGES.index(stage) + 0.5) * COLUMN:g}%", stage in on
-    told = TITLES[stage] if taken else "Result" if stage == STAGES[LAST] else f"{TITLES[stage]} off"
-    grey = not taken and stage != STAGES[LAST]
-    return tag("text", told, x=at, y=16, text_anchor="middle", class_="title off" if grey else "title")
+    if taken or stage == STAGES[LAST]:
+        return tag("text", TITLES[stage] if taken else "Result", x=at, y=16, text_anchor="middle", class_="title")
+    said = [
+        tag("text", word, x=at, y=y, text_anchor="middle", class_="title off")
+        for word, y in ((TITLES[stage], 10), ("off", 23))
+    ]
+    return tag("g", said)
 
 
 def _line(one: Passage, way: Stops, on: Collection[str]) -> Html:

@@ -42,7 +42,7 @@ def draw_form() -> Form:
             max_length=4_000, autofocus=True, elem_id="lab-question",
         )  # fmt: skip
         search = gr.Button("Search", variant="primary", scale=1, min_width=110)
-        ask = gr.Button("Ask for an answer", scale=1, min_width=150)
+        ask = gr.Button("Ask", scale=1, min_width=110)
         stop = gr.Button("Stop", scale=1, min_width=80, visible=False)
     with gr.Accordion("Stages and filters", open=False, elem_id="lab-switches"):
         with gr.Row():

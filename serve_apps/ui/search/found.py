@@ -16,7 +16,7 @@ HOW: Final = (
     "Each number is a rank; follow a line by pointing at it or with Tab, Enter leads to the passage. "
     "Dashed: a stage in between did not find it."
 )
-LONG: Final = 420  # characters of a passage that are shown before it is opened
+LONG: Final = 300  # characters of a passage that are shown before it is opened
 
 
 def found_view(desk: Desk, asked: Asked, found: Mapping[str, Any]) -> Html:

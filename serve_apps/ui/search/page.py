@@ -35,9 +35,9 @@ def draw(desk: Desk, blocks: gr.Blocks) -> None:
     part(heading("Search lab", ABOUT))
     form = draw_form()
     with gr.Tabs(elem_classes="lab-tabs") as tabs:
-        with gr.Tab("Stages and passages", id="stages"):
+        with gr.Tab("Stages", id="stages"):
             stages = part(BEGIN)
-        with gr.Tab("Answer and why", id="answer"):
+        with gr.Tab("Answer", id="answer"):
             answer = part(BEGIN)
         with gr.Tab("Golden questions", id="golden") as golden:
             bench = draw_bench(desk, blocks)
