@@ -1,7 +1,7 @@
 """A turn as it is heard: its events, one after the other, folded into what a person is shown."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -101,15 +101,16 @@ def hear(turn: Heard, told: Told) -> None:
         _inside(turn, str(kind), data)
 
 
-async def listen(stream: AsyncIterator[Told], turn: Heard) -> AsyncIterator[Told]:
+async def listen(stream: AsyncIterator[Told], turn: Heard, quiet: float = QUIET_SECONDS) -> AsyncGenerator[Told, None]:
     """Each event, once it is heard. It ends with the stream, or where a person is asked and nobody has decided yet.
 
-    A stream that tells what was stored goes on after a question that was decided since, so it is waited for a moment.
+    A stream that tells what was stored goes on after a question that was decided since, so that many `quiet` seconds
+    are waited then.
     """
     iterator = aiter(stream)
     while True:
         try:
-            wait = QUIET_SECONDS if turn.approval is not None else None
+            wait = quiet if turn.approval is not None else None
             told = await asyncio.wait_for(anext(iterator), wait)
         except (StopAsyncIteration, TimeoutError):
             return
@@ -121,7 +122,7 @@ async def remembered(api: Api, run: str) -> Heard:
     """A run that has ended, or waits for a person, from its stored events; raises Problem."""
     turn = Heard(run=run)
     stream = api.stream("GET", f"/api/runs/{run}/events", params={"verbose": "debug"})
-    async with aclosing(listen(stream, turn)) as heard:  # type: ignore[type-var]
+    async with aclosing(listen(stream, turn)) as heard:
         async for _ in heard:
             pass
     return turn

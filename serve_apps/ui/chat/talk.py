@@ -52,7 +52,7 @@ async def heard(stream: AsyncIterator[Told], turn: Heard) -> AsyncIterator[None]
     """A step where there is something new to draw, not more often than anybody sees. A problem is the turn's error."""
     drawn = 0.0
     try:
-        async with aclosing(listen(stream, turn)) as told:  # type: ignore[type-var]
+        async with aclosing(listen(stream, turn)) as told:
             async for _ in told:
                 if not turn.piece or time.monotonic() - drawn >= PACE:
                     drawn = time.monotonic()

@@ -84,7 +84,7 @@ async def _told(api: Api, run: Mapping[str, Any]) -> tuple[Heard | None, list[To
     if run["state"] in ALIVE:
         return turn, events
     stream = api.stream("GET", f"/api/runs/{run['id']}/events", params={"verbose": "debug"})
-    async with aclosing(listen(stream, turn)) as heard:  # type: ignore[type-var]
+    async with aclosing(listen(stream, turn)) as heard:
         async for told in heard:
             events.append(told)
     turn.state = str(run["state"])

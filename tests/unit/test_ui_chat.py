@@ -1,0 +1,142 @@
+"""Chat Studio's pure parts: what is heard, how answers and values are drawn, what a decision sends."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from serve_apps.ui import runs
+from serve_apps.ui.api import Told
+from serve_apps.ui.chat import PAGE
+from serve_apps.ui.chat.history import grouped
+from serve_apps.ui.cited import chips, place
+from serve_apps.ui.deciding import edited, question
+from serve_apps.ui.heard import Heard, hear, listen
+from serve_apps.ui.page import Desk
+from serve_apps.ui.problem import Problem
+from serve_apps.ui.prose import prose
+from serve_apps.ui.sessions import Role, Sessions
+from serve_apps.ui.turn import answer, said
+from serve_apps.ui.values import shown
+from tests.unit.test_ui_html import EVIL
+
+CITED: Mapping[str, Any] = {
+    "n": 1, "document_id": "d" * 32, "filename": EVIL, "page": 2, "quote": EVIL, "start": 3, "end": 9,
+    "ocr_confidence": 0.5, "boxes": [[2, 0.1, 0.2, 0.3, 0.4], [3, 0, 0, 1, 1], [2, 0.5, 0.5, 0.75, 0.6]],
+}  # fmt: skip
+
+
+class Nobody:
+    """A door that nobody goes through."""
+
+
+@pytest.fixture
+def desk() -> Desk:
+    documents = type(PAGE)("documents", "Documents", Role.VIEWER, PAGE.draw, "")
+    return Desk(Sessions(60, lambda: 0.0), Nobody(), (PAGE, runs.PAGE, documents))  # type: ignore[arg-type]
+
+
+def told(kind: str, id_: str | None = "1", content: str = "", **data: Any) -> Told:
+    return Told(id_, "x", {"type": "x", "content": content, "data": {"kind": kind, **data}})
+
+
+def heard(*events: Told) -> Heard:
+    turn = Heard()
+    for event in events:
+        hear(turn, event)
+    return turn
+
+
+def test_pieces_become_one_text_and_what_stood_beside_a_call_becomes_a_thought() -> None:
+    turn = heard(
+        told("text", "3.4", "I re"), told("text", "3.6", "ad"), told("thinking", "4", "I read the gauge."),
+        told("tool_call", "5", id="c", name="http_get", arguments={"url": "u"}, tier=1),
+        told("tool_result", "6", id="c", name="http_get", result="49.42", approved=True, ms=12),
+        told("text", "6.3", "It "), told("text", "7", "is 49.42."),
+    )  # fmt: skip
+    assert (turn.text, turn.piece, turn.thoughts, turn.last) == ("It is 49.42.", "", ["I read the gauge."], "7")
+    (call,) = turn.calls
+    assert (call.over, call.result, call.ms, call.tier) == (True, "49.42", 12, 1)
+
+
+def test_what_is_asked_waits_until_it_is_decided_and_an_end_is_an_end() -> None:
+    asked = told("approval_required", approval={"id": "a", "tool": "http_get", "arguments": {}})
+    assert heard(asked).approval is not None and not heard(asked).over
+    after = heard(asked, told("approval_decided", id="a", state="approved"))
+    assert after.approval is None and [one["state"] for one in after.decisions] == ["approved"]
+    assert heard(told("done", answer="All.", citations=[], agent_trace=[])).state == "completed"
+    failed = heard(told("error", code="no_model", title="No language model.", fix="Add one."))
+    assert failed.over and failed.error is not None and failed.error.fix == "Add one."
+    assert heard(told("status", state="cancelled")).over
+
+
+async def test_listening_ends_where_a_person_is_asked_and_nobody_has_decided() -> None:
+    closed: list[str] = []
+
+    async def stream(after: Sequence[Told]) -> AsyncIterator[Told]:
+        try:
+            yield told("approval_required", approval={"id": "a", "tool": "t", "arguments": {}})
+            for event in after:
+                yield event
+            await asyncio.Event().wait()
+        finally:
+            closed.append("closed")
+
+    waiting = Heard()
+    assert len([one async for one in listen(stream([]), waiting, 0.01)]) == 1 and waiting.approval is not None
+    decided, again = told("approval_decided", id="a", state="approved"), told("approval_required", approval={"id": "b"})
+    second = Heard()
+    assert len([one async for one in listen(stream([decided, again]), second, 0.01)]) == 3
+    assert second.approval == {"id": "b"} and closed == ["closed", "closed"]
+
+
+def test_a_citation_leads_to_its_boxes_on_its_page(desk: Desk) -> None:
+    address = place(desk, CITED)
+    assert address == (
+        f"/console/documents?id={'d' * 32}&page=2&boxes=0.1%2C0.2%2C0.3%2C0.4%3B0.5%2C0.5%2C0.75%2C0.6&start=3&end=9"
+    )
+    assert "OCR 50%" in str(chips(desk, [CITED]))
+
+
+def test_hostile_text_stays_text_everywhere(desk: Desk) -> None:
+    call = told("tool_call", id="c", name=EVIL, arguments={EVIL: [{EVIL: EVIL}, {EVIL: 1}]})
+    turn = heard(
+        told("route", path=EVIL), told("model", model=EVIL), told("fallback", left=EVIL, taken=EVIL, why=EVIL), call,
+        told("tool_result", id="c", name=EVIL, error=EVIL), told("thinking", content=EVIL), told("citation", **CITED),
+        told("plan", steps=[{"id": 1, "label": EVIL}]), told("text", content=f"{EVIL}\n- {EVIL} [1]\n```\n{EVIL}\n```"),
+        told("error", code=EVIL, title=EVIL, detail=EVIL),
+    )  # fmt: skip
+    asked = {"tool": EVIL, "arguments": {EVIL: EVIL}, "reason": EVIL, "expires_at": EVIL}
+    for made in (answer(desk, turn, EVIL), said(EVIL), question(asked, True), question(asked, False), shown([EVIL])):
+        assert "<img" not in made and not set("{}$`") & set(made)
+
+
+def test_answers_are_set_as_their_writer_meant_them() -> None:
+    made = prose("Two **things** [1]:\n- `one`\n- two\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\nend [7]", {1: "/console/x"})
+    assert "<b>things</b>" in made and made.count("<li>") == 2 and "<code>one</code>" in made
+    assert made.count("<td>") == 2 and made.count("<th>") == 2
+    assert 'href="/console/x"' in made and "end [7]" in made, "a mark without a citation is text"
+
+
+def test_values_are_tables_and_json_in_a_text_is_read() -> None:
+    assert "<th" in shown('{"ok": true, "rows": [{"a": 1}, {"a": 2}]}') and "{" not in shown('{"ok": true}')
+    assert "12,345" in shown({"n": 12345}) and "more characters" in shown("x" * 9000)
+    assert "and 10 more" in shown(list(range(60)))
+
+
+def test_a_decision_sends_only_what_was_edited() -> None:
+    asked = {"arguments": {"url": "http://a", "times": 3, "deep": {"x": 1}}}
+    assert edited(asked, ["http://a", "3", '{"x": 1}']) is None
+    assert edited(asked, ["http://b", "4", '{"x": 1}']) == {"url": "http://b", "times": 4, "deep": {"x": 1}}
+    with pytest.raises(Problem) as wrong:
+        edited(asked, ["http://a", "many", '{"x": 1}'])
+    assert "times" in wrong.value.told.title
+
+
+def test_messages_are_grouped_by_their_run() -> None:
+    rows = [("user", "q1", "r1"), ("assistant", "a1", "r1"), ("user", "q2", "r2"), ("user", "q3", "r3")]
+    found = grouped([{"role": role, "text": text, "run_id": run} for role, text, run in rows], "keeper")
+    assert [(one.question, one.turn.run, one.turn.text) for one in found] == [
+        ("q1", "r1", "a1"), ("q2", "r2", ""), ("q3", "r3", ""),
+    ]  # fmt: skip
