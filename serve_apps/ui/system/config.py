@@ -15,38 +15,14 @@ from serve_apps.ui.system.section import Done, Query, Section, Values, good
 MASK: Final = "••••••••"
 PATH: Final = "/api/admin/config"
 OTHER: Final = "grey"
-SOURCES: Final = {
+SOURCES: Final[Mapping[str, str]] = {
     "default": "built in", "yaml": "from a file", "row": "set here", "environment": "from the environment"
 }  # fmt: skip
 FORM: Final = Form("config.save")
-SHORT: Final = frozenset(
-    [
-        "api",
-        "db",
-        "url",
-        "llm",
-        "nfs",
-        "cors",
-        "ocr",
-        "http",
-        "gpu",
-        "ttl",
-        "id",
-        "ip",
-        "k1",
-        "ai",
-        "rrf",
-        "ef",
-        "hyde",
-        "pdf",
-        "dpi",
-        "sql",
-        "mcp",
-        "cpu",
-        "cpus",
-        "vllm",
-    ]
-)
+SHORT: Final = frozenset({
+    "ai", "api", "cors", "cpu", "cpus", "db", "dpi", "ef", "gpu", "http", "id", "ip", "k1", "llm", "mcp", "nfs", "ocr",
+    "pdf", "rrf", "sql", "ttl", "url", "vllm",
+})  # fmt: skip
 Setting = Mapping[str, Any]
 
 
@@ -163,7 +139,7 @@ def _fixed(one: Setting) -> Html:
 
 
 def _about(one: Setting, told: bool) -> Html:
-    source = badge(SOURCES.get(one["source"], one["source"]), "blue" if one["source"] == "row" else "grey")
+    source = badge(SOURCES.get(one["source"]) or str(one["source"]), "blue" if one["source"] == "row" else "grey")
     when = join(" ", moment(one["changed_at"], relative=True)) if one["changed_at"] else None
     back = None
     if one["source"] == "row" and one["editable"]:

@@ -48,7 +48,8 @@ async def _one(api: Api, id_: str, admin: bool) -> Html:
     agents = (await api.get("/api/agents", limit=1000))["items"]
     skills = (await api.get("/api/skills", limit=1000))["items"]
     kinds = (await api.get("/api/credentials/types"))["items"]
-    kind = next((kind for kind in kinds if kind["type"] == one["type"]), {"secret": [], "open": [], "needs": []})
+    known: dict[str, Mapping[str, Any]] = {kind["type"]: kind for kind in kinds}
+    kind = known[one["type"]]
     choices = ([(each["id"], each["name"]) for each in agents], [(each["name"], each["name"]) for each in skills])
     return join(credential(one, bound, admin=True), _binding(one, *choices), _rotating(one, kind))
 
@@ -59,7 +60,7 @@ async def _find(api: Api, id_: str) -> Credential:
         body = await api.get("/api/credentials", skip=skip, limit=1000)
         for one in body["items"]:
             if one["id"] == id_:
-                return one  # type: ignore[no-any-return]  # the API's JSON
+                return one
         skip, total = skip + 1000, body["total"]
     raise missing("credential")
 

@@ -149,7 +149,7 @@ async def _find(api: Api, email: str) -> User:
     one = next((one for one in found["items"] if one["email"] == email), None)
     if one is None:
         raise missing("person")
-    return one  # type: ignore[no-any-return]  # the API's JSON
+    return one
 
 
 async def add(api: Api, values: Values) -> Done:

@@ -48,7 +48,7 @@ async def _find(api: Api, id_: str) -> Schedule:
         body = await api.get("/api/scheduler/jobs", skip=skip, limit=1000)
         for one in body["items"]:
             if one["id"] == id_:
-                return one  # type: ignore[no-any-return]  # the API's JSON
+                return one
         skip, total = skip + 1000, body["total"]
     raise missing("schedule")
 
