@@ -95,7 +95,7 @@ def _day(label: str, name: str, wanted: Mapping[str, str]) -> Html:
 def _row(one: Mapping[str, Any]) -> tuple[Any, ...]:
     name = link(one["filename"], f"{HERE}?id={one['id']}")
     why = one["failure"]["reason"].replace("_", " ") if one["failure"] else None
-    state = join(badge(one["status"]), tag("div", why, class_="quiet") if why else None)
+    state = tag("div", badge(one["status"]), tag("div", why, class_="quiet") if why else None)
     return (
         name, one["file_type"], state, number(one["page_count"]), size(one["file_size"]),
         moment(one["upload_date"], relative=True),

@@ -99,7 +99,8 @@ def failed_card(document: str, version: str, failed: Mapping[str, Any], ingest: 
 
 
 def _why(failure: Mapping[str, Any]) -> Html:
-    return join(str(failure.get("reason")).replace("_", " "), tag("div", failure.get("detail"), class_="quiet"))
+    detail = tag("div", failure.get("detail"), class_="quiet")
+    return tag("div", str(failure.get("reason")).replace("_", " "), detail)
 
 
 def versions_card(document: str, versions: Sequence[Mapping[str, Any]], shown: str | None) -> Html:
@@ -115,7 +116,7 @@ def versions_card(document: str, versions: Sequence[Mapping[str, Any]], shown: s
         state += f", {number(one['failed'])} failed" if one["failed"] else ""
         rows.append(
             (
-                join(name, " ", *marks),
+                tag("div", name, " ", *[(one, " ") for one in marks]),
                 state,
                 number(one["chunks"]),
                 size(one["file_size"]),

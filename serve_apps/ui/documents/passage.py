@@ -21,40 +21,49 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """`boxes` in fractions of the page; [start, end) in its text, where it is known."""
+    """`boxes` in fractions of the page; `spans` are [start, end) in its text."""
 
     boxes: tuple[Box, ...] = ()
-    start: int | None = None
-    end: int | None = None
+    spans: tuple[tuple[int, int], ...] = ()
 
     def marks(self, start: int, end: int) -> bool:
         """Whether any of these characters are the passage's."""
-        return self.start is not None and self.end is not None and start < self.end and end > self.start
+        return any(start < last and end > first for first, last in self.spans)
+
+    def cuts(self, start: int, end: int) -> list[int]:
+        """Where the passage begins and ends between these two."""
+        return sorted({at for pair in self.spans for at in pair if start < at < end})
 
 
 def parse(query: Mapping[str, str]) -> Passage:
     """From `boxes=x0,y0,x1,y1;…`, `start` and `end` of an address; what is not well formed is left out."""
     boxes = [box for part in query.get("boxes", "").split(";")[:MOST_BOXES] if (box := _box(part)) is not None]
     start, end = _whole(query.get("start", "")), _whole(query.get("end", ""))
-    if start is None or end is None or end <= start:
-        start = end = None
-    return Passage(tuple(boxes), start, end)
+    known = start is not None and end is not None and start < end
+    return Passage(tuple(boxes), ((start, end),) if known and start is not None and end is not None else ())
 
 
 def placed(passage: Passage, words: Sequence[Word]) -> Passage:
     """With the part that the address left out: text from boxes, or boxes from text, by the page's own words."""
-    if passage.start is None and passage.boxes:
-        inside = [word for word in words if any(_holds(box, word.box) for box in passage.boxes)]
-        if inside:
-            return Passage(
-                passage.boxes,
-                min(word.start for word in inside),
-                max(word.start + len(word.text) for word in inside),
-            )
-    if passage.start is not None and not passage.boxes:
+    if passage.boxes and not passage.spans:
+        inside = [any(_holds(box, word.box) for box in passage.boxes) for word in words]
+        return Passage(passage.boxes, tuple(_runs(words, inside)))
+    if passage.spans and not passage.boxes:
         meant = [word for word in words if passage.marks(word.start, word.start + len(word.text))]
-        return Passage(tuple(_lines(meant)), passage.start, passage.end)
+        return Passage(tuple(_lines(meant)), passage.spans)
     return passage
+
+
+def _runs(words: Sequence[Word], inside: Sequence[bool]) -> list[tuple[int, int]]:
+    """The text of words that follow each other, in one piece each."""
+    runs: list[tuple[int, int]] = []
+    before = False
+    for word, now in zip(words, inside, strict=True):
+        if now:
+            end = word.start + len(word.text)
+            runs[-1:] = [(runs[-1][0], end)] if before else [*runs[-1:], (word.start, end)]
+        before = now
+    return runs
 
 
 def words_of(rows: Sequence[Sequence[float | str]]) -> list[Word]:

@@ -152,8 +152,7 @@ def _plain(text: str, start: int, end: int, passage: Passage) -> list[Html]:
     """What stands between words, cut where the passage begins and ends."""
     if start >= end:
         return []
-    inner = [one for one in (passage.start, passage.end) if one is not None and start < one < end]
-    cuts = [start, *inner, end]
+    cuts = [start, *passage.cuts(start, end), end]
     return [
         tag("mark", text[a:b], class_="doc-passage") if passage.marks(a, b) else join(text[a:b])
         for a, b in pairwise(cuts)

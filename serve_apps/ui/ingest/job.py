@@ -100,7 +100,7 @@ def _stages(stages: Sequence[Mapping[str, Any]], ended: bool) -> Html:
         settled = one["done"] + one["failed"] + one["unchanged"]
         more = ", ".join(f"{number(one[kind])} {kind}" for kind in ("failed", "unchanged") if one[kind])
         rows.append(
-            (name, join(progress(settled, one["expected"], unit.capitalize()), tag("div", more, class_="quiet")))
+            (name, tag("div", progress(settled, one["expected"], unit.capitalize()), tag("div", more, class_="quiet")))
         )
     return card("Stages", table(("Stage", "Done"), rows))
 
@@ -124,7 +124,7 @@ def _failures(
 ) -> Html:
     rows = [
         (
-            join(tag("b", one["title"]), tag("div", STAGES.get(one["stage"], (one["stage"], ""))[0], class_="quiet")),
+            tag("div", tag("b", one["title"]), tag("div", _stage(one["stage"]), class_="quiet")),
             number(one["count"]), one["fix"],
             badge("may pass", "amber") if one["retryable"] else badge("stays", "grey"),
         )
@@ -147,6 +147,10 @@ def _failures(
         )
     )
     return join(card("Failures by reason", reasons), card("What failed", listed, _turn(job, skip, len(units))))
+
+
+def _stage(name: str) -> str:
+    return STAGES.get(name, (name, ""))[0]
 
 
 def _turn(job: str, skip: int, count: int) -> Html | None:
