@@ -93,7 +93,7 @@ def listed(desk: Desk, body: Mapping[str, Any], current: str, skip: int) -> Html
     rows = [
         tag(
             "a", tag("span", one["title"] or "Untitled", class_="title"),
-            tag("span", f"{number(one['messages'])} messages, ", _used(one), class_="quiet"),
+            tag("span", _count(one["messages"]), _used(one), class_="quiet"),
             href=desk.link("chat", session=one["id"], skip=skip or None),
             aria_current="true" if one["id"] == current else None,
         )
@@ -107,3 +107,7 @@ def listed(desk: Desk, body: Mapping[str, Any], current: str, skip: int) -> Html
 
 def _used(one: Mapping[str, Any]) -> Html:
     return moment(one["updated_at"], relative=True)
+
+
+def _count(messages: int) -> str:
+    return "1 message, " if messages == 1 else f"{number(messages)} messages, "

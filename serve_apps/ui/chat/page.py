@@ -33,7 +33,7 @@ def draw(desk: Desk, blocks: gr.Blocks) -> None:
     )  # fmt: skip
     sent.success(None, room.session, None, js=TO_URL, **QUIET)
     spoken = sent.success(studio.speak, [room.exchanges, room.session], room.all, **QUIET)
-    spoken.then(studio.conversations, room.session, [room.list, room.about, room.title], **QUIET)
+    spoken.then(studio.conversations, room.session, [room.others, room.about, room.title], **QUIET)
     room.stop.click(studio.stop, room.run, None, **QUIET)
     room.resume.click(studio.resume, room.exchanges, room.all, **QUIET)
     for choice, button in room.form.choices.items():
@@ -41,7 +41,7 @@ def draw(desk: Desk, blocks: gr.Blocks) -> None:
         button.click(studio.decided, told, room.all, **QUIET)
     for thumb, button in (("up", room.up), ("down", room.down)):
         button.click(studio.judged, [gr.State(thumb), room.run, room.word], [room.thanks, room.word], **QUIET)
-    room.rename.click(studio.renamed, [room.session, room.title], [room.done, room.list], **QUIET)
+    room.rename.click(studio.renamed, [room.session, room.title], [room.done, room.others], **QUIET)
     room.delete.click(lambda: gr.update(visible=True), None, room.sure, **QUIET)
     gone = room.sure.click(studio.deleted, room.session, room.done, **QUIET)
     gone.success(None, room.done, None, js=HOME, **QUIET)
@@ -155,7 +155,7 @@ class Studio:
             api = self._desk.api(request)
             return await self._listed(api, session, 0, await api.get(f"/api/sessions/{session}") if session else None)
         except Problem as problem:
-            return {self._room.list: problem_card(problem.told)}
+            return {self._room.others: problem_card(problem.told)}
 
     async def renamed(self, request: gr.Request, session: str, title: str) -> Updates:
         """Another title."""
@@ -163,7 +163,10 @@ class Studio:
         try:
             api = self._desk.api(request)
             await api.patch(f"/api/sessions/{session}", {"title": title})
-            return {room.done: thanked("Renamed."), room.list: (await self._listed(api, session, 0, None))[room.list]}
+            return {
+                room.done: thanked("Renamed."),
+                room.others: (await self._listed(api, session, 0, None))[room.others],
+            }
         except Problem as problem:
             return {room.done: problem_card(problem.told)}
 
@@ -177,7 +180,7 @@ class Studio:
 
     async def _listed(self, api: Api, session: str, skip: int, shown: Any) -> Updates:
         body, room = await api.get("/api/sessions", skip=skip, limit=LISTED), self._room
-        found: Updates = {room.list: listed(self._desk, body, session, skip)}
+        found: Updates = {room.others: listed(self._desk, body, session, skip)}
         if shown is not None:
             found |= {room.about: gr.update(visible=True), room.title: shown["title"]}
         return found

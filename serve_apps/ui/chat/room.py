@@ -39,7 +39,7 @@ class Room:
     stop: gr.Button
     agent: gr.Dropdown
     source: gr.Radio
-    list: gr.HTML
+    others: gr.HTML
     about: gr.Accordion
     title: gr.Textbox
     rename: gr.Button
@@ -152,7 +152,7 @@ def _side() -> dict[str, Any]:
             found["delete"] = gr.Button("Delete", variant="stop", size="sm", min_width=80)
         found["sure"] = gr.Button("Yes, delete it for good", variant="stop", size="sm", visible=False)
         found["done"] = part()
-    found["list"] = part()
+    found["others"] = part()
     found["session"] = gr.Textbox(visible=False)
     found["run"] = gr.Textbox(visible=False)
     return found

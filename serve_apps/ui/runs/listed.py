@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 from serve_apps.ui.api import Api
 from serve_apps.ui.formats import moment, number, span
-from serve_apps.ui.html import Child, Html, join, tag
+from serve_apps.ui.html import Child, Html, tag
 from serve_apps.ui.look import badge, card, empty, heading, link, pager, table
 from serve_apps.ui.page import PREFIX, Desk
 from serve_apps.ui.sessions import Role
@@ -73,15 +73,16 @@ def listed(
         return empty("No runs here.", todo)
     rows = [
         (
-            link(moment(run["created_at"]), desk.link("runs", id=run["id"])), badge(run["state"]),
+            link(moment(run["created_at"], relative=True), desk.link("runs", id=run["id"])), badge(_state(run)),
             names.get(str(run["agent_id"]), "a deleted agent"), badge(run["path"], "grey"),
             span(lasted(run)), number(run["prompt_tokens"] + run["completion_tokens"]), _cost(run["cost_usd"]),
             thumbs(run), _why(run),
         )
         for run in body["items"]
     ]  # fmt: skip
-    names_of = ("When", "State", "Agent", "Way", "Took", "Tokens", "USD", "Opinion", "What came of it")
-    return join(table(names_of, rows, numbers=(4, 5, 6)), pager(address, skip, LIMIT, body["total"]))
+    names_of = ("When", "State", "Agent", "Path", "Took", "Tokens", "USD", "Opinion", "What came of it")
+    shown = table(names_of, rows, numbers=(4, 5, 6))
+    return tag("section", shown, pager(address, skip, LIMIT, body["total"]), class_="aos-card aos-runs")
 
 
 def thumbs(run: Mapping[str, Any]) -> Child:
@@ -97,6 +98,10 @@ def lasted(run: Mapping[str, Any]) -> float | None:
     if not run["started_at"] or not run["finished_at"]:
         return None
     return (datetime.fromisoformat(run["finished_at"]) - datetime.fromisoformat(run["started_at"])).total_seconds()
+
+
+def _state(run: Mapping[str, Any]) -> str:
+    return WAITING if run["state"] == "waiting" else str(run["state"])
 
 
 def _cost(usd: float) -> str:

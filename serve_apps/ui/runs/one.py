@@ -120,7 +120,7 @@ def head(desk: Desk, seen: Seen) -> Html:
         figure("Took", span(lasted(run) if lasted(run) is not None else run["ms"] / 1000), None, "from start to end"),
         figure("Model calls", number(len(models)), None, _tokens(run)),
         figure("Tools and searches", number(len(run["steps"]) - len(models)), None, "other steps"),
-        figure("Cost", f"{run['cost_usd']:,.4f} USD", None, "as the providers count"),
+        figure("Cost in USD", f"{run['cost_usd']:,.4f}", None, "as the providers count"),
     )
     about = (seen.agent, ", ", moment(run["created_at"]))
     return join(heading("Run", about, back, chat), figured, _wrong(run))
@@ -193,7 +193,10 @@ def _event(told: Told) -> Html:
     data = {name: value for name, value in (told.data.get("data") or {}).items() if name != "kind"}
     kind = str((told.data.get("data") or {}).get("kind", told.name)).replace("_", " ")
     content = str(told.data.get("content") or "")
-    short = content or ", ".join(str(value) for value in data.values() if isinstance(value, str | int | float))
+    plain = [
+        f"{name.replace('_', ' ')} {value}" for name, value in data.items() if isinstance(value, str | int | float)
+    ]
+    short = content or ", ".join(plain)
     summary = tag(
         "summary", tag("span", tag("b", told.id or "–"), " ", kind), tag("span", short[:160], class_="aos-cut quiet")
     )
