@@ -11,6 +11,7 @@ from fastapi.responses import FileResponse
 
 from configs.sections import ConsoleSettings
 from serve_apps.ui import door, now, pictures
+from serve_apps.ui.agents.page import PAGE as AGENTS
 from serve_apps.ui.api import Door, open_client
 from serve_apps.ui.chat import PAGE as CHAT
 from serve_apps.ui.documents import PAGE as DOCUMENTS
@@ -22,10 +23,11 @@ from serve_apps.ui.page import PREFIX, Desk, Page
 from serve_apps.ui.runs import PAGE as RUNS
 from serve_apps.ui.search.page import PAGE as SEARCH
 from serve_apps.ui.sessions import Sessions
+from serve_apps.ui.skills.page import PAGE as SKILLS
 from serve_apps.ui.system.page import PAGE as SYSTEM
 from serve_apps.ui.theme import make_theme
 
-PAGES: Final[Sequence[Page]] = (now.PAGE, INGEST, DOCUMENTS, CHAT, SEARCH, INDEX, RUNS, SYSTEM)
+PAGES: Final[Sequence[Page]] = (now.PAGE, INGEST, DOCUMENTS, CHAT, SEARCH, INDEX, RUNS, AGENTS, SKILLS, SYSTEM)
 HERE: Final = Path(__file__).parent
 FILES: Final = {"look.css": "text/css", "look.js": "text/javascript", "icon.svg": "image/svg+xml"}
 LONGEST_QUEUE: Final = 512

@@ -1,0 +1,1 @@
+"""The page Agents: who there is, and for one of them everything that can be set."""

@@ -1,0 +1,149 @@
+"""Agents made, changed and deleted: what a person typed, sent to the API, and what it said at the fields."""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any, Final
+from uuid import UUID
+
+import gradio as gr
+
+from serve_apps.ui.agents.form import KEYS, changes, mistakes, values_of
+from serve_apps.ui.agents.form_fields import filled, marked
+from serve_apps.ui.agents.views import HERE, address_of, agents_view, head_view, read_only_view
+from serve_apps.ui.api import Api
+from serve_apps.ui.html import Html, join, tag
+from serve_apps.ui.look import empty, heading, link, problem_card
+from serve_apps.ui.page import Desk
+from serve_apps.ui.problem import Problem, Trouble
+from serve_apps.ui.sessions import Role
+
+PAGE: Final = 50
+NOTHING: Final = "Nothing was changed."
+NAMELESS: Final = Trouble("The agent needs a name.", "", "Type one.", 422, "invalid")
+OTHER_NAME: Final = Trouble("This is not its name.", "", "Type the agent's name as it stands above.", 422, "invalid")
+
+
+def agent_asked(request: gr.Request) -> str | None:
+    """The id in the page's address, if it is one."""
+    given = dict(request.query_params).get("id", "")
+    try:
+        return str(UUID(given))
+    except ValueError:
+        return None
+
+
+def may_edit(api: Api) -> bool:
+    """Whether agents are this person's to change."""
+    return api.session.role.reaches(Role.OPERATOR)
+
+
+async def listed(desk: Desk, request: gr.Request) -> list[Any]:
+    """The page's head or list, and whether the form of a new agent, or the tabs of one, are shown."""
+    query = dict(request.query_params)
+    try:
+        api = desk.api(request)
+        if "id" in query:
+            return await _one(desk, api, agent_asked(request))
+        if "new" in query and may_edit(api):
+            about = ("Everything else is set afterwards. ", link("All agents", HERE))
+            return [heading("New agent", about), gr.update(visible=True), gr.update(visible=False)]
+        skip = int(query["skip"]) if query.get("skip", "").isdigit() else 0
+        body = await api.get("/api/agents", skip=skip, limit=PAGE)
+        shown = agents_view(desk, body, skip, PAGE, may_make=may_edit(api))
+    except Problem as problem:
+        shown = problem_card(problem.told)
+    return [shown, gr.update(visible=False), gr.update(visible=False)]
+
+
+async def _one(desk: Desk, api: Api, id_: str | None) -> list[Any]:
+    hidden = gr.update(visible=False)
+    if id_ is None:
+        return [empty("There is no such agent.", link("All agents", HERE)), hidden, hidden]
+    if may_edit(api):
+        return ["", hidden, gr.update(visible=True)]
+    agent = await api.get(f"/api/agents/{id_}")
+    return [join(head_view(desk, agent), read_only_view(agent)), hidden, hidden]
+
+
+async def make(desk: Desk, request: gr.Request, wanted: Mapping[str, Any]) -> tuple[Any, Any, str]:
+    """The name's field, what was refused, and where to go on."""
+    if not str(wanted["name"]).strip():
+        return marked(["name"], {"name": NAMELESS.title})[0], "", ""
+    try:
+        agent = await desk.api(request).post("/api/agents", dict(wanted))
+    except Problem as problem:
+        wrong = mistakes(problem.told.detail)
+        return marked(["name"], wrong)[0], problem_card(problem.told), ""
+    return gr.skip(), "", address_of(agent["id"])
+
+
+async def delete(desk: Desk, request: gr.Request, typed: str) -> tuple[Any, str]:
+    """What was refused, and where to go on."""
+    id_ = agent_asked(request)
+    try:
+        api = desk.api(request)
+        agent = await api.get(f"/api/agents/{id_}")
+        if typed.strip() != agent["name"]:
+            return problem_card(OTHER_NAME), ""
+        await api.delete(f"/api/agents/{id_}")
+    except Problem as problem:
+        return problem_card(problem.told), ""
+    return "", HERE
+
+
+class Editor:
+    """The form of one agent. It remembers the agent as it was when it was shown: what differs from that is sent."""
+
+    def __init__(self, desk: Desk, fields: Mapping[str, Any], head: gr.HTML) -> None:
+        """`fields` are the declared components by key; `head` stands above them."""
+        self._desk = desk
+        self.keys = [key for key in KEYS if key in fields]
+        self.components = [fields[key] for key in self.keys]
+        self.agent, self.head = gr.State(None), head
+        self.inputs = [self.agent, *self.components]
+        self.outputs = [self.agent, self.head, *self.components]
+
+    async def load(self, request: gr.Request) -> list[Any]:
+        """The agent in the address, its head, and its form filled in."""
+        id_ = agent_asked(request)
+        untouched = [gr.skip()] * len(self.components)
+        if id_ is None:
+            return [gr.skip(), gr.skip(), *untouched]
+        try:
+            api = self._desk.api(request)
+            if not may_edit(api):
+                return [gr.skip(), gr.skip(), *untouched]
+            agent, held, models = await asyncio.gather(
+                api.get(f"/api/agents/{id_}"), api.get(f"/api/agents/{id_}/skills"), api.get("/api/llm-connections")
+            )
+        except Problem as problem:
+            return [gr.skip(), problem_card(problem.told), *untouched]
+        connections = [(f"{one['name']} ({one['model']})", str(one["id"])) for one in models["items"]]
+        known = {"agent": agent, "base": held["base"], "connections": connections}
+        return [known, head_view(self._desk, agent), *self._filled(known)]
+
+    async def save(self, request: gr.Request, known: dict[str, Any] | None, *typed: Any) -> list[Any]:
+        """Send what changed. Outputs: the agent as it is now, its head, what is said of it, and every field."""
+        if known is None:
+            return [gr.skip(), gr.skip(), "", *[gr.skip()] * len(self.keys)]
+        agent = known["agent"]
+        body = changes(agent, dict(zip(self.keys, typed, strict=True)), known["base"])
+        if not body:
+            return [gr.skip(), gr.skip(), _said(NOTHING), *marked(self.keys, {})]
+        try:
+            now = await self._desk.api(request).patch(f"/api/agents/{agent['id']}", body)
+        except Problem as problem:
+            wrong = mistakes(problem.told.detail)
+            return [gr.skip(), gr.skip(), problem_card(problem.told), *marked(self.keys, wrong)]
+        config = body.pop("config", {})
+        names = ", ".join(key.replace("_", " ") for key in (*body, *config))
+        known = {**known, "agent": now}
+        return [known, head_view(self._desk, now), _said(f"Saved: {names}."), *self._filled(known)]
+
+    def _filled(self, known: Mapping[str, Any]) -> list[Any]:
+        values = values_of(known["agent"], known["base"])
+        return filled(self.keys, values, known["connections"], known["base"])
+
+
+def _said(text: str) -> Html:
+    return tag("p", text, class_="aos-said", role="status")

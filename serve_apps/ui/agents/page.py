@@ -1,0 +1,104 @@
+"""The page Agents, declared: the list, a new one, and the tabs of one of them."""
+
+from typing import Any
+
+import gradio as gr
+
+from serve_apps.ui.agents import documents, form_fields, rules, skills
+from serve_apps.ui.agents.edit import Editor, delete, listed, make
+from serve_apps.ui.page import QUIET, Desk, Page
+from serve_apps.ui.part import part
+from serve_apps.ui.sessions import Role
+
+# Where somebody is sent once something is made or gone; nothing of it comes from a person.
+GO = "(to) => { if (to && to.startsWith('/console/')) location.assign(to); }"
+TABS = ("instructions", "skills", "documents", "models", "planning", "rules", "delete")
+
+
+def draw(desk: Desk, blocks: gr.Blocks) -> None:
+    """What is not asked for by the address stays hidden."""
+    with gr.Column(elem_classes="aos-edit"):
+        body = part()
+        go = gr.Textbox(visible=False)
+        with gr.Column(visible=False, elem_classes="aos-form") as new:
+            name = gr.Textbox(label="Name", info=form_fields.INFO["name"], max_length=200)
+            about = gr.Textbox(label="Description", info=form_fields.INFO["description"])
+            prompt = gr.Textbox(label="Prompt", info=form_fields.INFO["system_prompt"], lines=6)
+            fields = form_fields.scope()
+            refused = part()
+            create = gr.Button("Make the agent", variant="primary", elem_classes="aos-narrow")
+        with gr.Column(visible=False) as one:
+            tabs, editor = _tabs(desk, blocks, go)
+
+    async def load(request: gr.Request) -> list[Any]:
+        return await listed(desk, request)
+
+    async def made(
+        request: gr.Request, name: str, about: str, prompt: str, whole: bool, every: bool
+    ) -> tuple[Any, Any, str]:
+        wanted = {
+            "name": name, "description": about, "system_prompt": prompt, "whole_workspace": whole,
+            "auto_link_uploads": every,
+        }  # fmt: skip
+        return await make(desk, request, wanted)
+
+    def chosen(request: gr.Request) -> Any:
+        tab = dict(request.query_params).get("tab", "")
+        return gr.Tabs(selected=tab) if tab in TABS else gr.skip()
+
+    blocks.load(load, None, [body, new, one], **QUIET)
+    blocks.load(chosen, None, tabs, **QUIET)
+    blocks.load(editor.load, None, editor.outputs, **QUIET)
+    inputs = [name, about, prompt, fields["whole_workspace"], fields["auto_link_uploads"]]
+    create.click(made, inputs, [name, refused, go], **QUIET).then(None, go, None, js=GO, **QUIET)
+
+
+def _tabs(desk: Desk, blocks: gr.Blocks, go: gr.Textbox) -> tuple[gr.Tabs, Editor]:
+    fields: dict[str, Any] = {}
+    saves: list[tuple[gr.Button, gr.HTML]] = []
+    head = part()
+    with gr.Tabs() as tabs:
+        with gr.Tab("Instructions", id="instructions"):
+            fields |= form_fields.instructions()
+            saves.append(_save())
+        with gr.Tab("Skills", id="skills"):
+            skills.draw(desk, blocks)
+        with gr.Tab("Documents", id="documents"):
+            fields |= form_fields.scope()
+            saves.append(_save())
+            documents.draw(desk, blocks)
+        with gr.Tab("Models", id="models"):
+            fields |= form_fields.models()
+            saves.append(_save())
+        with gr.Tab("Planning and tools", id="planning"):
+            fields |= form_fields.planning()
+            saves.append(_save())
+        with gr.Tab("Approvals", id="rules") as rules_tab:
+            rules.draw(desk, blocks, rules_tab)
+        with gr.Tab("Delete", id="delete"):
+            _delete(desk, go)
+    editor = Editor(desk, fields, head)
+    for button, said in saves:
+        button.click(editor.save, editor.inputs, [editor.agent, editor.head, said, *editor.components], **QUIET)
+    return tabs, editor
+
+
+def _save() -> tuple[gr.Button, gr.HTML]:
+    said = part()
+    return gr.Button("Save what changed", variant="primary", elem_classes="aos-narrow"), said
+
+
+def _delete(desk: Desk, go: gr.Textbox) -> None:
+    typed = gr.Textbox(
+        label="Its name, to be sure", info="Its conversations and their runs go with it. Its documents stay."
+    )
+    said = part()
+    button = gr.Button("Delete this agent", variant="stop", elem_classes="aos-narrow")
+
+    async def gone(request: gr.Request, typed: str) -> tuple[Any, str]:
+        return await delete(desk, request, typed)
+
+    button.click(gone, typed, [said, go], **QUIET).then(None, go, None, js=GO, **QUIET)
+
+
+PAGE = Page("agents", "Agents", Role.VIEWER, draw, "M12 12a4 4 0 1 0 0-8 4 4 0 0 0 0 8M4 20c0-4 4-6 8-6s8 2 8 6")

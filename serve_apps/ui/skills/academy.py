@@ -1,0 +1,166 @@
+"""The tab Academy: tracks, an agent's way from enrolment to graduation, and what its last examination missed."""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any, Final
+
+import gradio as gr
+
+from serve_apps.ui.formats import moment, number, percent
+from serve_apps.ui.html import Html, join, tag
+from serve_apps.ui.look import badge, card, empty, link, problem_card, progress, table
+from serve_apps.ui.page import QUIET, Desk, told
+from serve_apps.ui.part import part
+from serve_apps.ui.problem import Problem, Trouble
+from serve_apps.ui.sessions import Role
+from serve_apps.ui.waiting import waiting
+
+LOOK_SECONDS: Final = 3.0
+STEPS: Final = ("Enrolled", "References read", "Examined", "Graduated")
+WHY: Final[Mapping[str, str]] = {
+    "not_retrieved": "was not found in its documents", "not_said": "was found, but not said",
+    "wrong_source": "was said, but not with its source",
+}  # fmt: skip
+NOBODY: Final = Problem(Trouble("No agent was chosen.", "", "Choose who is to study.", 422, "invalid"))
+
+
+def step_of(standing: Mapping[str, Any], open_jobs: int) -> int:
+    """How many of the four steps are done."""
+    if standing["track"] is None:
+        return 0
+    if standing["status"] == "graduated":
+        return 4
+    if standing["report"] is not None and standing["report"]["at"] >= standing["enrolled_at"]:
+        return 3
+    return 1 if open_jobs else 2
+
+
+def tracks_view(tracks: Sequence[Mapping[str, Any]]) -> Html:
+    """What can be studied."""
+    rows = [
+        (
+            one["track"], "a quiz of your own" if one["questions"] is None else f"{one['questions']} questions",
+            ", ".join(one["sources"]) or "what the quiz names",
+        )
+        for one in tracks
+    ]  # fmt: skip
+    return card("Tracks", table(("Track", "Quiz", "Answered by"), rows))
+
+
+def standing_view(desk: Desk, agent: str, standing: Mapping[str, Any], jobs: Sequence[Mapping[str, Any]]) -> Html:
+    """How an agent stands."""
+    if standing["track"] is None:
+        return empty("This agent is not enrolled.", "Choose a track and enrol it: its documents are read first.")
+    open_ = [job for job in jobs if job["state"] in ("queued", "running")]
+    done = step_of(standing, len(open_))
+    steps = [
+        tag("li", name, class_="done" if n < done else "now" if n == done else None,
+            aria_current="step" if n == done else None)
+        for n, name in enumerate(STEPS)
+    ]  # fmt: skip
+    reading = [
+        tag(
+            "div", link(f"Reading, {job['kind']}", desk.link("ingest", job=job["id"])),
+            progress(job["documents"]["done"], job["documents"]["expected"], "documents"),
+        )
+        for job in open_
+    ]  # fmt: skip
+    status = badge(standing["status"] or "enrolled", _colour(standing["status"]))
+    about = tag("p", "Track ", tag("b", standing["track"]), ", enrolled ", moment(standing["enrolled_at"]), ".")
+    where = link("The agent", desk.link("agents", id=agent))
+    return join(
+        card("Its way", about, tag("ol", steps, class_="aos-steps"), reading, where, aside=status),
+        _report(standing["report"]),
+    )
+
+
+def _colour(status: str | None) -> Any:
+    return {"graduated": "green", "demoted": "red"}.get(status or "", "blue")
+
+
+def _report(report: Mapping[str, Any] | None) -> Html | None:
+    if report is None:
+        return None
+    missed = sum(len(one["missed"]) for one in report["questions"])
+    passed = badge("passed" if report["passed"] else "not passed", "green" if report["passed"] else "red")
+    said = (
+        f"{percent(report['score'])} of the expected facts were said with their source; "
+        f"{percent(report['pass_mark'])} are needed. {number(missed)} missed."
+    )
+    questions = sorted(report["questions"], key=lambda one: not one["missed"])
+    rows = [
+        (
+            join(tag("b", one["question"]), tag("div", one["answer"], class_="quiet")),
+            f"{one['found']} of {one['expected']}",
+            [tag("div", tag("b", miss["fact"]), " ", WHY.get(miss["why"], miss["why"])) for miss in one["missed"]]
+            or badge("complete", "green"),
+            [tag("div", f"{place['file']}, page {place['page']}") for place in one["cited"]] or "nothing",
+        )
+        for one in questions
+    ]  # fmt: skip
+    shown = table(("Question and answer", "Facts", "Missed, and why", "Cited"), rows)
+    return card("Last examination", tag("p", said, " ", moment(report["at"])), shown, aside=passed)
+
+
+def draw(desk: Desk, blocks: gr.Blocks) -> gr.Dropdown:
+    """The tab; gives the choice of the agent, which whoever declares the page fills."""
+    jobs = gr.State(())
+    with gr.Row(equal_height=True):
+        agent = gr.Dropdown([], value=None, label="Agent", min_width=220)
+        track = gr.Dropdown([], value=None, label="Track", min_width=180, visible=False)
+        enrol = gr.Button("Enrol", variant="primary", min_width=120, visible=False)
+        quiz = gr.Button("Examine now", min_width=140, visible=False)
+    said, body, about = part(), part(), part()
+    timer = gr.Timer(LOOK_SECONDS, active=False)
+
+    async def opened(request: gr.Request) -> list[Any]:
+        try:
+            api = desk.api(request)
+            tracks = (await api.get("/api/academy/tracks"))["items"]
+        except Problem as problem:
+            return [problem_card(problem.told), *[gr.skip()] * 3]
+        may = api.session.role.reaches(Role.OPERATOR)
+        names = [one["track"] for one in tracks if one["questions"] is not None]
+        return [
+            tracks_view(tracks), gr.update(choices=names, value=names[0] if names else None, visible=may),
+            gr.update(visible=may), gr.update(visible=may),
+        ]  # fmt: skip
+
+    async def look(request: gr.Request, agent: str | None, jobs: Sequence[str]) -> tuple[Html, Any]:
+        if not agent:
+            return empty("Choose an agent.", "Its way through the academy is shown here."), gr.Timer(active=False)
+        found: list[Mapping[str, Any]] = []
+
+        async def view() -> Html:
+            api = desk.api(request)
+            found.extend([await api.get(f"/api/jobs/{job}") for job in jobs])
+            return standing_view(desk, agent, await api.get(f"/api/agents/{agent}/academy"), found)
+
+        shown = await told(view())
+        return shown, gr.Timer(active=any(job["state"] in ("queued", "running") for job in found))
+
+    async def enrolled(request: gr.Request, agent: str | None, track: str) -> tuple[Html, Any]:
+        try:
+            if not agent:
+                raise NOBODY
+            made = await desk.api(request).post(f"/api/agents/{agent}/academy/enrol", {"track": track})
+        except Problem as problem:
+            return problem_card(problem.told), gr.skip()
+        return Html(""), made["jobs"]
+
+    async def examined(request: gr.Request, agent: str | None) -> AsyncIterator[Html]:
+        async def view() -> Html:
+            if not agent:
+                raise NOBODY
+            await desk.api(request).post(f"/api/agents/{agent}/academy/quiz")
+            return Html("")
+
+        async for step in waiting(told(view()), "Every question of the quiz is asked …"):
+            yield step
+
+    shown = ([agent, jobs], [body, timer])
+    blocks.load(opened, None, [about, track, enrol, quiz], **QUIET)
+    agent.change(lambda: (), None, jobs, **QUIET).then(look, *shown, **QUIET)
+    enrol.click(enrolled, [agent, track], [said, jobs], **QUIET).then(look, *shown, **QUIET)
+    quiz.click(examined, agent, said, **QUIET).then(look, *shown, **QUIET)
+    timer.tick(look, *shown, **QUIET)
+    return agent

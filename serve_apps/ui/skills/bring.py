@@ -1,0 +1,85 @@
+"""The tab Import: a `.skill` package with its scripts and documents, and what came of it."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import gradio as gr
+
+from serve_apps.ui.formats import number
+from serve_apps.ui.html import Html, join, tag
+from serve_apps.ui.look import Colour, badge, card, empty, link, problem_card, table
+from serve_apps.ui.page import QUIET, Desk
+from serve_apps.ui.part import part
+from serve_apps.ui.problem import Problem
+from serve_apps.ui.waiting import waiting
+
+KINDS: Final = [".skill", ".zip"]
+NO_AGENT: Final = ("none: the skills are only registered", "")
+TRUST: Final[Mapping[str, tuple[str, Colour]]] = {
+    "trusted": ("signed by a known key", "green"), "unknown_key": ("signed by an unknown key", "amber"),
+    "unsigned": ("not signed", "grey"),
+}  # fmt: skip
+
+
+def draw(desk: Desk) -> gr.Dropdown:
+    """The tab; gives the choice of an agent, which whoever declares the page fills."""
+    about = (
+        "A package is a zip with a SKILL.md, scripts that run in the sandbox, and documents to be read. What is there "
+        "already stays as it is; what cannot be read is refused as a whole, with the reason."
+    )
+    part(tag("p", about, class_="quiet"))
+    file = gr.File(label="Package", file_types=KINDS, type="filepath", height=140)
+    agent = gr.Dropdown([NO_AGENT], value="", label="Give it to", info="The agent gets the skills and the documents.")
+    over = gr.Checkbox(False, label="Put it in the place of skills of the same name that came from elsewhere")
+    button = gr.Button("Import", variant="primary", elem_classes="aos-narrow")
+    result = part()
+
+    async def bring(request: gr.Request, file: str | None, agent: str, over: bool) -> AsyncIterator[Html]:
+        async for step in waiting(_imported(desk, request, file, agent, over), "The package is looked at …"):
+            yield step
+
+    button.click(bring, [file, agent, over], result, **QUIET)
+    return agent
+
+
+def imported_view(desk: Desk, made: Mapping[str, Any]) -> Html:
+    """What came of an import."""
+    skills = [made["skill"], *made["scripts"]]
+    rows = [
+        (
+            link(one["name"], desk.link("skills", skill=one["name"])), one["type"],
+            badge("new version", "green") if one["name"] in made["created"] else badge("as it was", "grey"),
+            "given to the agent" if one["name"] in made["attached"] else "–",
+        )
+        for one in skills
+    ]  # fmt: skip
+    documents = [
+        (link(one["path"], desk.link("documents", id=one["document_id"])), badge(one["change"]))
+        for one in made["documents"]
+    ]
+    job = made["job_id"] and link("Follow how they are read", desk.link("ingest", job=made["job_id"]))
+    ignored = f"Not used: {', '.join(made['ignored'])}." if made["ignored"] else None
+    trust = badge(*TRUST.get(made["trust"], (made["trust"], "grey")))
+    return join(
+        card("Imported", table(("Skill", "Type", "", "Agent"), rows), tag("p", ignored, class_="quiet"), aside=trust),
+        card(f"Documents: {number(len(documents))}", table(("File", "What it is to the workspace"), documents), job)
+        if documents
+        else None,
+    )
+
+
+async def _imported(desk: Desk, request: gr.Request, file: str | None, agent: str, over: bool) -> Html:
+    if not file:
+        return empty("No file was chosen.", "Choose a .skill package first.")
+    path = Path(file)
+    try:
+        api = desk.api(request)
+        content = await asyncio.to_thread(path.read_bytes)
+        query: dict[str, Any] = {"replace": str(over).lower()} | ({"agent_id": agent} if agent else {})
+        files = {"file": (path.name, content, "application/zip")}
+        made = await api.post("/api/skills/import-package", params=query, files=files)
+    except Problem as problem:
+        return problem_card(problem.told)
+    return imported_view(desk, made)

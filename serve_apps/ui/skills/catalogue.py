@@ -1,0 +1,100 @@
+"""The tab Catalogue: every skill there is, searched and filtered, a page at a time."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import gradio as gr
+
+from serve_apps.ui.html import Html
+from serve_apps.ui.look import card, loading, problem_card
+from serve_apps.ui.page import QUIET, Desk
+from serve_apps.ui.part import part
+from serve_apps.ui.problem import Problem
+from serve_apps.ui.skills.views import list_view
+
+LIMIT: Final = 25
+ANY: Final = ""
+FILTERS: Final = ("category", "type", "risk")
+
+
+def narrowed(
+    all_: Sequence[Mapping[str, Any]], words: str | None, category: str, type_: str, risk: str
+) -> list[Mapping[str, Any]]:
+    """Skills with all the words in name, category or description, that pass the filters. A category holds those below
+    it."""
+    wanted = (words or "").lower().split()
+    return [
+        one for one in all_
+        if all(word in f"{one['name']} {one['category']} {one['description']}".lower() for word in wanted)
+        and (not category or one["category"] == category or one["category"].startswith(f"{category}/"))
+        and type_ in (ANY, one["type"]) and risk in (ANY, one["risk"])
+    ]  # fmt: skip
+
+
+def choices(all_: Sequence[Mapping[str, Any]], key: str) -> list[tuple[str, str]]:
+    """What can be filtered by, with how many there are of each."""
+    if key == "category":
+        tops = Counter(one["category"].partition("/")[0] or "Other" for one in all_)
+        found = Counter(one["category"] for one in all_ if "/" in one["category"]) + tops
+    else:
+        found = Counter(one[key] for one in all_)
+    return [("any", ANY), *((f"{name} ({found[name]})", name) for name in sorted(found))]
+
+
+def draw(desk: Desk, blocks: gr.Blocks) -> None:
+    """The tab."""
+    skip = gr.State(0)
+    with gr.Row():
+        words = gr.Textbox(label="Search", placeholder="a name, a category, what it does", min_width=240, scale=2)
+        picks = [gr.Dropdown([("any", ANY)], value=ANY, label=key.capitalize(), min_width=150) for key in FILTERS]
+    body = part(loading())
+    with gr.Row():
+        back = gr.Button("← Before", size="sm", min_width=80, interactive=False)
+        on = gr.Button("After →", size="sm", min_width=80, interactive=False)
+    shown = [skip, body, back, on]
+
+    async def page(request: gr.Request, words: str, skip: int, filters: Sequence[str]) -> list[Any]:
+        try:
+            body = await desk.api(request).get("/api/skills")
+        except Problem as problem:
+            return [0, problem_card(problem.told), gr.skip(), gr.skip()]
+        found = narrowed(body["items"], words, *filters)
+        return _shown(desk, found, body["total"], skip)
+
+    async def first(request: gr.Request, words: str, *filters: str) -> list[Any]:
+        return await page(request, words, 0, filters)
+
+    async def before(request: gr.Request, skip: int, words: str, *filters: str) -> list[Any]:
+        return await page(request, words, max(0, skip - LIMIT), filters)
+
+    async def after(request: gr.Request, skip: int, words: str, *filters: str) -> list[Any]:
+        return await page(request, words, skip + LIMIT, filters)
+
+    async def filled(request: gr.Request) -> list[Any]:
+        try:
+            all_ = (await desk.api(request).get("/api/skills"))["items"]
+        except Problem:
+            return [gr.skip()] * len(picks)  # the list says what is wrong
+        return [gr.update(choices=choices(all_, key)) for key in FILTERS]
+
+    blocks.load(first, [words, *picks], shown, **QUIET)
+    blocks.load(filled, None, picks, **QUIET)
+    words.input(first, [words, *picks], shown, trigger_mode="always_last", **QUIET)
+    for pick in picks:
+        pick.input(first, [words, *picks], shown, **QUIET)
+    back.click(before, [skip, words, *picks], shown, **QUIET)
+    on.click(after, [skip, words, *picks], shown, **QUIET)
+
+
+def _shown(desk: Desk, found: Sequence[Mapping[str, Any]], total: int, skip: int) -> list[Any]:
+    body: Html = list_view(desk, found[skip : skip + LIMIT], total)
+    last = min(skip + LIMIT, len(found))
+    aside = f"{skip + 1}–{last} of {len(found)}" if found else "none"
+    several = len(found) > LIMIT
+    return [
+        skip,
+        card("Skills", body, aside=aside),
+        gr.update(interactive=skip > 0, visible=several),
+        gr.update(interactive=last < len(found), visible=several),
+    ]

@@ -1,0 +1,97 @@
+"""The page Skills, declared: tabs, or one skill with its trial and its removal."""
+
+from typing import Any, Final
+
+import gradio as gr
+
+from serve_apps.ui.html import Html
+from serve_apps.ui.look import heading, problem_card
+from serve_apps.ui.page import QUIET, Desk, Page
+from serve_apps.ui.part import part
+from serve_apps.ui.problem import Problem
+from serve_apps.ui.sessions import Role
+from serve_apps.ui.skills import academy, bring, catalogue, trial
+from serve_apps.ui.skills.views import HERE, skill_view
+from serve_apps.ui.skills.write import Workbench
+
+GO: Final = "(to) => { if (to && to.startsWith('/console/')) location.assign(to); }"
+TABS: Final = ("catalogue", "import", "write", "academy")
+ABOUT: Final = "What agents can be given: what each skill does, what it may change, and what it needs."
+
+
+def draw(desk: Desk, blocks: gr.Blocks) -> None:
+    """`?skill=` shows one, `?tab=` one of the tabs."""
+    with gr.Column(elem_classes="aos-edit"):
+        head = part()
+        skill, people = gr.State(None), gr.State(())
+        with gr.Column(visible=False) as one:
+            trial.draw(desk, skill, people)
+            removal, remove = _removal(desk)
+        with gr.Tabs(visible=False) as tabs:
+            with gr.Tab("Catalogue", id="catalogue"):
+                catalogue.draw(desk, blocks)
+            with gr.Tab("Import", id="import", visible=False) as import_tab:
+                takers = bring.draw(desk)
+            with gr.Tab("Write", id="write", visible=False) as write_tab:
+                bench = Workbench(desk)
+                bench.declare()
+            with gr.Tab("Academy", id="academy"):
+                pupil = academy.draw(desk, blocks)
+
+    async def load(request: gr.Request) -> list[Any]:
+        query = dict(request.query_params)
+        hidden, shown = gr.update(visible=False), gr.update(visible=True)
+        name = query.get("skill")
+        try:
+            api = desk.api(request)
+            may = api.session.role.reaches(Role.OPERATOR)
+            choices = await trial.agents(api)
+            if name is not None:
+                found = await api.get(f"/api/skills/{name}")
+                registered = found["origin"] != "shipped"
+                return [
+                    skill_view(found), found if may else None, choices, gr.update(visible=may), hidden,
+                    gr.update(visible=registered and may), *[gr.skip()] * 5,
+                ]  # fmt: skip
+        except Problem as problem:
+            return [problem_card(problem.told), None, (), hidden, hidden if name else shown, hidden, *[gr.skip()] * 5]
+        asked = query.get("agent")
+        tab = query.get("tab", "")
+        usable = tab in ("catalogue", "academy") or (tab in TABS and may)
+        return [
+            heading("Skills", ABOUT), None, choices, hidden,
+            gr.update(visible=True, selected=tab if usable else "catalogue"), hidden, gr.update(visible=may),
+            gr.update(visible=may), gr.update(choices=[bring.NO_AGENT, *choices]), gr.update(choices=choices),
+            gr.update(choices=choices, value=asked if asked in {id_ for _, id_ in choices} else None),
+        ]  # fmt: skip
+
+    outputs = [
+        head, skill, people, one, tabs, removal, import_tab, write_tab, takers, bench.agent, pupil,
+    ]  # fmt: skip
+    blocks.load(load, None, outputs, **QUIET)
+    remove()
+
+
+def _removal(desk: Desk) -> tuple[gr.Column, Any]:
+    """Of what was registered here; it is asked for a second time where agents have it."""
+    go = gr.Textbox(visible=False)
+    with gr.Column(visible=False) as column:
+        away = gr.Checkbox(False, label="Also take it away from the agents that have it")
+        button = gr.Button("Remove this skill with all its versions", variant="stop", elem_classes="aos-narrow")
+        said = part()
+
+    async def removed(request: gr.Request, away: bool) -> tuple[Html, str]:
+        name = dict(request.query_params).get("skill", "")
+        try:
+            await desk.api(request).delete(f"/api/skills/{name}", detach=str(away).lower())
+        except Problem as problem:
+            return problem_card(problem.told), ""
+        return Html(""), HERE
+
+    def declare() -> None:
+        button.click(removed, away, [said, go], **QUIET).then(None, go, None, js=GO, **QUIET)
+
+    return column, declare
+
+
+PAGE = Page("skills", "Skills", Role.VIEWER, draw, "M14 4l6 6-9 9-6 1 1-6zM12 6l6 6")

@@ -1,0 +1,105 @@
+"""The tab Write: a skill in Python, tried in the sandbox with a sample before an agent gets it."""
+
+from collections.abc import AsyncIterator
+from typing import Any, Final
+
+import gradio as gr
+
+from serve_apps.ui.html import Html, join, tag
+from serve_apps.ui.look import card, link, problem_card
+from serve_apps.ui.page import QUIET, Desk
+from serve_apps.ui.part import part
+from serve_apps.ui.problem import Problem, Trouble
+from serve_apps.ui.skills.schema import parsed
+from serve_apps.ui.skills.views import parameters_view
+from serve_apps.ui.values import shown
+from serve_apps.ui.waiting import waiting
+
+CODE: Final = 'def run(payload):\n    return {"summary": payload["text"][:80]}\n'
+SAMPLE: Final = '{"text": "A long text."}'
+NO_AGENT: Final = Problem(Trouble("No agent was chosen.", "", "Choose who gets the skill.", 422, "invalid"))
+
+
+class Workbench:
+    """The tab: whatever is changed after a trial has to be tried again before it is given to an agent."""
+
+    def __init__(self, desk: Desk) -> None:
+        """Declared where it is made."""
+        self._desk = desk
+        about = (
+            "run(payload) takes a dict and gives one. It runs in the sandbox: no network, no files, a few seconds. Try "
+            "it first; what works can then be given to an agent, at once and without a restart."
+        )
+        part(tag("p", about, class_="quiet"))
+        with gr.Row():
+            self.name = gr.Textbox(label="Name", info="Letters, digits, _ and -, up to 64.", max_length=64)
+            self.about = gr.Textbox(label="Description", info="Models choose by it: what it does, in a sentence.")
+            self.seconds = gr.Number(5, label="Time limit", info="Seconds of one call.", minimum=1, maximum=60)
+        with gr.Row():
+            self.code = gr.Code(CODE, language="python", label="Code", lines=10, max_lines=30)
+            self.sample = gr.Code(SAMPLE, language="json", label="Sample payload", lines=10, max_lines=30)
+        self.try_ = gr.Button("Try it", variant="primary", elem_classes="aos-narrow")
+        self.result = part()
+        self.tried = gr.State(None)
+        with gr.Row(visible=False, equal_height=True) as self.giving:
+            self.agent = gr.Dropdown([], value=None, label="Give it to", min_width=240)
+            self.give = gr.Button("Give it to the agent", variant="primary", min_width=180)
+        self.given = part()
+
+    @property
+    def boxes(self) -> list[Any]:
+        """What is typed."""
+        return [self.name, self.about, self.seconds, self.code, self.sample]
+
+    def declare(self) -> None:
+        """Its events."""
+        outputs = [self.result, self.tried, self.giving, self.given]
+        self.try_.click(self.trial, self.boxes, outputs, **QUIET)
+        for box in self.boxes:
+            box.input(self.again, None, [self.tried, self.giving], **QUIET)
+        self.give.click(self.attach, [self.tried, self.agent], self.given, **QUIET)
+
+    def again(self) -> tuple[None, Any]:
+        """What was tried is not what stands there any more."""
+        return None, gr.update(visible=False)
+
+    async def trial(
+        self, request: gr.Request, name: str, about: str, seconds: float, code: str, sample: str
+    ) -> AsyncIterator[list[Any]]:
+        """In the sandbox, with nothing kept."""
+        kept: list[dict[str, Any]] = []
+
+        async def view() -> Html:
+            body = {"name": name.strip(), "description": about.strip(), "code": code, "timeout": seconds or 5}
+            try:
+                if (sample or "").strip():
+                    body["sample_payload"] = parsed(sample, "The sample payload")
+                made = await self._desk.api(request).post("/api/skills/python:try", body)
+            except Problem as problem:
+                return problem_card(problem.told)
+            kept.append(body)
+            return _tried(made)
+
+        async for step in waiting(view(), "It runs in the sandbox …"):
+            yield [step, kept[-1] if kept else None, gr.update(visible=bool(kept)), ""]
+
+    async def attach(self, request: gr.Request, tried: dict[str, Any] | None, agent: str | None) -> Html:
+        """Exactly what was tried."""
+        if tried is None:
+            return Html("")
+        try:
+            if not agent:
+                raise NO_AGENT
+            made = await self._desk.api(request).post(f"/api/agents/{agent}/skills:create_and_attach", tried)
+        except Problem as problem:
+            return problem_card(problem.told)
+        name, version = made["skill"]["name"], made["skill"]["version"]
+        said = f", version {version}, belongs to the agent from its next turn on."
+        where = link("Look at the agent", self._desk.link("agents", id=agent, tab="skills"))
+        return tag("p", link(name, self._desk.link("skills", skill=name)), said, " ", where, class_="aos-said")
+
+
+def _tried(made: dict[str, Any]) -> Html:
+    loaded = "It loads and has a run; without a sample nothing more was tried."
+    gave = tag("p", loaded) if made["tried"] == "loaded" else shown(made["sample_result"])
+    return join(card("What it gave", gave), card("What models are told it takes", parameters_view(made["parameters"])))
