@@ -93,8 +93,7 @@ def hear(turn: Heard, told: Told) -> None:
     elif kind in ("plan", "step_start", "step_end"):
         _step(turn, kind, data)
     elif kind == "error":
-        turn.error = Trouble(*(str(data.get(name) or "") for name in ("title", "detail", "fix")), 0, str(data["code"]))
-        turn.state = "failed"
+        turn.error, turn.state = _trouble(data), "failed"
     elif kind == "done":
         _done(turn, data)
     else:
@@ -126,6 +125,11 @@ async def remembered(api: Api, run: str) -> Heard:
         async for _ in heard:
             pass
     return turn
+
+
+def _trouble(data: Mapping[str, Any]) -> Trouble:
+    title, detail, fix = (str(data.get(name) or "") for name in ("title", "detail", "fix"))
+    return Trouble(title, detail, fix, 0, str(data.get("code") or "failed"))
 
 
 def _text(turn: Heard, content: str, whole: bool) -> None:

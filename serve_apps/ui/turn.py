@@ -74,7 +74,7 @@ def _badges(turn: Heard) -> list[Html]:
 
 def _notices(turn: Heard) -> list[Html]:
     """Fallbacks: what was left, what was taken instead, and why."""
-    told = [
+    told: list[Child] = [
         (tag("b", one.get("left", "A model")), " did not do: ", one.get("why", ""), ". ", _taken(one))
         for one in turn.fallbacks
     ]

@@ -45,6 +45,11 @@ def test_a_step_is_drawn_from_its_begin_to_its_end() -> None:
     assert 'x="994.0"' in made, "the last one stays inside of the picture"
 
 
+def test_the_time_that_a_person_took_is_drawn_as_theirs() -> None:
+    bars, total = placed([step(1, "model", "01.000", 1000), step(2, "approval", "31.000", 0)], BEGAN)
+    assert (bars[1].start, bars[1].seconds, bars[1].kind, total) == (1.0, 30.0, "person", 31.0)
+
+
 def test_a_run_without_steps_says_so_and_lasts_from_start_to_end() -> None:
     assert "Nothing was asked" in waterfall([], None)
     assert lasted(run()) == 4.0 and lasted(run(finished_at=None)) is None

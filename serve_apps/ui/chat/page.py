@@ -163,10 +163,7 @@ class Studio:
         try:
             api = self._desk.api(request)
             await api.patch(f"/api/sessions/{session}", {"title": title})
-            return {
-                room.done: thanked("Renamed."),
-                room.others: (await self._listed(api, session, 0, None))[room.others],
-            }
+            return {room.done: thanked("Renamed."), **await self._listed(api, session, 0, None)}
         except Problem as problem:
             return {room.done: problem_card(problem.told)}
 

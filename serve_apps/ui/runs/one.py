@@ -193,10 +193,8 @@ def _event(told: Told) -> Html:
     data = {name: value for name, value in (told.data.get("data") or {}).items() if name != "kind"}
     kind = str((told.data.get("data") or {}).get("kind", told.name)).replace("_", " ")
     content = str(told.data.get("content") or "")
-    plain = [
-        f"{name.replace('_', ' ')} {value}" for name, value in data.items() if isinstance(value, str | int | float)
-    ]
-    short = content or ", ".join(plain)
+    plain = {name: value for name, value in data.items() if isinstance(value, str | int | float)}
+    short = content or ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in plain.items())
     summary = tag(
         "summary", tag("span", tag("b", told.id or "–"), " ", kind), tag("span", short[:160], class_="aos-cut quiet")
     )

@@ -12,7 +12,8 @@ from serve_apps.ui.values import shown
 
 WIDE: Final = 1000
 LEAST: Final = 6.0  # a bar that is to be seen
-KINDS: Final = {"model": "model", "tool": "tool", "retrieval": "search", "ask": "person"}
+PERSON: Final = "approval"
+KINDS: Final = {"model": "model", "tool": "tool", "retrieval": "search", PERSON: "person"}
 LEGEND: Final = {"model": "language model", "tool": "tool", "search": "search", "person": "a person", "other": "other"}
 
 
@@ -26,13 +27,19 @@ class Bar:
 
 
 def placed(steps: Sequence[Mapping[str, Any]], began: str | None) -> tuple[list[Bar], float]:
-    """Every step's bar, and how long all of it took. A step is written down at its end, one under way at its begin."""
+    """Every step's bar, and how long all of it took.
+
+    A step is written down at its end, one under way at its begin; a person was asked when the step before had ended.
+    """
     ends = [_seconds(step["at"]) for step in steps]
     starts = [end - step["ms"] / 1000 for end, step in zip(ends, steps, strict=True)]
+    for n, step in enumerate(steps):
+        if step["kind"] == PERSON and n:
+            starts[n] = min(ends[n], ends[n - 1])
     zero = min([*starts, *([_seconds(began)] if began else [])], default=0.0)
     bars = [
-        Bar(max(0.0, start - zero), step["ms"] / 1000, KINDS.get(step["kind"], "other"))
-        for start, step in zip(starts, steps, strict=True)
+        Bar(max(0.0, start - zero), end - start, KINDS.get(step["kind"], "other"))
+        for start, end, step in zip(starts, ends, steps, strict=True)
     ]
     return bars, max([bar.start + bar.seconds for bar in bars], default=0.0)
 
