@@ -29,8 +29,8 @@ def trends(runs: Sequence[Run], address: Address) -> Html:
     charts = [
         chart("nDCG@10", ended, lambda run: _figure(run, "ndcg@10", "mean"), address, _share, 1.0),
         chart("Recall@10", ended, lambda run: _figure(run, "recall@10", "mean"), address, _share, 1.0),
-        chart("Search, median", ended, lambda run: _figure(run, "search_ms", "p50"), address, _time, None),
-        chart("Answer, median", ended, lambda run: _figure(run, "answer_ms", "p50"), address, _time, None),
+        chart("Search p50", ended, lambda run: _figure(run, "search_ms", "p50"), address, _time, None),
+        chart("Answer p50", ended, lambda run: _figure(run, "answer_ms", "p50"), address, _time, None),
     ]
     return tag("div", [one for one in charts if one is not None], class_="aos-columns lab-trends")
 
