@@ -28,6 +28,11 @@ def api(product: Product, page: Page) -> Iterator[httpx.Client]:
         yield client
 
 
+def errors(seen: Seen) -> list[str]:
+    """What went wrong in the browser; that a page was left while something of it was under way is not."""
+    return [one for one in seen.errors if "AbortError" not in one and "Connection errored out" not in one]
+
+
 def ask(page: Page, words: str) -> None:
     """By keyboard, in a new conversation."""
     page.goto("/console/chat")
@@ -62,7 +67,7 @@ def test_without_a_model_the_documents_answer_and_the_conversation_is_kept(
     expect(page.get_by_text("byte for byte")).to_be_visible(timeout=SLOW)
     shot(page, "run")
     assert page.evaluate("document.documentElement.scrollWidth") <= 1280
-    assert seen.errors == []
+    assert errors(seen) == []
 
 
 def test_a_person_allows_what_an_agent_wants_and_the_answer_goes_on(
@@ -85,4 +90,4 @@ def test_a_person_allows_what_an_agent_wants_and_the_answer_goes_on(
         expect(page.locator(".aos-answer")).to_contain_text("It is 49.42 hertz", timeout=SLOW)
         (decided,) = api.get("/api/approvals", params={"state": "approved"}).json()["items"][-1:]
         assert decided["decided_arguments"] == {"url": f"http://{host}/gauge"}, "as it was edited"
-    assert seen.errors == []
+    assert errors(seen) == []
