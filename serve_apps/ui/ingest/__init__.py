@@ -27,7 +27,7 @@ def draw(desk: Desk, blocks: gr.Blocks) -> None:
     turns, at = Turns(), gr.State({})
     head = part(loading())
     with gr.Row(visible=False, elem_classes="doc-ways") as ways:
-        with gr.Column(min_width=320), gr.Group(elem_classes="aos-card doc-upload"):
+        with gr.Column(min_width=320, elem_classes="doc-upload"):
             part(tag("div", tag("h2", "Upload files"), class_="aos-card-head"))
             files = gr.File(file_count="multiple", show_label=False, label="Files", height=150, elem_id="upload")
             gone = part()
@@ -117,7 +117,7 @@ async def _act(api: Api, asked: Wish) -> Html | None:
 
 async def _survey(desk: Desk, api: Api, asked: Wish) -> AsyncIterator[Html]:
     """Stand at a folder, look into it, or start its scan."""
-    path, agent = asked.fields.get("path", "").strip() or ".", asked.fields.get("agent", "")
+    path, agent = asked.fields.get("folder", "").strip() or ".", asked.fields.get("agent", "")
     body = {"path": path} | ({"agent_id": agent} if agent else {})
     try:
         match asked.act:

@@ -31,7 +31,7 @@ def form(place: Mapping[str, Any], agents: list[Mapping[str, Any]], said: Html |
     path = place["path"]
     confined = join("Folders on the server, at or below ", tag("code", place["base"]), ". Files stay where they are.")
     box = tag(
-        "input", name="path", value=path or ".", maxlength=4096, id="path", autocomplete="off", spellcheck="false"
+        "input", name="folder", value=path or ".", maxlength=4096, id="folder", autocomplete="off", spellcheck="false"
     )
     options = [tag("option", "none", value="")]
     options += [
@@ -75,7 +75,7 @@ def estimated(found: Mapping[str, Any]) -> Html:
         tag("p", "Cannot be read: ", _spaced(bad)) if bad else None,
         tag("p", seen, class_="quiet") if seen else None,
     ]
-    hidden = tag("input", type="hidden", name="path", value=found["root"])
+    hidden = tag("input", type="hidden", name="folder", value=found["root"])
     return tag(
         "div", tag("strong", f"A dry run of {found['root']}: nothing was started."), row, lines,
         tag("form", hidden, tag("input", type="hidden", name="agent", value=found.get("agent", "")), start),

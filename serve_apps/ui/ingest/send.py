@@ -119,11 +119,25 @@ async def _look(api: Api, files: Sequence[Sending]) -> None:
     for job in body["items"]:
         if (file := open_.pop(job["id"], None)) is not None:
             _take(file, job)
+    for file in files:
+        if file.job and file.state in ("failed", "partial") and file.trouble is None:
+            await _why(api, file)
     for id_, file in list(open_.items())[:5]:  # those that newer jobs pushed off the list
         try:
             _take(file, await api.get(f"/api/jobs/{id_}"))
         except Problem as problem:
             file.state, file.trouble = "refused", problem.told
+
+
+async def _why(api: Api, file: Sending) -> None:
+    """What went wrong in its job, and what mends that."""
+    try:
+        told = await api.get(f"/api/jobs/{file.job}/progress", engines=False)
+    except Problem as problem:
+        file.trouble = problem.told
+        return
+    for one in told["failures"][:1]:
+        file.trouble = Trouble(f"{one['title']}.", "", one["fix"], 0, str(one["reason"]))
 
 
 def _take(file: Sending, job: dict[str, object]) -> None:
