@@ -120,7 +120,7 @@ def test_a_person_is_added_signs_in_and_is_disabled(
 
 def test_an_api_key_is_shown_once_and_revoked(page: Page, seen: Seen) -> None:
     opened(page, "keys")
-    page.get_by_label("Name").fill("robot of the test")
+    page.get_by_label("Name", exact=True).fill("robot of the test")
     page.get_by_role("button", name="Make the key").click()
     expect(said(page)).to_contain_text("API key robot of the test", timeout=SLOW)
     key = said(page).locator("code").first.inner_text()
@@ -139,7 +139,7 @@ def test_a_connection_that_does_not_answer_says_what_to_try(page: Page, shot: Ca
     opened(page, "models")
     page.get_by_role("link", name="Add a connection").click()
     page.get_by_role("link", name="Ollama").click()
-    page.get_by_label("Name").fill("nobody there")
+    page.get_by_label("Name", exact=True).fill("nobody there")
     page.get_by_label("Address").fill("http://127.0.0.1:9/v1")
     page.get_by_label("Model", exact=True).fill("none")
     page.get_by_role("button", name="Add", exact=True).click()
@@ -174,7 +174,7 @@ def test_a_credential_is_sealed_bound_and_deleted(page: Page, shot: Callable[[Pa
 def test_a_schedule_is_made_paused_run_and_found_in_the_trail(page: Page, shot: Callable[[Page, str], None]) -> None:
     opened(page, "schedules")
     page.get_by_role("link", name="Add a schedule").click()
-    page.get_by_label("Name").fill("report of the test")
+    page.get_by_label("Name", exact=True).fill("report of the test")
     page.get_by_label("When").fill("0 2 * * *")
     page.get_by_label("Message to the agent").fill("Say what is new.")
     expect(page.get_by_label("Time zone")).not_to_have_value("")

@@ -62,7 +62,7 @@ def _coloured(group: Mapping[str, Any]) -> Html:
     said = _same_reasons(group["keys"])
     fields = [setting(one, named=one["name"], told=one["why"] in said) for one in group["keys"]]
     head = join(tag("h2", group["title"]), tag("p", group["about"], class_="quiet"))
-    return tag("section", head, fields, _reasons(said), class_=f"aos-group {group['colour']}")
+    return tag("section", head, fields, _reasons(said, group["keys"]), class_=f"aos-group {group['colour']}")
 
 
 def _group(group: Mapping[str, Any]) -> Html:
@@ -71,7 +71,14 @@ def _group(group: Mapping[str, Any]) -> Html:
     said = _same_reasons(group["keys"])
     fields = [setting(one, group["title"], told=one["why"] in said) for one in group["keys"]]
     summary = tag("summary", tag("b", spoken(group["title"])), " ", count)
-    return tag("details", summary, about, _reasons(said), tag("div", fields, class_="aos-settings"), data_group=True)
+    return tag(
+        "details",
+        summary,
+        about,
+        _reasons(said, group["keys"]),
+        tag("div", fields, class_="aos-settings"),
+        data_group=True,
+    )
 
 
 def _same_reasons(settings: Sequence[Setting]) -> set[str]:
@@ -80,8 +87,11 @@ def _same_reasons(settings: Sequence[Setting]) -> set[str]:
     return {why for why in reasons if reasons.count(why) > 1}
 
 
-def _reasons(said: set[str]) -> list[Html]:
-    return [tag("p", tag("b", "Not here: "), why, class_="quiet") for why in sorted(said)]
+def _reasons(said: set[str], settings: Sequence[Setting]) -> list[Html]:
+    whose = {why: ", ".join(one["name"] for one in settings if one["why"] == why) for why in sorted(said)}
+    return [
+        tag("p", tag("code", names), " not here: ", why, ".", class_="aos-why quiet") for why, names in whose.items()
+    ]
 
 
 def spoken(name: str) -> str:

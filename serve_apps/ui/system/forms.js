@@ -38,6 +38,8 @@ function begin() {
   });
   element.querySelectorAll("input[data-filter]").forEach(sift);
   element.querySelectorAll("form").forEach(mark);
+  const tabs = element.querySelector(".aos-tabs"), tab = tabs?.querySelector("[aria-current]");
+  if (tab) tabs.scrollLeft = tab.offsetLeft - tabs.offsetLeft - 24;
 }
 
 function go(query, push = true) {
@@ -134,7 +136,10 @@ document.addEventListener("aos-system", () => setTimeout(() => {
   element.removeAttribute("aria-busy");
   element.querySelectorAll("form[aria-busy]").forEach((form) => form.removeAttribute("aria-busy"));
   const said = document.querySelector(".aos-said");
-  if (!said) { element.querySelector("h1")?.focus(); return; }
+  if (!said) {
+    if (!document.activeElement?.closest(".aos-tabs")) element.querySelector("h1")?.focus();
+    return;
+  }
   if (said.dataset.to && said.dataset.to !== location.search) history.pushState(null, "", here + said.dataset.to);
   let wrong = null;
   for (const mark of said.querySelectorAll("[data-field]")) {

@@ -22,9 +22,7 @@ ACTIONS: Final = (("message", "send the agent a message"), ("academy", "let the 
 ENDED: Final = {
     "completed": "green", "failed": "red", "timeout": "red", "refused": "red", "waiting": "amber", "cancelled": "grey"
 }  # fmt: skip
-WHEN: Final = "Minute, hour, day, month, weekday. Such as " + "; ".join(
-    f"{cron}: {said}" for cron, said in TIMES.items()
-)
+WHEN: Final = "Minute, hour, day, month, weekday: 0 2 * * * is every day at 2:00, 0 7 * * 1-5 Monday to Friday at 7:00."
 Schedule = Mapping[str, Any]
 
 
