@@ -10,15 +10,15 @@ from serve_apps.ui.agents.form import TASKS
 
 FOLLOW: Final = ("as the settings say", "")
 DEFAULT: Final = ("the workspace's default", "")
-# key: label, what it means, least, most, step
-NUMBERS: Final[Mapping[str, tuple[str, str, float, float | None, float]]] = {
-    "temperature": ("Temperature", "0 to 2; low is sober. Empty: as the settings say.", 0, 2, 0.1),
-    "max_tokens": ("Longest answer", "In tokens. Empty: as the model has it.", 1, None, 1),
-    "max_iterations": ("Rounds", "How often it may ask the model in one turn, 1 to 50.", 1, 50, 1),
-    "timeout_seconds": ("Longest turn", "Seconds, up to 3,600.", 1, 3600, 1),
-    "rag_top_k": ("Passages", "How many are put before the model, 0 to 100.", 0, 100, 1),
-    "deep_planning_max_steps": ("Steps of a plan", "1 to 50.", 1, 50, 1),
-    "budget_usd": ("Budget", "USD a month. Empty: none of its own.", 0, None, 1),
+# key: label, what it means, step. What is too much the API says, and it is shown at the field.
+NUMBERS: Final[Mapping[str, tuple[str, str, float]]] = {
+    "temperature": ("Temperature", "0 to 2; low is sober. Empty: as the settings say.", 0.1),
+    "max_tokens": ("Longest answer", "In tokens. Empty: as the model has it.", 1),
+    "max_iterations": ("Rounds", "How often it may ask the model in one turn, 1 to 50.", 1),
+    "timeout_seconds": ("Longest turn", "Seconds, up to 3,600.", 1),
+    "rag_top_k": ("Passages", "How many are put before the model, 0 to 100.", 1),
+    "deep_planning_max_steps": ("Steps of a plan", "1 to 50.", 1),
+    "budget_usd": ("Budget", "USD a month. Empty: none of its own.", 1),
 }
 INFO: Final[Mapping[str, str]] = {
     "name": "As people and other agents call it.",
@@ -33,7 +33,7 @@ INFO: Final[Mapping[str, str]] = {
     "fallback_chain": "Asked one after the other where the first fails.",
     "cost_aware": "Summaries, translations and the like go to the cheapest connection.",
     "max_fallback_attempts": "How many more are asked after the first failed.",
-    **{key: about for key, (_, about, *_) in NUMBERS.items()},
+    **{key: about for key, (_, about, _) in NUMBERS.items()},
 }
 TASK_NAMES: Final[Mapping[str, str]] = {
     "chat": "Conversation", "rag_answer": "Answers from documents", "tool_call": "Tool calls", "planning": "Planning",
@@ -46,8 +46,8 @@ _SIGNS: Final = re.compile(r"[\\`*_{}\[\]()<>#+\-.!|~$&:]")
 
 def number(key: str) -> Any:
     """A field for a number that may be left out."""
-    label, about, least, most, step = NUMBERS[key]
-    return gr.Number(None, label=label, info=about, minimum=least, maximum=most, step=step, min_width=180)
+    label, about, step = NUMBERS[key]
+    return gr.Number(None, label=label, info=about, step=step, min_width=180)
 
 
 def instructions() -> Fields:
@@ -103,7 +103,7 @@ def models() -> Fields:
     with gr.Row():
         made |= {key: number(key) for key in ("temperature", "max_tokens")}
         made["max_fallback_attempts"] = gr.Number(
-            3, label="Fallbacks", info=INFO["max_fallback_attempts"], minimum=0, maximum=20, step=1, min_width=180
+            3, label="Fallbacks", info=INFO["max_fallback_attempts"], step=1, min_width=180
         )
     made["cost_aware"] = gr.Checkbox(False, label="Cheapest model for simple tasks", info=INFO["cost_aware"])
     with gr.Accordion("A connection of its own for a kind of task", open=False), gr.Row():

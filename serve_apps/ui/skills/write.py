@@ -34,7 +34,7 @@ class Workbench:
         with gr.Row():
             self.name = gr.Textbox(label="Name", info="Letters, digits, _ and -, up to 64.", max_length=64)
             self.about = gr.Textbox(label="Description", info="Models choose by it: what it does, in a sentence.")
-            self.seconds = gr.Number(5, label="Time limit", info="Seconds of one call.", minimum=1, maximum=60)
+            self.seconds = gr.Number(5, label="Time limit", info="Seconds of one call.")
         with gr.Row():
             self.code = gr.Code(CODE, language="python", label="Code", lines=10, max_lines=30)
             self.sample = gr.Code(SAMPLE, language="json", label="Sample payload", lines=10, max_lines=30)
