@@ -45,6 +45,14 @@
     choice.addEventListener("change", () => choice.form.submit());
   });
 
+  // Gradio sets a base address, from which a browser would take a link within the page.
+  document.addEventListener("click", (event) => {
+    const inside = event.target.closest?.('a[href^="#"]');
+    if (!inside) return;
+    event.preventDefault();
+    location.hash = inside.getAttribute("href");
+  });
+
   const send = window.fetch;
   window.fetch = async (...told) => {
     const answer = await send(...told);

@@ -81,12 +81,12 @@ def _switching(
         except Problem as problem:
             return [problem_card(problem.told), gr.skip()]
 
-    def ready(read: bool, wanted: str | None) -> Update:
-        return gr.update(interactive=bool(read and wanted))
+    def ready(read: bool) -> Update:
+        return gr.update(interactive=bool(read))
 
     shown = [to, change, sure, forced]
     blocks.load(who, None, actions, **QUIET)
     switching.expand(look, to, shown, **QUIET)
     to.input(look, to, shown, **QUIET)
-    sure.change(ready, [sure, to], go, **QUIET)
+    sure.change(ready, sure, go, **QUIET)
     go.click(switch, [to, sure, forced], [done, body], **QUIET).then(look, to, shown, **QUIET)

@@ -72,14 +72,14 @@ def _figures(desk: Desk, held: Held) -> Html:
     weight = stats["embeddings"] * live["dimension"] * 4 if live.get("dimension") else None
     failed = sum(count for state, count in stats["by_status"].items() if state == "failed")
     state, pending = f"{failed} failed" if failed else "all read", stats["without_vectors"]
-    vectors = live.get("vector_index") or "no vectors"
+    words = live.get("keyword_engine") or "nothing yet"
+    about = f"about {size(weight)}, {live.get('vector_index') or 'no index'}" if weight else "none yet"
     return figures(
         figure("Documents", number(stats["documents"]), desk.link("documents"), state),
         figure("Pages", number(stats["pages"]), None, "read and stored"),
-        figure("Passages", number(stats["chunks"]), None, "found by their words"),
-        figure("Vectors", number(stats["embeddings"]), None, f"about {size(weight)}" if weight else "pgvector"),
+        figure("Passages", number(stats["chunks"]), None, f"words by {words}"),
+        figure("Vectors", number(stats["embeddings"]), None, about),
         figure("Without vectors", number(pending), None, "documents", "amber" if pending else None),
-        figure("Searched by", live.get("keyword_engine") or "–", None, f"and {vectors}"),
     )  # fmt: skip
 
 

@@ -93,10 +93,10 @@ def language_view(body: Mapping[str, Any]) -> Html:
         if cut is not None
         else None
     )
-    plain = body["language"] == "simple"
+    plain, name = body["language"] == "simple", str(body["language"]).title()
     said = (
         "No endings are cut: only the same words are found."
         if plain
-        else f"Words are compared without {body['language']} endings, so that plural and singular find each other."
+        else f"Words are compared without {name} endings, so that plural and singular find each other."
     )
     return join(done, tag("p", said, class_="quiet"))
