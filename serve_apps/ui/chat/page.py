@@ -19,6 +19,8 @@ from serve_apps.ui.turn import COMMAND
 FIRST_AGENT: Final = "assistant"
 TO_URL: Final = """(id) => { if (id) { const url = new URL(location); url.searchParams.set("session", id);
     history.replaceState(null, "", url); } }"""
+TO_LAST: Final = """() => requestAnimationFrame(() =>
+    [...document.querySelectorAll(".aos-spoken")].at(-1)?.scrollIntoView({ block: "start" }))"""
 HOME: Final = "(said) => { if (!said) location.assign('/console/chat'); }"
 
 
@@ -26,12 +28,14 @@ def draw(desk: Desk, blocks: gr.Blocks) -> None:
     """The room and what happens in it."""
     room = Room.declare()
     studio = Studio(desk, room)
-    blocks.load(studio.enter, None, room.all, **QUIET)
+    entered = blocks.load(studio.enter, None, room.all, **QUIET)
+    entered.then(None, None, None, js=TO_LAST, **QUIET)
     sent = gr.on(
         [room.message.submit, room.send.click], studio.begin,
         [room.message, room.agent, room.source, room.session, room.exchanges], room.all, **QUIET,
     )  # fmt: skip
     sent.success(None, room.session, None, js=TO_URL, **QUIET)
+    sent.success(None, None, None, js=TO_LAST, **QUIET)
     spoken = sent.success(studio.speak, [room.exchanges, room.session], room.all, **QUIET)
     spoken.then(studio.conversations, room.session, [room.others, room.about, room.title], **QUIET)
     room.stop.click(studio.stop, room.run, None, **QUIET)

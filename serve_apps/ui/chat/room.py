@@ -131,7 +131,7 @@ def _talk() -> dict[str, Any]:
     found["thanks"] = part()
     with gr.Column(elem_classes="aos-composer"):
         found["message"] = gr.Textbox(
-            label="Your message", placeholder="Ask something. Enter sends, Shift+Enter is a new line.", lines=1,
+            label="Your message", placeholder="Ask something; Enter sends it", lines=1,
             max_lines=10, max_length=100_000, autofocus=True, container=False, show_label=False,
         )  # fmt: skip
         with gr.Row(elem_classes="aos-buttons"):
