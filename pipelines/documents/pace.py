@@ -11,7 +11,7 @@ from cluster.state.jobs import JobState
 from cluster.state.postgres import Database, Row, load_queries
 
 WINDOW_SECONDS: Final = 60.0
-ORDER: Final = ("survey", "read", "index")
+ORDER: Final = ("survey", "read", "index", "graph")
 OPEN: Final = frozenset({JobState.QUEUED, JobState.RUNNING})
 
 

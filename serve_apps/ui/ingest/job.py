@@ -16,7 +16,12 @@ HERE: Final = f"{PREFIX}/ingest"
 ENDED: Final = frozenset({"completed", "partial", "failed", "cancelled"})
 COUNTABLE: Final = 20_000  # pages up to which engines are counted while a job runs
 A_PAGE: Final = 25
-STAGES: Final = {"survey": ("Look at files", "files"), "read": ("Read", "pages"), "index": ("Index", "documents")}
+STAGES: Final = {
+    "survey": ("Look at files", "files"),
+    "read": ("Read", "pages"),
+    "index": ("Index", "documents"),
+    "graph": ("Knowledge graph", "documents"),
+}
 KINDS: Final = {
     "scan": "Scan", "upload": "Upload", "process": "Processing", "reindex": "Re-index", "embed": "Embedding",
 }  # fmt: skip

@@ -7,7 +7,7 @@ from typing import Final
 
 from serve_apps.ui.api import Api
 from serve_apps.ui.formats import size
-from serve_apps.ui.html import Child, Html, join, tag
+from serve_apps.ui.html import Child, Html, tag
 from serve_apps.ui.look import badge, link, progress, table
 from serve_apps.ui.page import Desk
 from serve_apps.ui.problem import Problem, Trouble
@@ -62,7 +62,7 @@ def shown(desk: Desk, files: Sequence[Sending]) -> Html:
         "Keep this page open until every file is sent; what was sent goes on by itself." if ended < len(files) else ""
     )
     return tag(
-        "div", progress(ended, len(files), "Files"), table(("File", "Size", "State", ""), rows, caption=said),
+        "div", progress(ended, len(files), "Files"), table(("File", "Size", "State", ""), rows, caption=said, numbers=(1,)),
         tag("p", hint, class_="quiet") if hint else None, role="status",
     )  # fmt: skip
 
@@ -80,12 +80,12 @@ def _state(file: Sending) -> Html:
 def _about(desk: Desk, file: Sending) -> Child:
     if file.trouble is not None:
         fix = tag("div", tag("b", "What to try: "), file.trouble.fix) if file.trouble.fix else None
-        return join(file.trouble.title, " ", file.trouble.detail, fix)
+        return tag("div", file.trouble.title, " ", file.trouble.detail, fix)
     if file.state == "duplicate":
         return "The workspace has these bytes; nothing is read twice."
     job = link("its job", desk.link("ingest", job=file.job)) if file.job else None
     if file.state in ("failed", "partial"):
-        return join("Not all of it could be read: see ", job, ".")
+        return tag("div", "Not all of it could be read: see ", job, ".")
     done, expected = file.pages
     return progress(done, expected, "Pages") if expected else job
 
