@@ -61,8 +61,9 @@ def shown(desk: Desk, files: Sequence[Sending]) -> Html:
     hint = (
         "Keep this page open until every file is sent; what was sent goes on by itself." if ended < len(files) else ""
     )
+    lines = table(("File", "Size", "State", ""), rows, caption=said, numbers=(1,))
     return tag(
-        "div", progress(ended, len(files), "Files"), table(("File", "Size", "State", ""), rows, caption=said, numbers=(1,)),
+        "div", progress(ended, len(files), "Files"), lines,
         tag("p", hint, class_="quiet") if hint else None, role="status",
     )  # fmt: skip
 
