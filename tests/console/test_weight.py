@@ -1,0 +1,126 @@
+"""What the console weighs: memory after many sessions, and a long list beside a short one."""
+
+import hashlib
+import time
+from statistics import median
+from typing import Any
+
+import httpx
+import psutil
+import psycopg
+from playwright.sync_api import Browser, Page, expect
+
+from cluster import connect
+from cluster.state.embedded import resolve
+from tests.acceptance.conftest import PASSWORD, Product
+from tests.console.conftest import Seen, sign_in
+from tests.console.lines import LEAK, LIST, Lines
+
+SESSIONS = 200
+WARM = 20
+MEGABYTES = 100
+LONG, SHORT = 10_000, 10
+TURNS = 7
+TWICE = 2.0
+SLOW = 60_000
+FIRST = "a first phrase 31"
+
+
+def resident(product: Product) -> float:
+    """Megabytes that the console's replica holds."""
+    title = "ray::ServeReplica:console"
+    (replica,) = [
+        one for one in connect.processes(product.settings.state_dir) if one.cmdline()[:1] and title in one.cmdline()[0]
+    ]
+    return float(psutil.Process(replica.pid).memory_info().rss) / 2**20
+
+
+def session(browser: Browser, seen: Seen, email: str) -> None:
+    """Sign in, wait until the page is filled, and close the window without a word."""
+    context = browser.new_context(base_url=seen.origin)
+    page = context.new_page()
+    sign_in(page, email, PASSWORD)
+    expect(page.get_by_text("Jobs at work")).to_be_visible(timeout=SLOW)
+    context.close()
+
+
+def test_sessions_leave_nothing_behind(
+    product: Product, signed_in: Any, browser: Browser, seen: Seen, lines: Lines
+) -> None:
+    for _ in range(WARM):
+        session(browser, seen, product.settings.auth.admin_email)
+    before = resident(product)
+    for _ in range(SESSIONS):
+        session(browser, seen, product.settings.auth.admin_email)
+    grown = resident(product) - before
+    lines.tell(f"memory grown by {SESSIONS} sessions", round(grown, 1), LEAK, grown < MEGABYTES, "MB")
+    assert grown < MEGABYTES
+
+
+def office(http: httpx.Client, name: str) -> str:
+    """A tenant of its own; returns the e-mail of its administrator, whose first password is changed."""
+    email = f"{name}@{name}.example"
+    made = http.post("/api/tenants", json={"name": name, "admin_email": email, "password": FIRST})
+    assert made.status_code == 201, made.text
+    with httpx.Client(base_url=http.base_url, timeout=60) as theirs:
+        login = theirs.post("/api/auth/login", json={"email": email, "password": FIRST}).json()
+        theirs.headers["Authorization"] = f"Bearer {login['access_token']}"
+        change = {"current_password": FIRST, "new_password": PASSWORD}
+        theirs.post("/api/auth/password", json=change).raise_for_status()
+    return email
+
+
+def stock(product: Product, email: str, count: int) -> None:
+    """So many documents of one page in the workspace of that person, as reading them leaves them."""
+    with psycopg.connect(resolve(product.settings).postgres_admin or "") as connection:
+        (home,) = connection.execute(
+            "select m.tenant_id, m.workspace_id from memberships m join users u on u.id = m.user_id where u.email = %s",
+            (email,),
+        ).fetchall()
+        keys = [(hashlib.md5(f"{email}{n}".encode()).hexdigest(), f"{n:05d} report.txt") for n in range(count)]
+        with connection.cursor() as cursor:
+            cursor.executemany(
+                "insert into documents (id, tenant_id, workspace_id, origin, filename, file_type, source_type, status,"
+                " current_version) values (%s, %s, %s, %s, %s, 'text', 'upload', 'completed', %s)",
+                [(key, *home, f"upload:{key}", name, f"v{key[1:]}") for key, name in keys],
+            )
+            cursor.executemany(
+                "insert into document_versions (id, document_id, tenant_id, workspace_id, file_hash, file_size, kind,"
+                " location, page_count) values (%s, %s, %s, %s, %s, 10, 'text', %s, 1)",
+                [(f"v{key[1:]}", key, *home, key, f"blobs/{key}") for key, _ in keys],
+            )
+
+
+def opened(page: Page) -> float:
+    """Seconds until the list of documents shows its first row."""
+    began = time.monotonic()
+    page.goto("/console/documents")
+    expect(page.locator("main table tbody tr, .gradio-container table tbody tr").first).to_be_visible(timeout=SLOW)
+    return time.monotonic() - began
+
+
+def test_a_long_list_opens_as_a_short_one_does(
+    product: Product, http: httpx.Client, browser: Browser, seen: Seen, lines: Lines
+) -> None:
+    """In turns, so that both meet the same load of the machine."""
+    pages = {}
+    for name, count in (("library", LONG), ("shelf", SHORT)):
+        email = office(http, name)
+        stock(product, email, count)
+        context = browser.new_context(base_url=seen.origin)
+        pages[count] = context.new_page()
+        sign_in(pages[count], email, PASSWORD)
+        expect(pages[count].get_by_text("Jobs at work")).to_be_visible(timeout=SLOW)
+        opened(pages[count])
+    taken: dict[int, list[float]] = {LONG: [], SHORT: []}
+    for _ in range(TURNS):
+        for count, page in pages.items():
+            taken[count].append(opened(page))
+    expect(pages[LONG].get_by_text(f"{LONG:,} in this workspace")).to_be_visible()
+    for page in pages.values():
+        page.context.close()
+    ratio = median(taken[LONG]) / median(taken[SHORT])
+    for count, seconds in taken.items():
+        lines.report.figure(f"list of {count:,} documents, p50", round(median(seconds), 3), unit="s")
+    lines.tell("list of 10,000 / list of 10", round(ratio, 2), LIST, ratio <= TWICE, "×")
+    assert ratio <= TWICE
