@@ -46,7 +46,7 @@ class Asked:
     def of(cls, found: Mapping[str, Any]) -> "Asked":
         """From a form or the query of a link; what is not known there is as if it were not said."""
         plain = cls()
-        told = {one.name: str(found.get(one.name) or "").strip() for one in fields(cls)}
+        told: dict[str, Any] = {one.name: str(found.get(one.name) or "").strip() for one in fields(cls)}
         choices = {
             "strategy": STRATEGIES, "preset": PRESETS, "rerank": tuple(SWITCH), "enhance": tuple(SWITCH),
             "pack": tuple(PACKS), "cache": ("on", "off"),

@@ -64,7 +64,8 @@ def _searching(desk: Desk, blocks: gr.Blocks, form: Form, tabs: gr.Tabs, stages:
         except Problem:
             agents = []  # without them one searches everything; the search itself says what is wrong
         asked = Asked.of(query)
-        values = asked.values()
+        # Who writes before this is there keeps what they wrote.
+        values = asked.values() if asked.query() else [gr.skip() for _ in fields]
         known = asked.agent in {id_ for _, id_ in agents}
         values[-1] = gr.update(choices=[("everything I may see", ""), *agents], value=asked.agent if known else "")
         return [*values, gr.update(selected="golden" if Chosen.of(query).set else "stages")]
