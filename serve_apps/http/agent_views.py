@@ -41,14 +41,15 @@ class Rule(BaseModel):
     def of(cls, policy: Policy, manifest: Manifest, source: Literal["base", "attached"]) -> "Rule":
         """From the list of approvals, which reads from top to bottom."""
         kind, risk = str(manifest.kind), str(manifest.risk)
-        *some, last = policy.about(manifest.name, kind, risk) or [None]
-        if last is not None and last.when:  # no entry holds for all calls, and what none holds for is refused
-            some, last = [*some, last], None
+        found = policy.about(manifest.name, kind, risk)
+        some = [one for one in found if one.when]
+        # Where no entry holds for all calls, one that none holds for is refused.
+        last = next((one for one in found if not one.when), None)
         return cls(
             tool=manifest.name, source=source, type=manifest.kind, risk=manifest.risk,
             decision="refuse" if last is None else last.decision,
             reason="Nothing in the approval list allows it." if last is None else last.reason,
-            conditions=[_condition(one) for one in some if one is not None],
+            conditions=[_condition(one) for one in some],
         )  # fmt: skip
 
 

@@ -114,7 +114,7 @@ def test_what_people_and_servers_wrote_is_only_text() -> None:
     listed = agents_view(desk(), {"items": [one], "total": 1}, 0, 50, may_make=True)
     for made in (rules_view(desk(), [rule]), listed):
         assert "<img src=x" not in made and "${" not in made and "&lt;img src=x" in made
-    assert literal("a_b <b> [x](http://e)") == r"a\_b \<b\> \[x\]\(http\://e\)"
+    assert literal("a_b _c_ *d* `e` [x](http://e)") == "a_b \u02cdc\u02cd \u2217d\u2217 \u2032e\u2032 [x] (http://e)"
 
 
 def test_rules_say_what_becomes_of_a_call_in_words() -> None:

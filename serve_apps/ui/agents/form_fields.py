@@ -41,7 +41,8 @@ TASK_NAMES: Final[Mapping[str, str]] = {
     "extract": "Extraction", "classify": "Classification",
 }  # fmt: skip
 Fields = dict[str, Any]
-_SIGNS: Final = re.compile(r"[\\`*_{}\[\]()<>#+\-.!|~$&:]")
+_SIGNS: Final = str.maketrans({"`": "\u2032", "*": "\u2217"})
+_LONE: Final = re.compile(r"(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
 
 
 def number(key: str) -> Any:
@@ -143,8 +144,8 @@ def marked(keys: Sequence[str], wrong: Mapping[str, str]) -> list[Any]:
 
 
 def literal(text: str) -> str:
-    """For Gradio's hints, which it reads as Markdown: every sign stands for itself."""
-    return _SIGNS.sub(r"\\\g<0>", text)
+    """For Gradio's hints, which make links and emphasis of some signs: those become others that look like them."""
+    return _LONE.sub("\u02cd", text.translate(_SIGNS)).replace("](", "] (")
 
 
 def _with(connections: Sequence[tuple[str, str]], wanted: Sequence[str]) -> list[tuple[str, str]]:

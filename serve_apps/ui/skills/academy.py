@@ -101,20 +101,26 @@ def _report(report: Mapping[str, Any] | None) -> Html | None:
     return card("Last examination", tag("p", said, " ", moment(report["at"])), shown, aside=passed)
 
 
-def draw(desk: Desk, blocks: gr.Blocks) -> gr.Dropdown:
-    """The tab; gives the choice of the agent, which whoever declares the page fills."""
-    jobs = gr.State(())
-    with gr.Row(equal_height=True):
-        agent = gr.Dropdown([], value=None, label="Agent", min_width=220)
-        track = gr.Dropdown([], value=None, label="Track", min_width=180, visible=False)
-        enrol = gr.Button("Enrol", variant="primary", min_width=120, visible=False)
-        quiz = gr.Button("Examine now", min_width=140, visible=False)
-    said, body, about = part(), part(), part()
-    timer = gr.Timer(LOOK_SECONDS, active=False)
+class Campus:
+    """The tab's components and what happens with them."""
 
-    async def opened(request: gr.Request) -> list[Any]:
+    def __init__(self, desk: Desk) -> None:
+        """Declared where it is made."""
+        self._desk = desk
+        self.jobs = gr.State(())
+        with gr.Row():
+            self.agent = gr.Dropdown([], value=None, label="Agent", min_width=220)
+            self.track = gr.Dropdown([], value=None, label="Track", min_width=180, visible=False)
+        with gr.Row():
+            self.enrol = gr.Button("Enrol", variant="primary", elem_classes="aos-narrow", visible=False)
+            self.quiz = gr.Button("Examine now", elem_classes="aos-narrow", visible=False)
+        self.said, self.body, self.about = part(), part(), part()
+        self.timer = gr.Timer(LOOK_SECONDS, active=False)
+
+    async def opened(self, request: gr.Request) -> list[Any]:
+        """The tracks, and what this person may do."""
         try:
-            api = desk.api(request)
+            api = self._desk.api(request)
             tracks = (await api.get("/api/academy/tracks"))["items"]
         except Problem as problem:
             return [problem_card(problem.told), *[gr.skip()] * 3]
@@ -125,42 +131,50 @@ def draw(desk: Desk, blocks: gr.Blocks) -> gr.Dropdown:
             gr.update(visible=may), gr.update(visible=may),
         ]  # fmt: skip
 
-    async def look(request: gr.Request, agent: str | None, jobs: Sequence[str]) -> tuple[Html, Any]:
+    async def look(self, request: gr.Request, agent: str | None, jobs: Sequence[str]) -> tuple[Html, Any]:
+        """How the agent stands; looked at again while something is read for it."""
         if not agent:
             return empty("Choose an agent.", "Its way through the academy is shown here."), gr.Timer(active=False)
         found: list[Mapping[str, Any]] = []
 
         async def view() -> Html:
-            api = desk.api(request)
+            api = self._desk.api(request)
             found.extend([await api.get(f"/api/jobs/{job}") for job in jobs])
-            return standing_view(desk, agent, await api.get(f"/api/agents/{agent}/academy"), found)
+            return standing_view(self._desk, agent, await api.get(f"/api/agents/{agent}/academy"), found)
 
         shown = await told(view())
         return shown, gr.Timer(active=any(job["state"] in ("queued", "running") for job in found))
 
-    async def enrolled(request: gr.Request, agent: str | None, track: str) -> tuple[Html, Any]:
+    async def enrolled(self, request: gr.Request, agent: str | None, track: str) -> tuple[Html, Any]:
+        """Begin a track; the jobs that read its references."""
         try:
             if not agent:
                 raise NOBODY
-            made = await desk.api(request).post(f"/api/agents/{agent}/academy/enrol", {"track": track})
+            made = await self._desk.api(request).post(f"/api/agents/{agent}/academy/enrol", {"track": track})
         except Problem as problem:
             return problem_card(problem.told), gr.skip()
         return Html(""), made["jobs"]
 
-    async def examined(request: gr.Request, agent: str | None) -> AsyncIterator[Html]:
+    async def examined(self, request: gr.Request, agent: str | None) -> AsyncIterator[Html]:
+        """Ask every question of the quiz."""
+
         async def view() -> Html:
             if not agent:
                 raise NOBODY
-            await desk.api(request).post(f"/api/agents/{agent}/academy/quiz")
+            await self._desk.api(request).post(f"/api/agents/{agent}/academy/quiz")
             return Html("")
 
         async for step in waiting(told(view()), "Every question of the quiz is asked …"):
             yield step
 
-    shown = ([agent, jobs], [body, timer])
-    blocks.load(opened, None, [about, track, enrol, quiz], **QUIET)
-    agent.change(lambda: (), None, jobs, **QUIET).then(look, *shown, **QUIET)
-    enrol.click(enrolled, [agent, track], [said, jobs], **QUIET).then(look, *shown, **QUIET)
-    quiz.click(examined, agent, said, **QUIET).then(look, *shown, **QUIET)
-    timer.tick(look, *shown, **QUIET)
-    return agent
+
+def draw(desk: Desk, blocks: gr.Blocks) -> gr.Dropdown:
+    """The tab; gives the choice of the agent, which whoever declares the page fills."""
+    tab = Campus(desk)
+    shown = ([tab.agent, tab.jobs], [tab.body, tab.timer])
+    blocks.load(tab.opened, None, [tab.about, tab.track, tab.enrol, tab.quiz], **QUIET)
+    tab.agent.change(lambda: (), None, tab.jobs, **QUIET).then(tab.look, *shown, **QUIET)
+    tab.enrol.click(tab.enrolled, [tab.agent, tab.track], [tab.said, tab.jobs], **QUIET).then(tab.look, *shown, **QUIET)
+    tab.quiz.click(tab.examined, tab.agent, tab.said, **QUIET).then(tab.look, *shown, **QUIET)
+    tab.timer.tick(tab.look, *shown, **QUIET)
+    return tab.agent

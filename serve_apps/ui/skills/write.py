@@ -41,9 +41,9 @@ class Workbench:
         self.try_ = gr.Button("Try it", variant="primary", elem_classes="aos-narrow")
         self.result = part()
         self.tried = gr.State(None)
-        with gr.Row(visible=False, equal_height=True) as self.giving:
-            self.agent = gr.Dropdown([], value=None, label="Give it to", min_width=240)
-            self.give = gr.Button("Give it to the agent", variant="primary", min_width=180)
+        with gr.Column(visible=False) as self.giving:
+            self.agent = gr.Dropdown([], value=None, label="Give it to")
+            self.give = gr.Button("Give it to the agent", variant="primary", elem_classes="aos-narrow")
         self.given = part()
 
     @property
