@@ -61,7 +61,7 @@ def test_a_question_is_followed_answered_kept_and_run(
     expect(page.get_by_text("it is chosen now")).to_be_visible(timeout=SLOW)
     page.get_by_role("button", name="Save a question").click()
     expect(page.get_by_label("Golden question", exact=True)).to_have_value(QUESTION)
-    page.get_by_label("turbine-maintenance.docx").check()
+    page.get_by_role("checkbox", name="turbine-maintenance.docx").check()
     page.get_by_label("Right answers, one a line").fill("18 litres")
     page.get_by_role("button", name="Save as golden question").click()
     expect(page.get_by_text("The set holds 1 questions now.")).to_be_visible(timeout=SLOW)
