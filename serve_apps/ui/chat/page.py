@@ -8,8 +8,9 @@ import gradio as gr
 from serve_apps.ui.api import Api
 from serve_apps.ui.chat import talk
 from serve_apps.ui.chat.history import ALIVE, LISTED, MESSAGES, Exchange, listed, opened
-from serve_apps.ui.chat.room import AUTO, DOCUMENTS, Room, thanked
+from serve_apps.ui.chat.room import AUTO, DOCUMENTS, Room
 from serve_apps.ui.deciding import Updates, decide
+from serve_apps.ui.judging import good
 from serve_apps.ui.look import problem_card
 from serve_apps.ui.page import QUIET, Desk, Page
 from serve_apps.ui.problem import Problem
@@ -151,7 +152,7 @@ class Studio:
             await self._desk.api(request).post(f"/api/runs/{run}/feedback", {"thumb": thumb, "word": word or ""})
         except Problem as problem:
             return problem_card(problem.told), word
-        return thanked("Thank you, it stands beside this run."), ""
+        return good("Thank you, it stands beside this run."), ""
 
     async def conversations(self, request: gr.Request, session: str) -> Updates:
         """The list anew, as there is a message more."""
@@ -167,7 +168,7 @@ class Studio:
         try:
             api = self._desk.api(request)
             await api.patch(f"/api/sessions/{session}", {"title": title})
-            return {room.done: thanked("Renamed."), **await self._listed(api, session, 0, None)}
+            return {room.done: good("Renamed."), **await self._listed(api, session, 0, None)}
         except Problem as problem:
             return {room.done: problem_card(problem.told)}
 

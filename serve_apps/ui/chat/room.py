@@ -7,7 +7,7 @@ import gradio as gr
 
 from serve_apps.ui.chat.history import Exchange, drawn
 from serve_apps.ui.deciding import Form, Updates
-from serve_apps.ui.html import Html, tag
+from serve_apps.ui.judging import judging
 from serve_apps.ui.look import empty, heading
 from serve_apps.ui.page import Desk
 from serve_apps.ui.part import part
@@ -113,21 +113,10 @@ class Room:
         }
 
 
-def thanked(word: str) -> Html:
-    """What is said after an opinion was kept."""
-    return tag("p", word, class_="aos-notice good", role="status")
-
-
 def _talk() -> dict[str, Any]:
     found: dict[str, Any] = {"past": part(), "live": part(), "form": Form.declare()}
     found["resume"] = gr.Button("Go on with this answer", visible=False, variant="primary", size="md")
-    with gr.Row(visible=False, elem_classes="aos-judge") as found["judge"]:
-        found["up"] = gr.Button("Good answer", size="sm", min_width=120, scale=0)
-        found["down"] = gr.Button("Not good", size="sm", min_width=120, scale=0)
-        found["word"] = gr.Textbox(
-            placeholder="Why? (optional)", label="A word about it", show_label=False, container=False,
-            max_length=2000, min_width=160, html_attributes=gr.InputHTMLAttributes(autocomplete="off"),
-        )  # fmt: skip
+    found |= judging()
     found["thanks"] = part()
     with gr.Column(elem_classes="aos-composer"):
         found["message"] = gr.Textbox(

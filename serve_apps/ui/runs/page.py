@@ -8,7 +8,8 @@ import gradio as gr
 
 from serve_apps.ui.api import Api
 from serve_apps.ui.deciding import Form, Updates, decide
-from serve_apps.ui.html import join, tag
+from serve_apps.ui.html import join
+from serve_apps.ui.judging import good, judging
 from serve_apps.ui.look import loading, problem_card
 from serve_apps.ui.page import QUIET, Desk, Page
 from serve_apps.ui.part import part
@@ -56,14 +57,7 @@ class Board:
             found["prompt"] = gr.Textbox(label="System prompt (empty: the agent's own)", lines=3, max_length=20_000)
             found["compare"] = gr.Button("Compare; models are asked in earnest", size="md")
         found["body"] = part()
-        with gr.Row(visible=False, elem_classes="aos-judge") as found["judge"]:
-            found["up"] = gr.Button("Good answer", size="sm", min_width=120, scale=0)
-            found["down"] = gr.Button("Not good", size="sm", min_width=120, scale=0)
-            found["word"] = gr.Textbox(
-                placeholder="Why? (optional)", label="A word about it", show_label=False, container=False,
-                max_length=2000, min_width=160,
-            )  # fmt: skip
-        return cls(**found)
+        return cls(**found, **judging())
 
     @property
     def all(self) -> list[Any]:
@@ -162,7 +156,7 @@ class Ledger:
             await decide(api, asked, choice, texts, notes or "")
         except Problem as problem:
             return board.form.opened(asked, _operates(api), problem_card(problem.told))
-        return {**await self.show(request), board.outcome: _good("Decided; the run goes on by itself.")}
+        return {**await self.show(request), board.outcome: good("Decided; the run goes on by itself.")}
 
     async def replayed(self, request: gr.Request, model: str = "", prompt: str = "") -> AsyncIterator[Any]:
         """Walk it again, and say whether it came out the same."""
@@ -195,7 +189,7 @@ class Ledger:
             return {self._board.outcome: problem_card(problem.told)}
         return {
             **await self.show(request),
-            self._board.outcome: _good("It was asked to end."),
+            self._board.outcome: good("It was asked to end."),
         }
 
     async def judged(self, request: gr.Request, thumb: str, word: str) -> Updates:
@@ -205,11 +199,7 @@ class Ledger:
             await self._desk.api(request).post(path, {"thumb": thumb, "word": word or ""})
         except Problem as problem:
             return {board.outcome: problem_card(problem.told)}
-        return {**await self.show(request), board.word: "", board.outcome: _good("Thank you, it stands below.")}
-
-
-def _good(word: str) -> Any:
-    return tag("p", word, class_="aos-notice good", role="status")
+        return {**await self.show(request), board.word: "", board.outcome: good("Thank you, it stands below.")}
 
 
 def _operates(api: Api) -> bool:
