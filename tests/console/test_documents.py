@@ -90,7 +90,7 @@ def test_a_deletion_shows_what_goes_with_it_first(
     page.get_by_role("link", name="to-be-deleted.txt").click()
     page.get_by_role("button", name="Delete …").click(timeout=SLOW)
     asked = page.get_by_role("alertdialog")
-    expect(asked).to_contain_text("1 pages of text", timeout=SLOW)
+    expect(asked).to_contain_text("1 version with 1 page of text", timeout=SLOW)
     shot(page, "delete")
     asked.get_by_role("button", name="Delete for good").click()
     expect(page.get_by_role("status").filter(has_text="Deleted, with 1 pages")).to_be_visible(timeout=SLOW)

@@ -186,8 +186,8 @@ def impact_card(document: Mapping[str, Any], impact: Mapping[str, Any]) -> Html:
     """What a deletion would take along, before it is done."""
     agents = ", ".join(impact["agents"])
     counts = [
-        f"{number(impact['versions'])} versions with {number(impact['pages'])} pages of text",
-        f"{number(impact['chunks'])} passages and {number(impact['embeddings'])} vectors, so nobody finds it any more",
+        f"{_many(impact['versions'], 'version')} with {_many(impact['pages'], 'page')} of text",
+        f"{_many(impact['chunks'], 'passage')} and {_many(impact['embeddings'], 'vector')}: nobody finds it any more",
         f"its links to {agents}" if agents else "no links to agents",
         "the file itself"
         if document["source_type"] == "upload"
@@ -203,6 +203,10 @@ def impact_card(document: Mapping[str, Any], impact: Mapping[str, Any]) -> Html:
         role="alertdialog",
         aria_label="Delete this document",
     )
+
+
+def _many(count: int, what: str) -> str:
+    return f"{number(count)} {what}" + ("" if count == 1 else "s")
 
 
 def notice(text: Html | str) -> Html:
