@@ -67,7 +67,7 @@ def test_a_question_is_followed_answered_kept_and_run(
     expect(page.get_by_text("The set holds 1 questions now.")).to_be_visible(timeout=SLOW)
     page.get_by_role("button", name="Run the evaluation").click()
     expect(page.get_by_role("heading", name="Recall@10")).to_be_visible(timeout=SLOW)
-    expect(page.get_by_role("cell", name=QUESTION)).to_be_visible()
+    expect(page.get_by_role("cell", name=QUESTION, exact=True)).to_be_visible()
     shot(page, "search-golden")
     kept = next(one for one in papers.get("/api/golden-sets").json()["items"] if one["name"] == SET)
     (question,) = papers.get(f"/api/golden-sets/{kept['id']}/questions").json()["items"]

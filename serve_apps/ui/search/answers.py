@@ -10,8 +10,8 @@ from serve_apps.ui.page import Desk
 from serve_apps.ui.pictures import picture_address
 
 MODES: Final[Mapping[str, tuple[str, Colour]]] = {
-    "extractive": ("in the documents' own words", "green"),
-    "generated": ("written by a model, checked against the documents", "blue"),
+    "extractive": ("word for word", "green"),
+    "generated": ("by a model, checked", "blue"),
     "not_found": ("no answer", "amber"),
 }
 DPI: Final = 60
