@@ -100,7 +100,7 @@ class Shelf:
             api = self._desk.api(request)
             if not may_edit(api):
                 return [gr.skip()] * len(self.outputs)
-            said = "" if act is None else await act(api, id_)
+            said = Html("") if act is None else await act(api, id_)
             held, all_ = await asyncio.gather(api.get(f"/api/agents/{id_}/skills"), api.get("/api/skills"))
         except Problem as problem:
             return [gr.skip(), problem_card(problem.told), *[gr.skip()] * (len(self.outputs) - 2)]
