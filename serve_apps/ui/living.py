@@ -1,6 +1,6 @@
 """HTML of ours that people act in: links and forms that stay on the page, buttons that ask for something.
 
-A link to the page itself, and a form without an act, show it anew for their query, and the address follows. `data_act`
+A link to the page itself (without a target), and a form without an act, show it anew for their query. `data_act`
 on a button: the page's handler gets `act`, the button's `value`, and the `fields` of the form around it. `wish` reads
 such an event. No field may be called `path`: Gradio takes whatever has one for a file of its own.
 """

@@ -134,7 +134,7 @@ async def _survey(desk: Desk, api: Api, asked: Wish) -> AsyncIterator[Html]:
                 said = tag(
                     "div",
                     "The scan has begun: ",
-                    tag("a", "follow the job", href=where),
+                    tag("a", "follow the job", href=where, target="_self"),
                     ".",
                     class_="aos-good",
                     role="status",
