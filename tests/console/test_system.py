@@ -11,6 +11,7 @@ from tests.acceptance.conftest import PASSWORD, Product
 from tests.console.conftest import Seen, sign_in
 
 SLOW = 30_000
+ROLLED = 300_000  # a replica loads its model before the old one goes
 TABS = ("Configuration", "Models", "People", "API keys", "Credentials", "Schedules", "Audit", "Workspaces")
 
 
@@ -86,6 +87,18 @@ def test_ad_02_secrets_are_bullets_and_the_address_leads_to_the_part(page: Page)
     assert "sk-a-key-of-a-test" not in page.content()
     shown.locator("button[data-forget='llm.api_key']").click()
     expect(field).to_have_value("", timeout=SLOW)
+
+
+def test_ad_06_a_part_is_restarted_and_its_progress_is_told(page: Page, shot: Callable[[Page, str], None]) -> None:
+    shown = opened(page, "config")
+    shown.get_by_text("Restart a part").click()
+    page.get_by_label("Part", exact=True).select_option("reranker")
+    page.get_by_role("button", name="Restart it").click()
+    expect(said(page)).to_contain_text("reranker: replica by replica", timeout=SLOW)
+    latest = page.get_by_role("row").filter(has_text="reranker").first
+    expect(latest).to_be_visible(timeout=SLOW)
+    shot(page, "system-restart")
+    expect(latest).to_contain_text("took", timeout=ROLLED)
 
 
 def test_a_person_is_added_signs_in_and_is_disabled(
@@ -189,7 +202,7 @@ def test_a_schedule_is_made_paused_run_and_found_in_the_trail(page: Page, shot: 
     trail = opened(page, "audit")
     page.get_by_label("Did what").fill("schedule")
     page.get_by_role("button", name="Show").click()
-    expect(trail.get_by_role("cell", name="schedule.add")).to_be_visible(timeout=SLOW)
+    expect(trail.get_by_role("cell", name="schedule.add").first).to_be_visible(timeout=SLOW)
     expect(trail.get_by_role("cell", name="session.begin")).to_have_count(0)
     assert "action=schedule" in page.url
     page.get_by_role("link", name="Check the whole chain").click()

@@ -42,9 +42,13 @@ function begin() {
   if (tab) tabs.scrollLeft = tab.offsetLeft - tabs.offsetLeft - 24;
 }
 
+// One change of place at a time: answers could pass each other. Who goes on meanwhile gets the last one afterwards.
+let going = 0, next = null;
 function go(query, push = true) {
   if (push) history.pushState(null, "", here + query);
   element.setAttribute("aria-busy", "true");
+  if (going && Date.now() - going < 30000) { next = query; return; }
+  going = Date.now();
   trigger("click", { query });
 }
 
@@ -90,7 +94,7 @@ function send(form, forget) {
   form.querySelectorAll("[data-error]").forEach((place) => { place.textContent = ""; });
   form.querySelectorAll("[aria-invalid]").forEach((field) => field.removeAttribute("aria-invalid"));
   form.setAttribute("aria-busy", "true");
-  trigger("submit", { act: form.dataset.act, values, query: location.search });
+  trigger("submit", { act: form.dataset.act, values, query: form.closest("[data-at]")?.dataset.at ?? location.search });
 }
 
 element.addEventListener("click", (event) => {
@@ -132,7 +136,13 @@ addEventListener("popstate", () => go(location.search, false));
 addEventListener("beforeunload", (event) => { if (guarded()) event.preventDefault(); });
 
 // Told by the page when an act or a change of place has been answered.
-document.addEventListener("aos-system", () => setTimeout(() => {
+document.addEventListener("aos-system", (event) => setTimeout(() => {
+  if (event.detail === "go") {
+    const further = next;
+    going = 0;
+    next = null;
+    if (further !== null) { go(further, false); return; }
+  }
   element.removeAttribute("aria-busy");
   element.querySelectorAll("form[aria-busy]").forEach((form) => form.removeAttribute("aria-busy"));
   const said = document.querySelector(".aos-said");

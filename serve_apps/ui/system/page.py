@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, urlencode
 
 import gradio as gr
 
@@ -23,7 +23,7 @@ SECTIONS: Final[Sequence[Section]] = (
     audit.SECTION, tenants.SECTION,
 )  # fmt: skip
 LOOK_SECONDS: Final = 3.0
-ANSWERED: Final = "() => { document.dispatchEvent(new Event('aos-system')); }"
+ANSWERED: Final = "() => { document.dispatchEvent(new CustomEvent('aos-system', { detail: '%s' })); }"
 UNKNOWN: Final = Trouble("This cannot be done here.", "", "Reload the page.", 400, "unknown_act")
 
 
@@ -52,8 +52,10 @@ def draw(desk: Desk, blocks: gr.Blocks) -> None:
 
     all_ = [said, body, rolling, timer]
     blocks.load(load, None, all_, **QUIET)
-    body.click(go, None, all_, **QUIET).then(None, None, None, js=ANSWERED)
-    body.submit(act, None, all_, **QUIET).then(None, None, None, js=ANSWERED)
+    # The script sends one change of place after the other, and every act counts.
+    again: Mapping[str, Any] = {**QUIET, "trigger_mode": "multiple"}
+    body.click(go, None, all_, **again).then(None, None, None, js=ANSWERED % "go")
+    body.submit(act, None, all_, **again).then(None, None, None, js=ANSWERED % "act")
     timer.tick(look, None, [rolling, timer], **QUIET)
 
 
@@ -85,14 +87,18 @@ def find_act(role: Role, name: object) -> Act | None:
     return next((act for section in offered(role) for known, act in section.acts.items() if known == name), None)
 
 
-def framed(role: Role, current: Section, inside: Html) -> Html:
-    """A part below the tabs."""
+def framed(role: Role, current: Section, wanted: Query, inside: Html) -> Html:
+    """A part below the tabs; it says where it is, as the browser's address may be a moment behind."""
     links = [
         tag("a", one.title, href=address(one.id), aria_current="page" if one is current else None)
         for one in offered(role)
     ]
     tabs = tag("nav", links, class_="aos-tabs", aria_label="Parts of System")
-    return join(tag("h1", "System", tabindex=-1, class_="aos-title"), tabs, tag("div", inside, data_part=current.id))
+    return join(
+        tag("h1", "System", tabindex=-1, class_="aos-title"),
+        tabs,
+        tag("div", inside, data_part=current.id, data_at="?" + urlencode(wanted)),
+    )
 
 
 def announced(done: Done) -> Html:
@@ -106,7 +112,7 @@ async def _shown(desk: Desk, request: gr.Request, wanted: Query) -> tuple[Html, 
     async def view() -> Html:
         api = desk.api(request)
         section = chosen(api.session.role, wanted)
-        return framed(api.session.role, section, await told(section.show(api, wanted)))
+        return framed(api.session.role, section, wanted, await told(section.show(api, wanted)))
 
     session = desk.session(request)
     watches = session is not None and chosen(session.role, wanted) is config.SECTION
