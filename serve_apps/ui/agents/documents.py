@@ -107,7 +107,7 @@ def draw(desk: Desk, blocks: gr.Blocks) -> None:
             lacks = Pick(desk, linked=False)
     for pick in (has, lacks):
         blocks.load(pick.first, pick.search, pick.outputs, **QUIET)
-        pick.search.input(pick.first, pick.search, pick.outputs, trigger_mode="always_last", **QUIET)
+        pick.search.change(pick.first, pick.search, pick.outputs, **QUIET)
         pick.back.click(pick.before, [pick.search, pick.skip], pick.outputs, **QUIET)
         pick.on.click(pick.after, [pick.search, pick.skip], pick.outputs, **QUIET)
         done = pick.do.click(pick.act, pick.group, pick.said, **QUIET)

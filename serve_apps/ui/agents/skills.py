@@ -130,7 +130,7 @@ def draw(desk: Desk, blocks: gr.Blocks) -> None:
     groups = list(shelf.groups.values())
     filters = [shelf.catalogue, shelf.words, shelf.category, *groups]
     blocks.load(shelf.load, None, shelf.outputs, **QUIET)
-    shelf.words.input(shelf.narrow, filters, groups, trigger_mode="always_last", **QUIET)
+    shelf.words.change(shelf.narrow, filters, groups, **QUIET)
     shelf.category.input(shelf.narrow, filters, groups, **QUIET)
     shelf.give.click(shelf.attach, groups, shelf.outputs, **QUIET)
     shelf.take.click(shelf.detach, shelf.away, shelf.outputs, **QUIET)

@@ -80,7 +80,7 @@ def draw(desk: Desk, blocks: gr.Blocks) -> None:
 
     blocks.load(first, [words, *picks], shown, **QUIET)
     blocks.load(filled, None, picks, **QUIET)
-    words.input(first, [words, *picks], shown, trigger_mode="always_last", **QUIET)
+    words.change(first, [words, *picks], shown, **QUIET)
     for pick in picks:
         pick.input(first, [words, *picks], shown, **QUIET)
     back.click(before, [skip, words, *picks], shown, **QUIET)

@@ -56,7 +56,7 @@ class Workbench:
         outputs = [self.result, self.tried, self.giving, self.given]
         self.try_.click(self.trial, self.boxes, outputs, **QUIET)
         for box in self.boxes:
-            box.input(self.again, None, [self.tried, self.giving], **QUIET)
+            box.change(self.again, None, [self.tried, self.giving], **QUIET)
         self.give.click(self.attach, [self.tried, self.agent], self.given, **QUIET)
 
     def again(self) -> tuple[None, Any]:
