@@ -29,26 +29,27 @@ class Bench:
 
 def draw_bench(desk: Desk, blocks: gr.Blocks) -> Bench:
     """Choose a set; keep a question in it; run it."""
-    with gr.Row(equal_height=True):
-        set_ = gr.Dropdown([], value=None, label="Golden set", scale=3, min_width=240)
-        with gr.Row(visible=False, equal_height=True) as running:
-            answers = gr.Checkbox(True, label="Ask for answers, too", min_width=160)
-            run = gr.Button("Run the evaluation", variant="primary", min_width=160)
-    with gr.Accordion("Save a question", open=False, elem_id="lab-save"):
-        question = gr.Textbox(label="Golden question", max_length=4_000)
-        documents = gr.CheckboxGroup([], label="Documents that hold the answer (of those the last search found)")
-        expected = gr.Textbox(label="Right answers, one a line", lines=2)
-        answerable = gr.Checkbox(
-            True, label="The documents hold an answer; without the tick it is right to say that they do not"
-        )
-        save = gr.Button("Save as golden question", variant="primary")
-        saved = part()
-    with gr.Accordion("New golden set", open=False, visible=False) as making:
-        name = gr.Textbox(label="Name of the new set", max_length=200)
-        make = gr.Button("Make the set")
-        made = part()
+    with gr.Column(visible=False) as frame:
+        with gr.Row(equal_height=True):
+            set_ = gr.Dropdown([], value=None, label="Golden set", scale=3, min_width=240)
+            with gr.Row(visible=False, equal_height=True) as running:
+                answers = gr.Checkbox(True, label="Ask for answers, too", min_width=160)
+                run = gr.Button("Run the evaluation", variant="primary", min_width=160)
+        with gr.Accordion("Save a question", open=False, elem_id="lab-save"):
+            question = gr.Textbox(label="Golden question", max_length=4_000)
+            documents = gr.CheckboxGroup([], label="Documents that hold the answer (of those the last search found)")
+            expected = gr.Textbox(label="Right answers, one a line", lines=2)
+            answerable = gr.Checkbox(
+                True, label="The documents hold an answer; without the tick it is right to say that they do not"
+            )
+            save = gr.Button("Save as golden question", variant="primary")
+            saved = part()
+        with gr.Accordion("New golden set", open=False, visible=False) as making:
+            name = gr.Textbox(label="Name of the new set", max_length=200)
+            make = gr.Button("Make the set")
+            made = part()
     runs = part(loading())
-    _events(desk, blocks, set_, running, making, runs, name, make, made)
+    _events(desk, blocks, set_, running, making, runs, name, make, made, frame)
     _saving(desk, save, [set_, question, documents, expected, answerable], saved)
     _running(desk, run, set_, answers, runs)
     return Bench(question, documents)
@@ -56,7 +57,7 @@ def draw_bench(desk: Desk, blocks: gr.Blocks) -> Bench:
 
 def _events(
     desk: Desk, blocks: gr.Blocks, set_: gr.Dropdown, running: gr.Row, making: gr.Accordion, runs: gr.HTML,
-    name: gr.Textbox, make: gr.Button, made: gr.HTML,
+    name: gr.Textbox, make: gr.Button, made: gr.HTML, frame: gr.Column,
 ) -> None:  # fmt: skip
     async def begin(request: gr.Request) -> list[Any]:
         chosen = Chosen.of(dict(request.query_params))
@@ -64,14 +65,14 @@ def _events(
             api = desk.api(request)
             known = await golden_sets(api)
         except Problem as problem:
-            return [gr.skip(), gr.skip(), gr.skip(), problem_card(problem.told)]
+            return [gr.skip(), gr.skip(), gr.skip(), problem_card(problem.told), gr.skip()]
         ids = [id_ for _, id_ in known]
         value = chosen.set if chosen.set in ids else next(iter(ids), None)
         shown = chosen if value == chosen.set else Chosen(value or "")
         operates = api.session.role.reaches(Role.OPERATOR)
         return [
             gr.update(choices=known, value=value), gr.update(visible=operates), gr.update(visible=operates),
-            await told(runs_view(desk, api, shown)),
+            await told(runs_view(desk, api, shown)), gr.update(visible=api.session.role.reaches(Role.DEVELOPER)),
         ]  # fmt: skip
 
     async def choose(request: gr.Request, chosen: str | None) -> Html:
@@ -87,7 +88,7 @@ def _events(
         shown = await told(runs_view(desk, api, Chosen(id_)))
         return [gr.update(choices=known, value=id_), Html("Made; it is chosen now."), shown]
 
-    blocks.load(begin, None, [set_, running, making, runs], **QUIET)
+    blocks.load(begin, None, [set_, running, making, runs, frame], **QUIET)
     set_.input(choose, set_, runs, **QUIET)
     make.click(add, name, [set_, made, runs], **QUIET)
 

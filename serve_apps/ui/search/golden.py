@@ -85,6 +85,10 @@ async def make_set(api: Api, name: str) -> str:
 
 async def runs_view(desk: Desk, api: Api, chosen: Chosen) -> Html:
     """Trend and table of a set's runs; one of them, or two beside each other, where the link says so."""
+    if not api.session.role.reaches(Role.DEVELOPER):
+        return empty(
+            "Golden questions are for developers.", "Tell one of them which question was answered well or badly."
+        )
     if not api.session.role.reaches(Role.OPERATOR):
         return empty("Runs are for operators.", "You can save golden questions; an operator runs the set.")
     if not chosen.set:

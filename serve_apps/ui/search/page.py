@@ -39,16 +39,10 @@ def draw(desk: Desk, blocks: gr.Blocks) -> None:
             stages = part(BEGIN)
         with gr.Tab("Answer", id="answer"):
             answer = part(BEGIN)
-        with gr.Tab("Golden questions", id="golden") as golden:
+        with gr.Tab("Golden questions", id="golden"):
             bench = draw_bench(desk, blocks)
     _searching(desk, blocks, form, tabs, stages, bench)
     _asking(desk, form, tabs, answer)
-
-    async def who(request: gr.Request) -> Update:
-        session = desk.session(request)
-        return gr.update(visible=session is not None and session.role.reaches(Role.DEVELOPER))
-
-    blocks.load(who, None, golden, **QUIET)
 
 
 def _searching(desk: Desk, blocks: gr.Blocks, form: Form, tabs: gr.Tabs, stages: gr.HTML, bench: Bench) -> None:
