@@ -19,6 +19,8 @@ from configs.section import Section
 
 APPLICATIONS = "/api/serve/applications/"  # of Ray's dashboard
 SERVE_YAML = Path(layers.__file__).parent / "serve.yaml"
+PROXY_DIED = "HAProxy crashed during startup"
+PROXY_PAUSES = (3.0, 10.0)
 HEALTHY_SECONDS = 420  # models are loaded on two busy cores
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 VLLM_INGRESS_CPUS = 0.5
@@ -133,7 +135,7 @@ def roll_out(settings: sections.Settings, wanted: dict[str, Any], report: Callab
             not answer; the detail says which and why.
     """
     ray = connect.dashboard(settings)
-    ray.put(APPLICATIONS, wanted)
+    _put(ray, wanted, report)
     names = {app["name"] for app in wanted["applications"]}
     seen: dict[str, str] = {}
     deadline = time.monotonic() + HEALTHY_SECONDS
@@ -152,6 +154,19 @@ def roll_out(settings: sections.Settings, wanted: dict[str, Any], report: Callab
             late = [f"{app.name} {app.status}: {app.message}" for app in found.values() if app.status != "RUNNING"]
             raise Unavailable(f"not healthy after {HEALTHY_SECONDS} s: {'; '.join(late)}")
         time.sleep(0.5)
+
+
+def _put(ray: connect.Dashboard, wanted: dict[str, Any], report: Callable[[str], None]) -> None:
+    """Ray's proxy is reloaded for every route that comes up, and now and then finds its own port still taken."""
+    for pause in PROXY_PAUSES:
+        try:
+            return ray.put(APPLICATIONS, wanted)
+        except Unavailable as error:
+            if PROXY_DIED not in str(error):
+                raise
+            report(f"Ray's proxy did not start; once more in {pause:g} s")
+            time.sleep(pause)
+    return ray.put(APPLICATIONS, wanted)
 
 
 def applications(ray: connect.Dashboard) -> list[Application]:

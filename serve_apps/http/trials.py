@@ -20,12 +20,14 @@ from serve_apps.http.skill_shapes import OnTheSpot, SkillInPath
 from serve_apps.http.skills import checked
 from skills.contract import Call, Effect
 from skills.fence import Fence, nature
-from skills.manifest import Manifest, Risk
+from skills.manifest import Kind, Manifest, Risk
 from skills.python.trial import Tried
 
 router = APIRouter(route_class=Guarded, tags=["skills"])
 
 ACTION = "skill.test"
+# What a command, a playbook or another server does, only its author's word says: their `read` is no proof.
+UNPROVEN = frozenset({Kind.SSH, Kind.SHELL, Kind.ANSIBLE, Kind.MCP})
 MOST_SECONDS = 50.0  # somebody waits for the answer, whatever the skill's own time is
 
 
@@ -105,3 +107,6 @@ async def _allowed(parts: Parts, me: Member, manifest: Manifest, arguments: dict
     if verdict.decision == "refuse":
         await parts.audit.denied(me.scope, ACTION, manifest.name, {**detail, "code": Refused.code})
         raise Refused(verdict.reason)
+    if manifest.kind in UNPROVEN and verdict.decision != "auto":
+        await parts.audit.denied(me.scope, ACTION, manifest.name, {**detail, "code": ChangesSomething.code})
+        raise ChangesSomething(f"that {manifest.name} only reads is its author's word: it is of kind {manifest.kind}")

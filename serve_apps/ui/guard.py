@@ -1,5 +1,6 @@
 """Who comes in: nothing of the console is open without a session, and no other site may send anything here."""
 
+import re
 from collections.abc import Mapping
 from typing import Final
 from urllib.parse import quote, urlsplit
@@ -12,7 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from serve_apps.ui.frame import framed
 from serve_apps.ui.page import PREFIX, Desk, Page
 from serve_apps.ui.problem import Problem
-from serve_apps.ui.sessions import Session
+from serve_apps.ui.sessions import Role, Session
 
 OPEN: Final = frozenset({"/sign-in", "/look.css", "/look.js", "/icon.svg"})
 WHILE_CHANGING: Final = OPEN | {"/password", "/sign-out"}
@@ -23,6 +24,9 @@ CLOSED: Final = (
     "/gradio_api/call/", "/gradio_api/api/", "/gradio_api/openapi.json", "/gradio_api/info", "/gradio_api/mcp",
     "/gradio_api/profiling", "/gradio_api/deep_link", "/gradio_api/process_recording", "/gradio_api/token",
 )  # fmt: skip
+FILE: Final = "/gradio_api/file"  # of this machine alone: Gradio would fetch an address too, and pass on what it says
+UPLOAD: Final = "/gradio_api/upload"
+PAGE: Final = re.compile(rf"{PREFIX}(/[a-z-]*)?")
 # Whatever a page or Gradio might try: a browser connects to this origin only.
 POLICY: Final = (
     "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; "
@@ -73,7 +77,7 @@ class Guard:
     def _refusal(self, request: Request, path: str, session: Session | None) -> Response | None:
         if request.method not in SAFE and not same_origin(request):
             return _problem(403, "foreign_origin", "This was sent by another site.")
-        if path.startswith(CLOSED):
+        if path.startswith(CLOSED) or (path.startswith(FILE) and not path.startswith(f"{FILE}=/")):
             return _problem(404, "not_found", "This is not part of the console.")
         if path in OPEN:
             return None
@@ -82,6 +86,8 @@ class Guard:
             return _to(f"/sign-in?next={quote(_asked(request), safe='')}") if wants_page else _signed_out()
         if session.grant.must_change and path not in WHILE_CHANGING:
             return _to("/password") if wants_page else _problem(403, "password_change_required", "Choose a password.")
+        if path.startswith(UPLOAD) and not session.role.reaches(Role.DEVELOPER):
+            return _problem(403, "forbidden", "A viewer adds no files.")
         if path != "/" and path.endswith("/") and path[:-1] in self._pages:
             return _to(path[:-1])
         return None
@@ -125,9 +131,9 @@ def same_origin(request: Request) -> bool:
 
 
 def home(wanted: str) -> str:
-    """Where to go after signing in: where somebody was, if that is in the console."""
-    inside = wanted == PREFIX or wanted.startswith((f"{PREFIX}/", f"{PREFIX}?"))
-    return wanted if inside and wanted.isprintable() and "\\" not in wanted else f"{PREFIX}/"
+    """Where to go after signing in: where somebody was, if that is one of the console's pages."""
+    path = re.split(r"[?#]", wanted, maxsplit=1)[0]
+    return wanted if PAGE.fullmatch(path) and wanted.isprintable() and "\\" not in wanted else f"{PREFIX}/"
 
 
 async def _look_around(desk: Desk, request: Request) -> None:

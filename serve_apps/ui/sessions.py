@@ -10,6 +10,7 @@ from hashlib import sha256
 from typing import Any
 
 MOST = 1000
+MOST_OF_ONE = 32  # windows of one person
 
 
 class Role(StrEnum):
@@ -102,6 +103,9 @@ class Sessions:
         self._forget_expired()
         key, session = secrets.token_urlsafe(32), Session(email, grant, self._clock() + self.seconds)
         self._open[_digest(key)] = session
+        own = [digest for digest, one in self._open.items() if one.grant.user == grant.user]
+        for digest in own[:-MOST_OF_ONE]:
+            self._open.pop(digest).over = True
         while len(self._open) > self._most:
             self._open.popitem(last=False)[1].over = True
         return key, session

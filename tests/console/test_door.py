@@ -55,5 +55,7 @@ def test_nothing_is_open_to_strangers_or_other_sites(stranger: Page) -> None:
     request = stranger.context.request
     for path in ("/console/gradio_api/queue/data?session_hash=x", "/console/config", "/console/theme.css"):
         assert request.get(path).status == 401, path
+    for path in ("file=https://else.example/a.png", "file/https://else.example/a.png", "proxy=https://else.example"):
+        assert request.get(f"/console/gradio_api/{path}").status == 404, path
     other = request.post("/console/sign-in", form={"email": "a"}, headers={"Origin": "http://else.example"})
     assert other.status == 403

@@ -36,6 +36,7 @@ def viewer(http: httpx.Client, email: str) -> httpx.Client:
 def settled(page: Page, path: str) -> None:
     """Open a page and wait until its parts are filled."""
     page.goto(f"/console/{path}")
+    expect(page.locator("h1").first).to_be_visible(timeout=SLOW)
     expect(page.locator(".aos-loading")).to_have_count(0, timeout=SLOW)
 
 
@@ -65,6 +66,13 @@ def test_a_viewer_is_offered_nothing_that_is_refused(
             ("DELETE", "/api/rag/cache", None),
         )
     }
+    given = {"files": {"name": "a.txt", "mimeType": "text/plain", "buffer": b"a"}}
+    added = stranger.context.request.post(
+        "/console/gradio_api/upload",
+        multipart=given,
+        headers={"Origin": seen.origin},  # type: ignore[arg-type]
+    )
+    forged["POST /console/gradio_api/upload"] = added.status
     refused = set(forged.values()) == {403}
     lines.tell("actions a Viewer is offered", len(offered), ROLES, not offered)
     lines.tell(

@@ -23,6 +23,12 @@ SAMPLES = (
     "tariffs-2026.xlsx",
 )
 BROKEN = "hand-over.txt"
+DRAWN = """async () => {
+  const picture = document.querySelector('.doc-sheet img');
+  if (!picture?.complete || picture.naturalWidth < 500) return false;
+  await picture.decode();
+  return true;
+}"""
 QUESTION = "What repair budget did the board approve for turbine four?"
 
 
@@ -76,7 +82,7 @@ def cited(page: Page, shot: Callable[[Page, str], None]) -> None:
         chip.click()
     shown = opened.value
     expect(shown.get_by_role("region", name="Page 1")).to_be_visible(timeout=SLOW)
-    expect(shown.locator(".doc-sheet img")).to_be_visible(timeout=SLOW)
+    shown.wait_for_function(DRAWN, timeout=SLOW)
     box = shown.locator(".doc-sheet .doc-passage").first
     expect(box).to_be_visible(timeout=SLOW)
     place, sheet = box.bounding_box(), shown.locator(".doc-sheet").bounding_box()

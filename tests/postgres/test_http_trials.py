@@ -129,3 +129,18 @@ async def test_a_script_is_tried_before_it_is_kept(client: httpx.AsyncClient, ad
         "detail"
     ]
     assert [action for action, *_ in trail(admin_dsn)] == ["skill.try"]
+
+
+async def test_a_command_that_only_says_that_it_reads_needs_its_approval(
+    client: httpx.AsyncClient, admin_dsn: str
+) -> None:
+    """The list asks a person for it, with its arguments; nobody can tell from outside what a command does."""
+    body = {
+        "name": "unit_restart", "description": "d", "type": "ssh", "credential": "ssh",
+        "options": {"command": ["systemctl", "restart", "web"]},
+    }  # fmt: skip
+    made = await client.post("/api/skills", json=body)
+    assert made.status_code == 201, made.text
+    answer = await call(client, "unit_restart")
+    assert (answer.status_code, answer.json()["code"]) == (409, "needs_approval"), answer.text
+    assert trail(admin_dsn)[-1][:3] == ("skill.test", "unit_restart", "denied")

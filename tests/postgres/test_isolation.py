@@ -50,6 +50,7 @@ class Owned:
     """Everything of tenant A that has an identifier."""
 
     document: str
+    version: str
     chunk: str
     agent: str
     job: str
@@ -94,7 +95,9 @@ async def furnish(api: Api, admin_dsn: str, office: Office) -> Owned:
         generation = open_generation(connection, office.scope)
         book = Book("vault.txt", [Passage(SECRET, vector=hash_vector(SECRET))], file_type="text", agents=(agent,))
         (document,) = load(connection, office.scope, generation, [book])
-        row = connection.execute("select id from document_chunks where document_id = %s", (document,)).fetchone()
+        row = connection.execute(
+            "select id, version_id from document_chunks where document_id = %s", (document,)
+        ).fetchone()
     assert row is not None
     client = await api.sign_in(office.emails[Role.ADMIN])
     job = (await client.post("/api/documents/reindex-all")).json()["job_id"]
@@ -117,8 +120,8 @@ async def furnish(api: Api, admin_dsn: str, office: Office) -> Owned:
     golden, golden_run = await furnish_golden(api, client)
     people = (await client.get("/api/users")).json()["items"]
     return Owned(
-        document, row[0], agent, job, key, session, run, approval, connection_id, credential, binding, skill, schedule,
-        answer, golden, golden_run, await furnish_graph(api, office, document), people[0]["id"],
+        document, row[1], row[0], agent, job, key, session, run, approval, connection_id, credential, binding, skill,
+        schedule, answer, golden, golden_run, await furnish_graph(api, office, document), people[0]["id"],
     )  # fmt: skip
 
 
@@ -215,7 +218,7 @@ def addressed(path: str, owned: Owned) -> str:
         "{schedule_id}": owned.schedule, "{track}": "integration", "{answer_id}": owned.answer,
         "{set_id}": owned.golden, "{key}": "vault", "{golden_run_id}": owned.golden_run,
         "{entity_id}": owned.entity, "{user_id}": owned.user,
-        "{baseline_id}": owned.golden_run, "{generation_id}": "1",
+        "{baseline_id}": owned.golden_run, "{generation_id}": "1", "{version_id}": owned.version,
     }  # fmt: skip
     for name, value in values.items():
         path = path.replace(name, value)

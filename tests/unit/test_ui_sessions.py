@@ -1,12 +1,12 @@
 """Sessions of the console: bounded, expiring, and known by an opaque key only."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 from starlette.requests import Request
 
 from serve_apps.ui.guard import home, same_origin
-from serve_apps.ui.sessions import Grant, Place, Role, Sessions
+from serve_apps.ui.sessions import MOST_OF_ONE, Grant, Place, Role, Sessions
 
 GRANT = Grant("access", "refresh", "user", "tenant", "w1", Role.VIEWER, False)
 
@@ -52,6 +52,14 @@ def test_the_oldest_goes_where_there_are_too_many() -> None:
     assert [sessions.find(key) is None for key in keys] == [True, False, False]
 
 
+def test_one_person_does_not_sign_the_others_out() -> None:
+    sessions = Sessions(60, Seconds(), most=1000)
+    other, _ = sessions.begin("b@b.example", replace(GRANT, user="another"))
+    own = [sessions.begin("a@b.example", GRANT)[0] for _ in range(40)]
+    assert sessions.find(other) is not None and len(sessions) == MOST_OF_ONE + 1
+    assert sessions.find(own[0]) is None and sessions.find(own[-1]) is not None
+
+
 def test_the_role_is_that_of_the_workspace_one_looks_at() -> None:
     _, session = Sessions(60, Seconds()).begin("a@b.example", GRANT)
     session.places = (Place("w1", "one", Role.VIEWER), Place("w2", "two", Role.ADMIN))
@@ -66,7 +74,17 @@ def test_roles_are_ordered() -> None:
 
 @pytest.mark.parametrize(
     "wanted",
-    ["", "https://else.example", "//else.example", "/consolex", "/console/\\\\else", "/console/\nx", "/api/jobs"],
+    [
+        "",
+        "https://else.example",
+        "//else.example",
+        "/consolex",
+        "/console/\\\\else",
+        "/console/\nx",
+        "/api/jobs",
+        "/console/gradio_api/file=https://else.example/a.png",
+        "/console/runs/../gradio_api/x",
+    ],
 )
 def test_nobody_is_sent_elsewhere_after_signing_in(wanted: str) -> None:
     assert home(wanted) == "/console/"

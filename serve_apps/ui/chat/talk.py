@@ -4,6 +4,7 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 from typing import Any, Final
+from urllib.parse import quote
 
 from serve_apps.ui.api import Api, Told
 from serve_apps.ui.chat.history import Exchange
@@ -19,7 +20,7 @@ WITHOUT_MODEL: Final = "No language model is connected, so this was answered fro
 async def spoken(api: Api, exchange: Exchange, session: str) -> AsyncIterator[None]:
     """Send the message; a step is a picture to be drawn. Where no model is there, the documents are asked."""
     body: dict[str, Any] = {"message": exchange.question, "session_id": session, "stream": True, "verbose": "debug"}
-    path = f"/api/chat/{exchange.agent}"
+    path = f"/api/chat/{quote(exchange.agent, safe='')}"
     async for _ in heard(api.stream("POST", path, json=body), exchange.turn):
         yield
     error = exchange.turn.error

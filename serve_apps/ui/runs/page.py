@@ -42,6 +42,7 @@ class Board:
     up: gr.Button
     down: gr.Button
     word: gr.Textbox
+    moving: gr.State  # whether a run is shown that is not over
 
     @classmethod
     def declare(cls) -> "Board":
@@ -56,7 +57,7 @@ class Board:
             found["model"] = gr.Textbox(label="Connection (its name; empty: the agent's own)", max_lines=1)
             found["prompt"] = gr.Textbox(label="System prompt (empty: the agent's own)", lines=3, max_length=20_000)
             found["compare"] = gr.Button("Compare; models are asked in earnest", size="md")
-        found["body"] = part()
+        found["body"], found["moving"] = part(), gr.State(False)
         return cls(**found, **judging())
 
     @property
@@ -70,7 +71,7 @@ def draw(desk: Desk, blocks: gr.Blocks) -> None:
     board = Board.declare()
     ledger = Ledger(desk, board)
     blocks.load(ledger.show, None, board.all, **QUIET)
-    gr.Timer(SECONDS).tick(ledger.again, None, [board.head, board.body, board.actions], **QUIET)
+    gr.Timer(SECONDS).tick(ledger.again, board.moving, board.all, **QUIET)
     for choice, button in board.form.choices.items():
         told = [gr.State(choice), board.form.asked, board.form.notes, *board.form.fields]
         button.click(ledger.decided, told, board.all, **QUIET)
@@ -104,22 +105,19 @@ class Ledger:
         except Problem as problem:
             return {board.head: problem_card(problem.told), board.body: ""}
 
-    async def again(self, request: gr.Request) -> Any:
-        """What moves, anew: the list, and a run that is not over. What rests is left alone, with what is open in it."""
+    async def again(self, request: gr.Request, moving: bool) -> Updates:
+        """What moves, anew: the list, and a run up to its end. What rests is left alone, with what is open in it."""
         query, board = dict(request.query_params), self._board
-        if query.get("state") == WAITING or query.get("skip"):
-            return [gr.skip()] * 3
+        rests: Updates = {board.head: gr.skip()}
+        if query.get("state") == WAITING or query.get("skip") or (query.get("id") and not moving):
+            return rests
         try:
             api = self._desk.api(request)
             if not query.get("id"):
-                return gr.skip(), await runs_view(self._desk, api, query), gr.skip()
-            run = await api.get(f"/api/runs/{query['id']}")
-            if run["state"] not in ALIVE:
-                return [gr.skip()] * 3
-            updates = await self._one(api, query["id"])
-            return updates[board.head], updates[board.body], updates[board.actions]
+                return {board.body: await runs_view(self._desk, api, query)}
+            return await self._one(api, query["id"])
         except Problem:
-            return [gr.skip()] * 3  # the next tick tries again; what is shown stays
+            return rests  # the next tick tries again; what is shown stays
 
     async def _one(self, api: Api, id_: str) -> Updates:
         seen, board = await look(api, id_), self._board
@@ -135,6 +133,7 @@ class Ledger:
             board.cancel: gr.update(visible=state not in RESTING),
             board.other: gr.update(visible=over and _operates(api)),
             board.judge: gr.update(visible=state == "completed" and seen.readable),
+            board.moving: state in ALIVE,
             **form,
         }
 

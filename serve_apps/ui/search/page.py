@@ -83,6 +83,8 @@ def _searching(desk: Desk, blocks: gr.Blocks, form: Form, tabs: gr.Tabs, stages:
         if Asked.given(*values).question:
             async for update in search(request, *values):
                 yield update
+        else:  # a generator that gives nothing would empty its outputs
+            yield [gr.skip()] * len(outputs)
 
     blocks.load(begin, None, [*fields, tabs], **QUIET).then(again, fields, outputs, **CALL)
     running = []
