@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 
 from tests.acceptance.conftest import http
 from tests.console.conftest import Seen
-from tests.console.fields import field
+from tests.console.fields import field, kept
 
 __all__ = ["http"]
 
@@ -82,7 +82,8 @@ def test_documents_are_linked_and_unlinked(page: Page, http: httpx.Client) -> No
     page.get_by_role("button", name="Link the chosen", exact=True).click()
     expect(page.get_by_text("1 linked.")).to_be_visible(timeout=SLOW)
     assert http.get(f"/api/agents/{agent}").json()["documents"] == 1
-    page.get_by_label(name).first.check(timeout=SLOW)
+    box = page.get_by_label(name).first
+    kept(box, lambda: box.check(timeout=SLOW), box.is_checked)
     page.get_by_role("button", name="Unlink the chosen").click()
     expect(page.get_by_text("1 unlinked.")).to_be_visible(timeout=SLOW)
     assert http.get(f"/api/agents/{agent}").json()["documents"] == 0

@@ -36,7 +36,7 @@ def viewer(http: httpx.Client, email: str) -> httpx.Client:
 def settled(page: Page, path: str) -> None:
     """Open a page and wait until its parts are filled."""
     page.goto(f"/console/{path}")
-    expect(page.locator("h1").first).to_be_visible(timeout=SLOW)
+    expect(page.locator("main h1, main [role=alert]").first).to_be_visible(timeout=SLOW)
     expect(page.locator(".aos-loading")).to_have_count(0, timeout=SLOW)
 
 

@@ -21,7 +21,7 @@ from tests.fakes.models import FakeEmbedder, FakeReranker
 PATH = "/api/serve/applications/"
 PART = {"status": "HEALTHY", "message": "", "target_num_replicas": 1, "replicas": [{"state": "RUNNING"}]}
 APP = {"status": "RUNNING", "message": "", "deployments": {"Part": PART}}
-WELL = {"applications": dict.fromkeys(("embedding", "worker", "gateway"), APP)}
+WELL = {"applications": dict.fromkeys(("embedding", "worker", "gateway", "console"), APP)}
 FAILED = {"applications": {"gateway": APP | {"status": "DEPLOY_FAILED", "message": "no module x"}}}
 
 

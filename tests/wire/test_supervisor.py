@@ -19,7 +19,7 @@ from tests.fakes.api_server import ApiServer, serve_api
 PATH = "/api/serve/applications/"
 PART = {"status": "HEALTHY", "message": "", "target_num_replicas": 1, "replicas": [{"state": "RUNNING"}]}
 APP = {"status": "RUNNING", "message": "", "deployments": {"Part": PART}}
-WELL = {"applications": dict.fromkeys(("embedding", "worker", "gateway"), APP)}
+WELL = {"applications": dict.fromkeys(("embedding", "worker", "gateway", "console"), APP)}
 
 
 @contextmanager
