@@ -62,7 +62,7 @@ browser:
 test-console: install browser ## the console in a browser; pictures in .reports/console
 	$(RUN) -m pytest tests/console --sessions 200
 
-test: install browser ## all tests, in two runs at once
+test: install browser ## all tests, two runs of them at a time
 	$(RUN) -m tests.suite
 
 test-unit: install ## the tests that need no Ray, no database and no other process, and how long they take

@@ -1,7 +1,9 @@
-"""The whole suite as two pytest runs at once: what drives Ray and mostly waits for it, and everything else.
+"""The whole suite as two rows of pytest runs at once: what drives Ray or a browser and mostly waits, and the rest.
+
+The console's tests are a run of their own: Playwright leaves an event loop running in the thread that started it.
 
 Two busy cores starve a browser or a killed process now and then. Up to three failed tests are therefore run once more,
-alone, when both runs are over; one that passes then is named as unstable, and is to be mended all the same.
+alone, when all runs are over; one that passes then is named as unstable, and is to be mended all the same.
 """
 
 import signal
@@ -16,12 +18,13 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 MOST_AGAIN = 3
 FAILED = 1  # pytest: some tests failed; anything above says that the run itself broke
-WAITING = ("tests/acceptance", "tests/console", "tests/ray")
+WAITING = {"product": ("tests/acceptance", "tests/ray"), "console": ("tests/console",)}
 
 
-def halves() -> dict[str, list[str]]:
-    """What each run is told; a new folder belongs to the second without being named."""
-    return {"product": [*WAITING], "rest": ["tests", *(f"--ignore={folder}" for folder in WAITING)]}
+def runs() -> dict[str, list[str]]:
+    """What each run is told; a new folder belongs to the last without being named."""
+    elsewhere = [f"--ignore={folder}" for folders in WAITING.values() for folder in folders]
+    return {**{name: list(folders) for name, folders in WAITING.items()}, "rest": ["tests", *elsewhere]}
 
 
 def start(told: Sequence[str], folder: Path) -> "subprocess.Popen[bytes]":
@@ -58,38 +61,42 @@ def _id(case: Xml.Element) -> str:
     return "::".join([f"{'/'.join(parts[:file])}.py", *parts[file:], case.get("name", "")])
 
 
-def again(failed: Sequence[str], folder: Path) -> bool:
-    """Whether tests that failed pass when they have the machine to themselves."""
-    folder.mkdir()
-    code = start(failed, folder).wait()
-    print(f"== once more, alone\n{(folder / 'printed').read_text(errors='replace')}", flush=True)
-    return code == 0
+def again(failed: Sequence[Sequence[str]], place: Path) -> bool:
+    """Whether tests that failed pass when they have the machine to themselves; those of one run in one process."""
+    codes = []
+    for number, tests in enumerate(failed):
+        folder = place / f"again{number}"
+        folder.mkdir()
+        codes.append(start(tests, folder).wait())
+        print(f"== once more, alone\n{(folder / 'printed').read_text(errors='replace')}", flush=True)
+    return not any(codes)
 
 
 def main() -> int:
-    """Run both, print one after the other, and the sum; 0 only where both passed."""
+    """Run all, print one after the other, and the sum; 0 only where all passed."""
+    total, codes, failed = Counter[str](), list[int](), list[list[str]]()
     with tempfile.TemporaryDirectory(prefix="aos-suite-") as place:
-        runs = {}
-        for name, told in halves().items():
-            folder = Path(place) / name
+        told = runs()
+        folders = {name: Path(place) / name for name in told}
+        for folder in folders.values():
             folder.mkdir()
-            runs[name] = folder, start(told, folder)
+        started = {"rest": start(told["rest"], folders["rest"])}
         try:
-            total, codes = Counter[str](), []
-            failed: list[str] = []
-            for name, (folder, run) in runs.items():
+            for name, folder in folders.items():  # those that wait in turn, beside the rest
+                run = started.get(name) or started.setdefault(name, start(told[name], folder))
                 codes.append(abs(run.wait()))
                 print(f"== {name}", flush=True)
                 sys.stdout.buffer.write((folder / "printed").read_bytes())
                 sys.stdout.flush()
                 total += counted(folder / "counts.xml")
-                failed += failures(folder / "counts.xml")
+                failed.append(failures(folder / "counts.xml"))
         finally:
-            for _, run in runs.values():
+            for run in started.values():
                 run.send_signal(signal.SIGINT)  # pytest then stops what its fixtures started
                 run.wait()
-        few = max(codes) == FAILED and 0 < len(failed) <= MOST_AGAIN
-        unstable = failed if few and again(failed, Path(place) / "again") else []
+        few = max(codes) == FAILED and 0 < sum(map(len, failed)) <= MOST_AGAIN
+        passed = few and again([tests for tests in failed if tests], Path(place))
+    unstable = [test for tests in failed for test in tests] if passed else []
     for one in unstable:
         print(f"UNSTABLE {one}: failed beside everything else, passed alone")
     total.update(passed=len(unstable), failed=-len(unstable))
