@@ -24,6 +24,7 @@ from cluster.console import (
     secrets,
     turns,
     vault,
+    why,
 )
 from cluster.console.commands import AsJson, Session
 from cluster.console.credentials import Credentials
@@ -39,6 +40,7 @@ app.command()(commands.login)
 app.command()(commands.ingest)
 app.command()(commands.search)
 app.command()(commands.ask)
+app.command()(why.why)
 app.command()(graph.graph)
 app.command()(commands.export)
 app.add_typer(commands.jobs, name="jobs")

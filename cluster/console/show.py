@@ -59,6 +59,10 @@ def answer(body: JSON) -> Text:
     for cited in body.get("citations", []):
         text.append(f"\n[{cited['n']}] {cited['filename']}, page {cited['page']}{confidence(cited)}", style="cyan")
         text.append(f"\n    “{' '.join(str(cited['quote']).split())}”")
+    if body.get("fallback"):
+        text.append(f"\n\n{body['fallback']}", style="yellow")
+    if body.get("id"):
+        text.append(f"\n\nWhy: aos why {body['id']}", style="dim")
     return text
 
 
