@@ -105,7 +105,7 @@ def citations(report: Report, given: Sequence[tuple[Shelf, dict[str, Any]]]) -> 
     followed = good = 0
     for shelf in {id(shelf): shelf for shelf, _ in given}.values():
         mine = [answer for at, answer in given if at is shelf]
-        for whole in shelf.each(mine, partial(_followed, shelf)):
+        for whole in shelf.each(mine, partial(followed, shelf)):
             followed += len(whole)
             good += sum(whole)
     report.figure("citations that resolve, quote on page", good / followed if followed else None, reference=1.0,
@@ -167,7 +167,7 @@ def _bearing(texts: Sequence[str], one: Asked) -> float:
     return len(wanted & set(said)) / max(1, len(said))
 
 
-def _followed(shelf: Shelf, client: httpx.Client, answer: Mapping[str, Any]) -> list[bool]:
+def followed(shelf: Shelf, client: httpx.Client, answer: Mapping[str, Any]) -> list[bool]:
     if not answer["citations"]:
         return []
     traced = client.get(f"/api/answers/{answer['id']}/why")
