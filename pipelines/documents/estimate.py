@@ -39,7 +39,8 @@ class Estimate:
     """What a scan would find.
 
     Attributes:
-        files: all there are.
+        files: all there are, or that were found.
+        complete: whether those are all there are.
         looked_at: of how many the pages were counted; where that is fewer, the rest is inferred from them.
         unchanged: files, inferred alike, whose bytes are known already.
         pages: to be read, those of unchanged files not among them.
@@ -52,16 +53,23 @@ class Estimate:
     pages: int
     kinds: Mapping[str, int]
     reasons: Mapping[str, int]
+    complete: bool = True
 
     @property
     def exact(self) -> bool:
         """Whether every file was looked at."""
-        return self.looked_at == self.files
+        return self.complete and self.looked_at == self.files
 
 
-def listing(root: Path) -> list[Path]:
-    """Every file of a scan, as the scan itself would find them. May take seconds: for a thread."""
-    return list(walk(root, Limits()))
+def listing(root: Path, enough: Callable[[], bool]) -> tuple[list[Path], bool]:
+    """The files of a scan, as the scan itself would find them, and whether that are all: the walk ends when it is
+    enough, as a folder may hold more than anybody waits for. May take seconds: for a thread."""
+    found: list[Path] = []
+    for path in walk(root, Limits()):
+        if found and enough():
+            return found, False
+        found.append(path)
+    return found, True
 
 
 def look(reader: Reader, paths: Sequence[Path], enough: Callable[[], bool]) -> list[Looked]:
@@ -74,8 +82,8 @@ def look(reader: Reader, paths: Sequence[Path], enough: Callable[[], bool]) -> l
     return seen
 
 
-def reckon(files: int, seen: Sequence[Looked], known: Mapping[Path, str | None]) -> Estimate:
-    """From those looked at to all; `known` are hashes of what is stored by path."""
+def reckon(files: int, seen: Sequence[Looked], known: Mapping[Path, str | None], complete: bool = True) -> Estimate:
+    """From those looked at to all; `known` are hashes of what is stored by path, `complete` as in Estimate."""
     same = [one for one in seen if one.file_hash is not None and known.get(one.path) == one.file_hash]
     pages = sum(one.pages for one in seen) - sum(one.pages for one in same)
     scale = files / len(seen) if seen else 0.0
@@ -86,6 +94,7 @@ def reckon(files: int, seen: Sequence[Looked], known: Mapping[Path, str | None])
         round(pages * scale),
         Counter(one.kind for one in seen if one.reason is None),
         Counter(one.reason for one in seen if one.reason is not None),
+        complete,
     )
 
 

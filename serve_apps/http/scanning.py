@@ -1,8 +1,12 @@
-"""Before a folder is scanned: which folders there are below NFS_BASE_PATH, and what a scan of one would take."""
+"""Before a folder is scanned: which folders there are below NFS_BASE_PATH, and what a scan of one would take.
+
+NFS_BASE_PATH is one for the whole system and shared by design: whoever may scan, an operator of any tenant, may
+list and scan all that lies below it. What a scan makes of it belongs to their workspace alone.
+"""
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
@@ -24,7 +28,8 @@ from serve_apps.http.parts import Parts
 
 router = APIRouter(route_class=Guarded, tags=["documents"])
 
-LOOK_SECONDS: Final = 15.0
+WALK_SECONDS: Final = 8.0
+LOOK_SECONDS: Final = 12.0
 KNOWN_AT_ONCE: Final = 1000
 
 
@@ -42,6 +47,8 @@ class Estimated(BaseModel):
     """A dry run: nothing was started.
 
     `looked_at` files were opened and counted; where that is not all of `files`, `exact` is false and the rest inferred.
+    `complete` is false where the folder could not be walked to its end in time: there are at least `files`, and
+    everything else is said of those.
     `seconds` is `pages` at the pace of the workspace's `jobs` newest jobs, null where none has read a page.
     """
 
@@ -49,6 +56,7 @@ class Estimated(BaseModel):
     base: str
     root: str
     files: int
+    complete: bool
     looked_at: int
     exact: bool
     unchanged: int
@@ -107,24 +115,30 @@ def found(base: Path, path: str) -> Path:
 
 async def dry_run(parts: Parts, scope: Scope, root: Path) -> Estimated:
     """Count what a scan of `root` would read, for a bounded time; nothing is written."""
-    paths, seen = await asyncio.to_thread(_survey, parts.read, root)
+    files, complete, seen = await asyncio.to_thread(_survey, parts.read, root)
     known = await _known(parts.library, scope, seen)
-    estimate, rate = reckon(len(paths), seen, known), await Paces(parts.database).recent(scope)
+    estimate, rate = reckon(files, seen, known, complete), await Paces(parts.database).recent(scope)
     pace = rate.per_second
     return Estimated(
-        base=str(base_of(parts.read)), root=_shown(root), files=estimate.files, looked_at=estimate.looked_at,
-        exact=estimate.exact, unchanged=estimate.unchanged, pages=estimate.pages, kinds=dict(estimate.kinds),
-        reasons=dict(estimate.reasons), pages_per_second=pace, seconds=estimate.pages / pace if pace else None,
-        jobs=rate.jobs,
+        base=str(base_of(parts.read)), root=_shown(root), files=estimate.files, complete=complete,
+        looked_at=estimate.looked_at, exact=estimate.exact, unchanged=estimate.unchanged, pages=estimate.pages,
+        kinds=dict(estimate.kinds), reasons=dict(estimate.reasons), pages_per_second=pace,
+        seconds=estimate.pages / pace if pace else None, jobs=rate.jobs,
     )  # fmt: skip
 
 
-def _survey(read: ReadSettings, root: Path) -> tuple[list[Path], list[Looked]]:
-    paths = listing(root)
-    end = time.monotonic() + LOOK_SECONDS
+def _survey(read: ReadSettings, root: Path) -> tuple[int, bool, list[Looked]]:
+    """How many files were found, whether those are all, and those that were looked at."""
+    paths, complete = listing(root, _after(WALK_SECONDS))
+    enough = _after(LOOK_SECONDS)
     # A reader of its own: a survey opens whatever lies there, and pages that people look at must not wait for it.
     with Reader(read, OcrSettings()) as reader:
-        return paths, look(reader, paths, lambda: time.monotonic() > end)
+        return len(paths), complete, look(reader, paths, enough)
+
+
+def _after(seconds: float) -> Callable[[], bool]:
+    end = time.monotonic() + seconds
+    return lambda: time.monotonic() > end
 
 
 async def _known(library: Library, scope: Scope, seen: Sequence[Looked]) -> dict[Path, str | None]:

@@ -12,6 +12,11 @@ def number(value: float | int | None, digits: int = 0) -> str:
     return "–" if value is None else f"{value:,.{digits}f}"
 
 
+def many(count: int | None, what: str, several: str = "") -> str:
+    """So many of something: 1 file, 1,200 files; `several` where the plural is no `s` more."""
+    return f"{number(count)} {what if count == 1 else several or what + 's'}"
+
+
 def short(value: float | None) -> str:
     """A figure in few characters: 950, 12.3k, 4.1M."""
     if value is None:

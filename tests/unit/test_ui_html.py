@@ -3,7 +3,7 @@
 import pytest
 
 from serve_apps.ui.charts import bars
-from serve_apps.ui.formats import moment, number, short, size, span
+from serve_apps.ui.formats import many, moment, number, short, size, span
 from serve_apps.ui.html import Html, UnsafeLink, join, tag
 from serve_apps.ui.look import pager, problem_card, table
 from serve_apps.ui.problem import Trouble
@@ -59,3 +59,8 @@ def test_a_pager_knows_its_ends() -> None:
     first, last = pager("/console/runs?state=failed", 0, 50, 70), pager("/console/runs", 50, 50, 70)
     assert "skip=50" in first and "Newer</a>" not in first and "1–50 of 70" in first
     assert 'href="/console/runs?skip=0"' in last and "Older →</a>" not in last and "51–70 of 70" in last
+
+
+def test_one_of_something_is_not_told_as_several() -> None:
+    assert [many(count, "file") for count in (0, 1, 1200)] == ["0 files", "1 file", "1,200 files"]
+    assert [many(count, "entry", "entries") for count in (1, 2)] == ["1 entry", "2 entries"]

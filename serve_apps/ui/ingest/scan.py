@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from serve_apps.ui.api import Api
-from serve_apps.ui.formats import number, span
+from serve_apps.ui.formats import many, number, span
 from serve_apps.ui.html import Child, Html, join, tag
 from serve_apps.ui.ingest.job import act
 from serve_apps.ui.look import badge, card, empty, figure, figures, problem_card
@@ -56,9 +56,9 @@ def estimated(found: Mapping[str, Any]) -> Html:
     """What a dry run found."""
     if not found["files"]:
         return empty("There are no files in this folder.", "Choose another one; hidden files are left out.")
-    about = "" if found["exact"] else "about "
+    about, least = "" if found["exact"] else "about ", "" if found["complete"] else "at least "
     row = figures(
-        figure("Files", number(found["files"]), about=f"{about}{number(found['unchanged'])} known, unchanged"),
+        figure("Files", least + number(found["files"]), about=f"{about}{number(found['unchanged'])} known, unchanged"),
         figure("Pages to read", about + number(found["pages"]), about="of files that are new or changed"),
         figure("Time", _time(found), about=_pace(found)),
     )
@@ -69,10 +69,12 @@ def estimated(found: Mapping[str, Any]) -> Html:
         if found["exact"]
         else f"Looked into {number(found['looked_at'])} of the files, spread over all; the rest is inferred."
     )
+    cut = f"There was no time to walk all of it: it holds {least}{many(found['files'], 'file')}."
     start = act("Start this scan", "scan", "start", "primary")
     lines: list[Child] = [
         tag("p", "Kinds: ", _spaced(kinds)) if kinds else None,
         tag("p", "Cannot be read: ", _spaced(bad)) if bad else None,
+        None if found["complete"] else tag("p", tag("b", cut), " The other figures are of those."),
         tag("p", seen, class_="quiet") if seen else None,
     ]
     hidden = tag("input", type="hidden", name="folder", value=found["root"])
@@ -92,7 +94,7 @@ def _time(found: Mapping[str, Any]) -> str:
 def _pace(found: Mapping[str, Any]) -> str:
     if found["pages_per_second"] is None:
         return "no job has read pages here yet"
-    return f"at {found['pages_per_second']:,.2f} pages a second, as the last {number(found['jobs'])} jobs"
+    return f"at {found['pages_per_second']:,.2f} pages a second, as the last {many(found['jobs'], 'job')}"
 
 
 def _inside(place: Mapping[str, Any]) -> Html:
@@ -102,7 +104,7 @@ def _inside(place: Mapping[str, Any]) -> Html:
     for n, name in enumerate(place["folders"][:SHOWN]):
         buttons.append(act(f"{name}/", "open", f"folder-{n}", "small", f"{path}/{name}" if path else name))
     more = " and more" if place["more"] or len(place["folders"]) > SHOWN else ""
-    said = f"{number(place['files'])} files and {number(len(place['folders']))} folders{more} here"
+    said = f"{many(place['files'], 'file')} and {many(len(place['folders']), 'folder')}{more} here"
     return tag("div", tag("p", said, class_="quiet"), tag("div", buttons, class_="doc-folders"), class_="doc-gap")
 
 
