@@ -16,6 +16,7 @@ from starlette.responses import Response
 
 from cluster.basics.errors import AosError, Conflict, Forbidden, Permanent
 from pipelines.documents.document import Reason, Unreadable
+from pipelines.documents.remedy import remedy
 from serve_apps.http import openai_errors
 from serve_apps.http.permissions import MATRIX, Access
 
@@ -46,8 +47,8 @@ class FileRefused(Permanent):
     code = "unreadable_file"
 
     def __init__(self, reason: Reason, detail: str, *, fix: str | None = None) -> None:
-        """`reason` is one of the closed list."""
-        super().__init__(detail or str(reason), fix=fix)
+        """`reason` is one of the closed list; without a `fix` of its own the error has the reason's."""
+        super().__init__(detail or str(reason), fix=fix or remedy(reason).fix)
         self.reason = reason
 
 

@@ -128,7 +128,10 @@ async def test_a_script_is_tried_before_it_is_kept(client: httpx.AsyncClient, ad
     assert (broken.status_code, broken.json()["code"]) == (422, "sample_failed") and "KeyError" in broken.json()[
         "detail"
     ]
-    assert [action for action, *_ in trail(admin_dsn)] == ["skill.try"]
+    assert trail(admin_dsn) == [
+        ("skill.try", "twice", "done", {"tried": "sample"}),
+        ("skill.try", "twice", "failed", {"code": "sample_failed"}),
+    ]
 
 
 async def test_a_command_that_only_says_that_it_reads_needs_its_approval(

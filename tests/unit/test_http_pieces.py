@@ -16,6 +16,7 @@ from cluster.state.identity import Member
 from cluster.state.jobs import JobId
 from configs.sections import AuthSettings
 from pipelines.documents.document import Reason, Span, Unreadable
+from pipelines.documents.remedy import remedy
 from pipelines.documents.sources.files import Kind
 from serve_apps.http.limits import BodyLimit
 from serve_apps.http.marks import marked
@@ -222,3 +223,9 @@ async def test_a_page_that_cannot_be_drawn_is_a_reason_and_the_next_one_is_tried
             await pictures.draw(file, sha256(b"x").hexdigest(), "pdf", 1, 100)
         assert refused.value.reason is Reason.CRASHED
     await asyncio.wait_for(pictures.close(), 5)
+
+
+def test_a_refused_file_says_what_to_do_about_its_reason() -> None:
+    """An upload that could not be read came back with an empty `fix`."""
+    assert FileRefused(Reason.ENCRYPTED, "locked").hint == remedy(Reason.ENCRYPTED).fix
+    assert FileRefused(Reason.ENCRYPTED, "locked", fix="Ask its owner.").hint == "Ask its owner."
