@@ -1,13 +1,13 @@
-"""Signing in: password to tokens, refresh to refresh, and the change of a password."""
+"""Signing in and out: password to tokens, refresh to refresh, the change of a password, the end of a session."""
 
 from typing import Annotated
 from uuid import uuid4
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Request, Response
 from pydantic import Field
 
 from cluster.basics.errors import Invalid, Unauthenticated
-from cluster.state.identity import Member, Refresh, TokenReused, secret_hash
+from cluster.state.identity import Member, Refresh, SignInAgain, TokenReused, secret_hash
 from configs.sections import KNOWN_DEFAULT_SECRETS
 from serve_apps.http.admit import Guarded, Its, Me, agree
 from serve_apps.http.fields import Body, Email, Password
@@ -78,6 +78,28 @@ async def refresh(body: RefreshRequest, parts: Its) -> Session:
         raise
     agree(member, body.tenant_id, body.workspace_id)
     return _session(parts, member, text)
+
+
+@router.post("/api/auth/logout", status_code=204)
+async def logout(body: RefreshRequest, parts: Its) -> Response:
+    """End the session that a refresh token belongs to; one that is of no use any more is answered alike (RFC 7009).
+
+    The access token is not kept anywhere and runs out by itself.
+    """
+    now = parts.clock()
+    # Spent for one that has run out already and that nobody is told: the last of its login.
+    last = Refresh(secret_hash(parts.tokens.refresh(now)[0]), now, uuid4())
+    try:
+        member = await parts.identity.rotate(secret_hash(body.refresh_token), last, now)
+    except TokenReused as error:
+        await parts.audit.denied(error.scope, "session.end", error.scope.user or "")
+        return Response(status_code=204)
+    except SignInAgain:
+        return Response(status_code=204)
+    agree(member, body.tenant_id, body.workspace_id)
+    async with parts.database.transaction(member.scope) as tx:
+        await parts.audit.record(tx, member.scope, "session.end", member.user)
+    return Response(status_code=204)
 
 
 @router.post("/api/auth/password")

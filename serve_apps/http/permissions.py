@@ -67,6 +67,7 @@ MATRIX: Mapping[RouteKey, Access] = {
     ("GET", "/openapi.json"): PUBLIC,
     ("POST", "/api/auth/login"): PUBLIC,
     ("POST", "/api/auth/refresh"): PUBLIC,
+    ("POST", "/api/auth/logout"): PUBLIC,
     ("POST", "/api/auth/password"): _OWN,
     ("GET", "/api/tenants"): _TENANT,
     ("POST", "/api/tenants"): _TENANT,

@@ -72,6 +72,21 @@ async def test_a_refresh_token_that_comes_twice_ends_every_session_of_its_login(
     assert ("session.refresh", "denied") in audit(admin_dsn)
 
 
+async def test_signing_out_ends_the_session_whatever_is_sent(api: Api, office: Office, admin_dsn: str) -> None:
+    async def logout(token: str) -> int:
+        return (await api.client.post("/api/auth/logout", json={"refresh_token": token})).status_code
+
+    token = (await login(api, office.emails[Role.VIEWER])).json()["refresh_token"]
+    other = (await login(api, office.emails[Role.VIEWER])).json()["refresh_token"]
+    assert await logout(token) == 204
+    assert ("session.end", "done") in audit(admin_dsn)
+    assert await logout("unknown") == 204 and await logout("") in (204, 422)
+    assert (await api.client.post("/api/auth/refresh", json={"refresh_token": other})).status_code == 200, "another one"
+    assert await logout(token) == 204, "twice is as once, and on record"
+    assert ("session.end", "denied") in audit(admin_dsn)
+    assert (await api.client.post("/api/auth/refresh", json={"refresh_token": token})).status_code == 401
+
+
 async def test_a_refresh_token_runs_out_and_is_stored_as_a_hash_only(
     api: Api, office: Office, clock: Clock, admin_dsn: str
 ) -> None:

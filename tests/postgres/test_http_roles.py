@@ -77,7 +77,9 @@ def test_au_04_the_matrix_says_what_the_roles_mean() -> None:
         if path in ("/api/users", "/api/tenants"):
             assert access.roles == {Role.ADMIN}
     public = {path for (_, path), access in MATRIX.items() if access.public}
-    assert public == {"/health", "/docs", "/openapi.json", "/api/auth/login", "/api/auth/refresh"}
+    assert public == {
+        "/health", "/docs", "/openapi.json", "/api/auth/login", "/api/auth/refresh", "/api/auth/logout"
+    }  # fmt: skip
 
 
 async def test_an_administrator_of_one_workspace_is_not_one_of_the_tenant(
