@@ -1,20 +1,25 @@
 """The only way from the console to the product: its HTTP API, with the token of whoever is signed in."""
 
 import json
+import re
 from collections.abc import AsyncIterable, AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
+from urllib.parse import quote
 
 import httpx
 
-from serve_apps.ui.problem import UNAUTHENTICATED, Problem, refused, signed_out, unreachable
+from serve_apps.ui.problem import UNAUTHENTICATED, Problem, no_such_thing, refused, signed_out, unreachable
 from serve_apps.ui.sessions import Grant, Place, Role, Session
 
 ANSWER_SECONDS = 60.0
+SIGN_OUT_SECONDS = 5.0  # nobody waits longer to be signed out
 SILENCE_SECONDS = 60.0  # the server's streams are never silent for longer than 15 s
 MOST_CONNECTIONS = 64
 JSON = Any
+# Dots alone would lead out of their place, and nothing between two slashes is the id of nothing.
+_ELSEWHERE: Final = re.compile(r"/\.{1,2}(/|$)|//")
 
 
 def open_client(url: str) -> httpx.AsyncClient:
@@ -39,39 +44,60 @@ class Door:
         """`client` is shared and knows the address."""
         self._client = client
 
-    async def login(self, email: str, password: str) -> Grant:
-        """Tokens for a password; raises Problem."""
-        return await self._granted("/api/auth/login", {"email": email, "password": password}, None)
+    async def login(self, email: str, password: str, client: str | None = None) -> Grant:
+        """Tokens for a password; raises Problem.
+
+        Args:
+            email, password: as they were typed.
+            client: the address of who signs in. It is told as any proxy tells it, so that failed attempts are counted
+                for that address and not for the console's, which is everybody's; the API believes its proxies only.
+        """
+        return await self._granted("/api/auth/login", {"email": email, "password": password}, None, client)
 
     async def refresh(self, grant: Grant) -> Grant:
         """Tokens for a refresh token, which then is used up; raises Problem."""
         return await self._granted("/api/auth/refresh", {"refresh_token": grant.refresh}, None)
 
-    async def change_password(self, grant: Grant, old: str, new: str) -> Grant:
-        """Tokens of the session that begins with the new password; raises Problem."""
-        return await self._granted("/api/auth/password", {"current_password": old, "new_password": new}, grant.access)
+    async def change_password(self, grant: Grant, old: str, new: str, client: str | None = None) -> Grant:
+        """Tokens of the session that begins with the new password; `client` as for `login`; raises Problem."""
+        body = {"current_password": old, "new_password": new}
+        return await self._granted("/api/auth/password", body, grant.access, client)
+
+    async def logout(self, grant: Grant) -> None:
+        """End the login at the API, too, where its refresh token would live on for days; raises Problem."""
+        await self._posted("/api/auth/logout", {"refresh_token": grant.refresh}, {}, SIGN_OUT_SECONDS)
 
     def api(self, session: Session) -> "Api":
         """The API as somebody who is signed in has it."""
         return Api(self._client, self, session)
 
-    async def _granted(self, path: str, body: JSON, token: str | None) -> Grant:
+    async def _granted(self, path: str, body: JSON, token: str | None, client: str | None = None) -> Grant:
         headers = {"Authorization": f"Bearer {token}"} if token else {}
+        headers |= {"X-Forwarded-For": client} if client else {}
+        return Grant.of((await self._posted(path, body, headers)).json())
+
+    async def _posted(
+        self, path: str, body: JSON, headers: dict[str, str], seconds: float = ANSWER_SECONDS
+    ) -> httpx.Response:
         try:
-            answer = await self._client.post(path, json=body, headers=headers)
+            answer = await self._client.post(path, json=body, headers=headers, timeout=seconds)
         except httpx.TransportError as error:
             raise unreachable(error) from error
         if not answer.is_success:
             raise refused(answer)
-        return Grant.of(answer.json())
+        return answer
 
 
 class Api:
-    """The API with a session's token and workspace. Every method raises Problem, and nothing else."""
+    """The API with a session's token and workspace. Every method raises Problem, and nothing else.
+
+    It stays in the workspace in which it was made: what has begun there does not go on in one that is chosen meanwhile.
+    """
 
     def __init__(self, client: httpx.AsyncClient, door: Door, session: Session) -> None:
         """Cheap: pages make one for each event."""
         self._client, self._door, self.session = client, door, session
+        self._workspace = session.chosen
 
     async def get(self, path: str, **query: Any) -> JSON:
         """JSON; parameters that are None or empty are left out."""
@@ -141,9 +167,12 @@ class Api:
 
     async def _sent(self, method: str, path: str, grant: Grant, options: dict[str, Any]) -> httpx.Response:
         headers = {**options.get("headers", {}), "Authorization": f"Bearer {grant.access}"}
-        if self.session.chosen is not None:
-            headers["X-Workspace"] = self.session.chosen
-        request = self._client.build_request(method, path, **{**options, "headers": headers})
+        if self._workspace is not None:
+            headers["X-Workspace"] = self._workspace
+        try:
+            request = self._client.build_request(method, _quoted(path), **{**options, "headers": headers})
+        except httpx.InvalidURL as error:  # it is too long
+            raise no_such_thing() from error
         try:
             return await self._client.send(request, stream=True)
         except httpx.TransportError as error:
@@ -184,6 +213,17 @@ async def events(lines: AsyncIterable[str]) -> AsyncIterator[Told]:
             name = value
         elif field == "id":
             id_ = value
+
+
+def _quoted(path: str) -> str:
+    """The path of a route, whatever id a page took from its address; what is quoted already stays as it is.
+
+    Raises:
+        Problem: it would lead elsewhere.
+    """
+    if _ELSEWHERE.search(path):
+        raise no_such_thing()
+    return quote(path, safe="/:@%", errors="replace")
 
 
 def _value(data: str) -> JSON:

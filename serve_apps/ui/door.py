@@ -1,5 +1,6 @@
 """Signing in and out: small pages of our own, without a script, in front of everything else."""
 
+from ipaddress import ip_address
 from typing import Annotated
 from urllib.parse import quote
 
@@ -13,6 +14,7 @@ from serve_apps.ui.html import Html, join, tag
 from serve_apps.ui.look import problem_card
 from serve_apps.ui.page import COOKIE, PREFIX, Desk
 from serve_apps.ui.problem import Problem, Trouble
+from serve_apps.ui.sessions import Session
 
 Field = Annotated[str, Form(max_length=2000)]
 DIFFERENT = Trouble("The two new passwords differ.", "", "Type the new password twice.", 422, "passwords_differ")
@@ -29,7 +31,7 @@ def routes(desk: Desk, door: Door) -> APIRouter:
     @router.post("/sign-in")
     async def sign_in(request: Request, email: Field = "", password: Field = "", next: Field = "") -> Response:
         try:
-            grant = await door.login(email.strip(), password)
+            grant = await door.login(email.strip(), password, _client(request))
         except Problem as problem:
             return _sign_in(next, email, problem.told)
         desk.sessions.end(request.cookies.get(COOKIE))
@@ -38,8 +40,8 @@ def routes(desk: Desk, door: Door) -> APIRouter:
         return _keeping(request, _to(where), key, desk.sessions.seconds)
 
     @router.get("/password")
-    async def password_page(next: str = "") -> Response:
-        return _password(next, None)
+    async def password_page(request: Request, next: str = "") -> Response:
+        return _password(desk.session(request), next, None)
 
     @router.post("/password")
     async def password(
@@ -49,17 +51,20 @@ def routes(desk: Desk, door: Door) -> APIRouter:
         if session is None:
             return _to(f"{PREFIX}/sign-in")
         if new != again:
-            return _password(next, DIFFERENT)
+            return _password(session, next, DIFFERENT)
         async with session.refreshing:
             try:
-                session.grant = await door.change_password(session.grant, old, new)
+                session.grant = await door.change_password(session.grant, old, new, _client(request))
             except Problem as problem:
-                return _password(next, problem.told)
+                return _password(session, next, problem.told)
         return _to(home(next))
 
     @router.post("/sign-out")
     async def sign_out(request: Request) -> Response:
+        session = desk.session(request)
         desk.sessions.end(request.cookies.get(COOKIE))
+        if session is not None:
+            await _log_out(door, session)
         answer = _to(f"{PREFIX}/sign-in")
         answer.delete_cookie(COOKIE, path=PREFIX, httponly=True, samesite="strict")
         return answer
@@ -72,6 +77,22 @@ def routes(desk: Desk, door: Door) -> APIRouter:
         return _to(home(next))
 
     return router
+
+
+async def _log_out(door: Door, session: Session) -> None:
+    async with session.refreshing:  # whoever renews the token now has the one that is to die
+        try:
+            await door.logout(session.grant)
+        except Problem:
+            return  # the session is over here all the same: its tokens are forgotten, and run out by themselves
+
+
+def _client(request: Request) -> str | None:
+    """The address of who asks; what a proxy in front only calls one is not passed on."""
+    try:
+        return str(ip_address(request.client.host)) if request.client else None
+    except ValueError:
+        return None
 
 
 def _keeping(request: Request, answer: Response, key: str, seconds: float) -> Response:
@@ -105,7 +126,8 @@ def _sign_in(next_: str, email: str, told: Trouble | None) -> Response:
     return _page("Sign in", "Your organisation's documents, agents and their runs.", told, form)
 
 
-def _password(next_: str, told: Trouble | None) -> Response:
+def _password(session: Session | None, next_: str, told: Trouble | None) -> Response:
+    forced = session is None or session.grant.must_change
     form = tag(
         "form",
         _field("Present password", "old", "password", "current-password", first=True),
@@ -116,8 +138,12 @@ def _password(next_: str, told: Trouble | None) -> Response:
         method="post",
         action=f"{PREFIX}/password",
     )
-    about = "The first password was only for the first time. Choose one that nobody else knows."
-    return _page("Choose your password", about, told, form)
+    if forced:
+        about = "The first password was only for the first time. Choose one that nobody else knows."
+        return _page("Choose your password", about, told, form)
+    about = "Every other session of yours ends with it."
+    back = tag("p", tag("a", "Keep the present one", href=home(next_)))
+    return _page("Change your password", about, told, join(form, back))
 
 
 def _field(label: str, name: str, type_: str, autocomplete: str, value: str = "", first: bool = False) -> Html:

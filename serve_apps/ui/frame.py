@@ -2,6 +2,7 @@
 
 import re
 from typing import Final
+from urllib.parse import urlencode
 
 from serve_apps.ui.html import Html, join, tag
 from serve_apps.ui.page import PREFIX, Page
@@ -33,11 +34,17 @@ def _bar(session: Session, page: Page) -> Html:
         "a", tag("img", src=f"{PREFIX}/icon.svg", alt="", width=22, height=22), tag("b", NAME), href=f"{PREFIX}/"
     )
     out = tag("form", tag("button", "Sign out"), method="post", action=f"{PREFIX}/sign-out")
+    where = f"{PREFIX}/password?{urlencode({'next': page.address})}"
+    password = tag("a", "Password", href=where, title="Change your password", class_="own")
     person = tag("span", session.email, class_="who", title=f"{session.email}, {session.role}")
     right = tag(
-        "div", _places(session, page), person, tag("span", session.role, class_="aos-badge grey"), out, class_="right"
+        "div", _places(session, page), person, tag("span", session.role, class_="aos-badge grey"), password, out,
+        class_="right",
+    )  # fmt: skip
+    # look.js sends the workspace along with whatever the page asks for.
+    return tag(
+        "header", brand, right, class_="aos-bar", data_title=f"{page.title} · {NAME}", data_workspace=session.workspace
     )
-    return tag("header", brand, right, class_="aos-bar", data_title=f"{page.title} · {NAME}")
 
 
 def _places(session: Session, page: Page) -> Html | None:

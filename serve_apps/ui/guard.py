@@ -26,6 +26,9 @@ CLOSED: Final = (
 )  # fmt: skip
 FILE: Final = "/gradio_api/file"  # of this machine alone: Gradio would fetch an address too, and pass on what it says
 UPLOAD: Final = "/gradio_api/upload"
+EVENTS: Final = "/gradio_api/"
+CANCEL: Final = "/gradio_api/cancel"  # what a page has begun it may always end
+PLACE: Final = "x-console-workspace"  # for which a page was drawn; look.js sends it
 PAGE: Final = re.compile(rf"{PREFIX}(/[a-z-]*)?")
 # Whatever a page or Gradio might try: a browser connects to this origin only.
 POLICY: Final = (
@@ -88,6 +91,10 @@ class Guard:
             return _to("/password") if wants_page else _problem(403, "password_change_required", "Choose a password.")
         if path.startswith(UPLOAD) and not session.role.reaches(Role.DEVELOPER):
             return _problem(403, "forbidden", "A viewer adds no files.")
+        if request.method not in SAFE and path.startswith(EVENTS) and not path.startswith(CANCEL):
+            drawn = request.headers.get(PLACE, session.workspace)
+            if drawn != session.workspace:
+                return _problem(409, "other_workspace", elsewhere(session, drawn))
         if path != "/" and path.endswith("/") and path[:-1] in self._pages:
             return _to(path[:-1])
         return None
@@ -128,6 +135,12 @@ def same_origin(request: Request) -> bool:
     if origin is None or origin == "null":
         return request.headers.get("sec-fetch-site") == "same-origin"
     return urlsplit(origin).netloc == request.headers.get("host", "")
+
+
+def elsewhere(session: Session, drawn: str) -> str:
+    """Why a page of one workspace does nothing while another one is chosen, as in a second tab."""
+    there, here = session.name_of(drawn), session.name_of(session.workspace)
+    return f"This page shows {there}, but you have switched to {here}: reload it."
 
 
 def home(wanted: str) -> str:

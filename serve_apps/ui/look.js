@@ -1,4 +1,4 @@
-// Moments in the reader's zone, the window's title, the choice of a workspace, and the way out when a session ends.
+// Moments in the reader's zone, the window's title, the workspace, and the way out when a session ends.
 (() => {
   "use strict";
   const clock = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
@@ -53,9 +53,36 @@
     location.hash = inside.getAttribute("href");
   });
 
+  // A page acts in the workspace that it shows or not at all: another one may have been chosen in another tab.
+  const place = document.querySelector("[data-workspace]")?.dataset.workspace;
+  function elsewhere(said) {
+    if (document.querySelector(".aos-elsewhere")) return;
+    const box = document.createElement("div"), again = document.createElement("button");
+    box.className = "aos-problem aos-elsewhere";
+    box.setAttribute("role", "alert");
+    again.type = "button";
+    again.textContent = "Reload";
+    again.addEventListener("click", () => location.reload());
+    box.append(said, again);
+    document.body.append(box);
+  }
+
   const send = window.fetch;
-  window.fetch = async (...told) => {
-    const answer = await send(...told);
+  window.fetch = async (what, how = {}) => {
+    const to = new URL(what.url ?? what, document.baseURI);
+    if (place && to.origin === location.origin && to.pathname.startsWith("/console/")) {
+      const headers = new Headers(how.headers ?? what.headers);
+      headers.set("X-Console-Workspace", place);
+      how = { ...how, headers };
+    }
+    const answer = await send(what, how);
+    if (answer.status === 409 && answer.headers.get("content-type")?.startsWith("application/problem+json")) {
+      const told = await answer.clone().json();
+      if (told.code === "other_workspace") {
+        elsewhere(told.title);
+        return new Promise(() => {});  // never answered, so that what refreshes itself does not ask again and again
+      }
+    }
     if (answer.status === 401 && new URL(answer.url).pathname.startsWith("/console/")) {
       location.assign("/console/sign-in?next=" + encodeURIComponent(location.pathname + location.search));
     }

@@ -56,6 +56,12 @@ def signed_out() -> Problem:
     )
 
 
+def no_such_thing() -> Problem:
+    """The page's address names something that cannot be there."""
+    fix = "Go back to the list, and choose it there."
+    return Problem(Trouble("This is not here.", "No id looks like the one in the address.", fix, 404, "not_found"))
+
+
 def _json(answer: httpx.Response) -> dict[str, object]:
     try:
         body = answer.json()

@@ -74,10 +74,18 @@ class Session:
         self.refreshing = asyncio.Lock()
 
     @property
+    def workspace(self) -> str:
+        """The id of the workspace that is looked at."""
+        return self.chosen or self.grant.workspace
+
+    @property
     def place(self) -> Place | None:
         """The workspace that is looked at; None before the workspaces were asked for."""
-        wanted = self.chosen or self.grant.workspace
-        return next((place for place in self.places if place.id == wanted), None)
+        return next((place for place in self.places if place.id == self.workspace), None)
+
+    def name_of(self, workspace: str) -> str:
+        """What a workspace is called; an id that is none of this person's is not repeated."""
+        return next((place.name for place in self.places if place.id == workspace), "another workspace")
 
     @property
     def role(self) -> Role:

@@ -83,10 +83,60 @@ async def test_a_token_that_stays_refused_is_not_renewed_forever() -> None:
 
 
 async def test_empty_parameters_are_left_out_and_the_workspace_is_sent() -> None:
-    api = api_of(Server())
-    api.session.chosen = "w2"
+    client = httpx.AsyncClient(transport=httpx.MockTransport(Server()), base_url="http://aos.test")
+    session = Session("a@b.example", Grant.of(told(1)), 60)
+    session.chosen = "w2"
+    api = Door(client).api(session)
     found = await api.get("/api/jobs", state=None, q="", limit=5)
     assert found == {"workspace": "w2", "query": "b'limit=5'"}
+
+
+async def test_what_has_begun_in_a_workspace_stays_there() -> None:
+    api = api_of(Server())
+    api.session.chosen = "w2"
+    assert (await api.get("/api/jobs"))["workspace"] is None
+
+
+@pytest.mark.parametrize("id_", ["..", "../../admin/config", ".", "", "a//b", "x" * 70_000])
+async def test_an_id_that_cannot_be_one_is_a_problem(id_: str) -> None:
+    """An odd id in a page's address ended in httpx.InvalidURL, or on another route."""
+    server = Server()
+    with pytest.raises(Problem) as caught:
+        await api_of(server).post(f"/api/jobs/{id_}/cancel")
+    assert (caught.value.told.status, caught.value.told.code) == (404, "not_found") and server.asked == []
+
+
+@pytest.mark.parametrize("id_", ["x?limit=9", "x#y", "\x00\x7f", "ü \\", "\ud800", "a%2Fb", "%zz"])
+async def test_an_odd_id_stays_in_its_place(id_: str) -> None:
+    def answering(request: httpx.Request) -> httpx.Response:
+        raw.append(request.url.raw_path)
+        return httpx.Response(200, json={})
+
+    raw = list[bytes]()
+    await api_of(answering).get(f"/api/jobs/{id_}/failures")
+    (path,) = raw
+    assert path.startswith(b"/api/jobs/") and path.endswith(b"/failures") and path.count(b"/") == 4
+    assert b"?" not in path and b"#" not in path
+
+
+async def test_the_api_is_told_who_signs_in_and_who_signs_out() -> None:
+    """Everybody's failed attempts were counted for the console's address, and a session outlived its end here."""
+
+    def answering(request: httpx.Request) -> httpx.Response:
+        seen.append((request.url.path, request.headers.get("x-forwarded-for"), request.content))
+        return httpx.Response(204) if request.url.path.endswith("logout") else httpx.Response(200, json=told(1))
+
+    seen = list[tuple[str, str | None, bytes]]()
+    door = Door(httpx.AsyncClient(transport=httpx.MockTransport(answering), base_url="http://aos.test"))
+    grant = await door.login("a@b.example", "secret", "192.0.2.7")
+    await door.change_password(grant, "old", "new", "192.0.2.7")
+    await door.refresh(grant)
+    await door.logout(grant)
+    assert [(path, client) for path, client, _ in seen] == [
+        ("/api/auth/login", "192.0.2.7"), ("/api/auth/password", "192.0.2.7"), ("/api/auth/refresh", None),
+        ("/api/auth/logout", None),
+    ]  # fmt: skip
+    assert b"refresh1" in seen[-1][2]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,132 @@
+"""The console's door and its guard: a page acts where it was drawn, and signing out ends the session everywhere."""
+
+from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
+from typing import Any
+
+import httpx
+import pytest
+from fastapi import FastAPI
+from starlette.responses import PlainTextResponse
+from starlette.types import Receive, Scope, Send
+
+from serve_apps.ui import door
+from serve_apps.ui.api import Door
+from serve_apps.ui.frame import framed
+from serve_apps.ui.guard import PLACE, Guard
+from serve_apps.ui.page import COOKIE, Desk, Page
+from serve_apps.ui.sessions import Grant, Place, Role, Session, Sessions
+
+GRANT = Grant("access", "refresh", "user", "tenant", "w1", Role.OPERATOR, False)
+HOME = Page("", "Now", Role.VIEWER, lambda desk, blocks: None, "")
+JOIN = "/gradio_api/queue/join"
+
+
+class Console:
+    """The guard before `app`, and a session with two workspaces; `api` answers what the console asks."""
+
+    def __init__(
+        self, app: Any = None, api: Callable[[httpx.Request], httpx.Response] | None = None, host: str = "192.0.2.7"
+    ) -> None:
+        self.asked = list[httpx.Request]()
+        answer = api or (lambda _: httpx.Response(204))
+
+        def answering(request: httpx.Request) -> httpx.Response:
+            self.asked.append(request)
+            return answer(request)
+
+        self.knock = Door(httpx.AsyncClient(transport=httpx.MockTransport(answering), base_url="http://api.test"))
+        self.desk = Desk(Sessions(60, lambda: 0.0), self.knock, [HOME])
+        key, self.session = self.desk.sessions.begin("a@b.example", GRANT)
+        self.session.places = (Place("w1", "Alpha", Role.OPERATOR), Place("w2", "Beta <b>", Role.OPERATOR))
+        inside = FastAPI()
+        inside.include_router(door.routes(self.desk, self.knock))
+        transport = httpx.ASGITransport(Guard(app or inside, self.desk), client=(host, 4711))
+        self.client = httpx.AsyncClient(
+            transport=transport,
+            base_url="http://aos.test",
+            cookies={COOKIE: key},
+            headers={"origin": "http://aos.test"},
+        )
+
+
+async def passed(scope: Scope, receive: Receive, send: Send) -> None:
+    await PlainTextResponse("passed")(scope, receive, send)
+
+
+@pytest.fixture
+async def console() -> AsyncIterator[Console]:
+    made = Console(passed)
+    async with made.client:
+        yield made
+
+
+async def test_a_page_of_another_workspace_is_refused_and_says_why(console: Console) -> None:
+    """A tab acted in the workspace that had been chosen in another one."""
+    console.session.chosen = "w2"
+    for path in (JOIN, "/gradio_api/upload", "/gradio_api/component_server"):
+        refused = await console.client.post(path, headers={PLACE: "w1"})
+        assert (refused.status_code, refused.json()["code"]) == (409, "other_workspace")
+        assert refused.json()["title"] == "This page shows Alpha, but you have switched to Beta <b>: reload it."
+    unknown = await console.client.post(JOIN, headers={PLACE: "<script>"})
+    assert "another workspace" in unknown.json()["title"] and "script" not in unknown.text
+
+
+async def test_a_page_of_the_workspace_that_is_chosen_acts(console: Console) -> None:
+    assert (await console.client.post(JOIN, headers={PLACE: "w1"})).text == "passed"
+    console.session.chosen = "w2"
+    assert (await console.client.post(JOIN, headers={PLACE: "w2"})).text == "passed"
+    ended = await console.client.post("/gradio_api/cancel", headers={PLACE: "w1"})
+    assert ended.text == "passed", "what a page has begun it may end"
+    heard = await console.client.get("/gradio_api/queue/data", headers={PLACE: "w1"})
+    assert heard.text == "passed", "and hear to its end"
+
+
+def test_a_page_says_for_whom_and_where_it_was_drawn() -> None:
+    session = Session("a@b.example", GRANT, 60)
+    document = b"<html><head></head><body><gradio-app></gradio-app></body></html>"
+    assert b'data-workspace="w1"' in framed(document, HOME, (HOME,), session)
+    session.chosen = "w2"
+    drawn = framed(document, HOME, (HOME,), session)
+    assert b'data-workspace="w2"' in drawn
+    assert b'href="/console/password?next=%2Fconsole%2F"' in drawn, "a password may be changed at any time"
+
+
+async def test_signing_out_ends_the_session_at_the_api_too() -> None:
+    """Only the console forgot it: its refresh token lived on."""
+    console = Console()
+    async with console.client:
+        out = await console.client.post("/sign-out")
+    assert out.status_code == 303 and console.session.over and len(console.desk.sessions) == 0
+    (asked,) = console.asked
+    assert asked.url.path == "/api/auth/logout" and b'"refresh"' in asked.content
+
+
+async def test_signing_out_does_not_need_the_api() -> None:
+    def away(request: httpx.Request) -> httpx.Response:
+        raise httpx.ConnectError("refused")
+
+    console = Console(api=away)
+    async with console.client:
+        out = await console.client.post("/sign-out")
+    assert out.status_code == 303 and out.headers["location"] == "/console/sign-in" and console.session.over
+
+
+@pytest.mark.parametrize(("host", "told"), [("192.0.2.7", "192.0.2.7"), ("2001:db8::7", "2001:db8::7"), ("\xe4", None)])
+async def test_the_api_counts_failed_attempts_for_who_signs_in(host: str, told: str | None) -> None:
+    refused = httpx.Response(401, json={"title": "No.", "code": "wrong_credentials"})
+    console = Console(api=lambda _: refused, host=host)
+    async with console.client:
+        await console.client.post("/sign-in", data={"email": "a@b.example", "password": "x"})
+    (asked,) = console.asked
+    assert asked.headers.get("x-forwarded-for") == told
+
+
+async def test_a_password_is_changed_for_the_first_time_or_later() -> None:
+    console = Console()
+    async with console.client:
+        later = (await console.client.get("/password?next=/console/runs")).text
+        console.session.grant = replace(GRANT, must_change=True)
+        first = (await console.client.get("/password")).text
+    assert "Change your password" in later and 'href="/console/runs"' in later and "first password" not in later
+    assert "Choose your password" in first and "first password" in first and "Keep the present one" not in first
