@@ -179,7 +179,7 @@ async def _health(desk: Desk, request: gr.Request) -> Html:
     api = desk.api(request)
     if api.session.role.reaches(Role.OPERATOR):
         try:
-            return health_view(await api.get("/api/admin/health"))
+            return health_view(desk, await api.get("/api/admin/health"))
         except Problem as problem:
             if problem.told.status != FORBIDDEN:
                 raise
@@ -198,7 +198,7 @@ async def _outside(api: Api) -> Html:
     return card("Health", tag("div", light, "The product answers.", class_="aos-part"), tag("p", about, class_="quiet"))
 
 
-def health_view(body: Mapping[str, Any]) -> Html:
+def health_view(desk: Desk, body: Mapping[str, Any]) -> Html:
     """Every part by kind, those that need somebody first."""
     colour = body["colour"]
     order = ["red", "amber", "green", "grey"]
@@ -208,7 +208,9 @@ def health_view(body: Mapping[str, Any]) -> Html:
             (one for one in body["parts"] if one["kind"] == kind), key=lambda one: order.index(one["colour"])
         )
         if parts:
-            cards.append(card(title, tag("ul", [_part(one) for one in parts], class_="aos-parts")))
+            models = desk.link("system", part="models") if kind == "model" else None
+            more = link("LLM connections", models) if models else None
+            cards.append(card(title, tag("ul", [_part(one) for one in parts], class_="aos-parts"), aside=more))
     said = {"green": "Everything works", "amber": "Works, with something to know", "red": "Something does not work"}
     head = tag("div", tag("h2", "Health"), badge(said.get(colour, colour), colour), class_="aos-card-head")
     return join(head, tag("div", cards, class_="aos-masonry"))

@@ -3,10 +3,12 @@
 from pathlib import Path
 from typing import Any
 
+import gradio as gr
 import httpx
 import pytest
 
 from serve_apps.ui.api import Api, Door
+from serve_apps.ui.ingest import PAGE
 from serve_apps.ui.ingest.history import listed
 from serve_apps.ui.ingest.job import job_view
 from serve_apps.ui.ingest.scan import estimated, form
@@ -108,8 +110,9 @@ def test_history_names_jobs_and_keeps_the_state_when_it_turns() -> None:
 
 def test_a_dry_run_tells_files_pages_time_and_reasons() -> None:
     found = {
-        "root": HOSTILE, "files": 1200, "looked_at": 300, "exact": False, "unchanged": 40, "pages": 9000,
-        "kinds": {"pdf": 290}, "reasons": {"encrypted": 10}, "pages_per_second": 2.5, "seconds": 3600.0, "jobs": 7,
+        "root": HOSTILE, "files": 1200, "complete": True, "looked_at": 300, "exact": False, "unchanged": 40,
+        "pages": 9000, "kinds": {"pdf": 290}, "reasons": {"encrypted": 10},
+        "pages_per_second": 2.5, "seconds": 3600.0, "jobs": 7,
     }  # fmt: skip
     html = estimated(found)
     assert "<script" not in html
@@ -118,6 +121,7 @@ def test_a_dry_run_tells_files_pages_time_and_reasons() -> None:
     unknown = estimated({**found, "seconds": None, "pages_per_second": None})
     assert "not known" in unknown and "no job has read pages here yet" in unknown
     assert "no files" in estimated({**found, "files": 0})
+    assert "at least" not in html and "at least 1,200 files" in estimated({**found, "complete": False})
 
 
 def test_the_form_says_what_scans_are_confined_to() -> None:
@@ -154,3 +158,14 @@ async def test_files_are_sent_followed_and_refused_ones_say_why(tmp_path: Path) 
     assert "0 of 3" in shown[0] and "All 3 files are done" in last and "<script" not in last
     for told in ("completed", "known already", "Save it again.", "2 of 2"):
         assert told in last, told
+
+
+def test_what_was_said_of_an_act_is_not_drawn_over_by_the_next_refresh() -> None:
+    """A refused Cancel or Retry was to be read for three seconds."""
+    desk = Desk(None, None, (PAGE,))  # type: ignore[arg-type]
+    with gr.Blocks() as blocks:
+        PAGE.draw(desk, blocks)
+    by_name = {one.name: {component._id for component in one.outputs} for one in blocks.fns.values()}
+    said = by_name["do"] - by_name["again"]
+    assert len(said) == 1 and by_name["again"] < by_name["do"]
+    assert said <= by_name["show"], "the next thing that is asked for takes it away"

@@ -25,7 +25,7 @@ ACTS: Final = frozenset({"cancel", "resume", "retry"})
 def draw(desk: Desk, blocks: gr.Blocks) -> None:
     """Ways in above, jobs below; an address with a job shows that job and nothing else."""
     turns, at = Turns(), gr.State({})
-    head = part(loading())
+    head, said = part(loading()), part()  # what was said of an act stays until the next one, whatever refreshes
     with gr.Row(visible=False, elem_classes="doc-ways") as ways:
         with gr.Column(min_width=320, elem_classes="doc-upload"):
             part(tag("div", tag("h2", "Upload files"), class_="aos-card-head"))
@@ -46,16 +46,14 @@ def draw(desk: Desk, blocks: gr.Blocks) -> None:
 
     async def show(request: gr.Request, event: gr.EventData) -> list[Any]:
         asked, api = wish(event), desk.api(request)
-        return [*await _shown(desk, api, asked, turns), *_ways(api, asked)]
+        return [join(), *await _shown(desk, api, asked, turns), *_ways(api, asked)]
 
     async def again(request: gr.Request, asked: dict[str, str]) -> list[Any]:
         return await _shown(desk, desk.api(request), Wish(asked), turns)
 
     async def do(request: gr.Request, event: gr.EventData) -> list[Any]:
         asked, api = wish(event), desk.api(request)
-        said = await _act(api, asked)
-        shown = await _shown(desk, api, asked, turns)
-        return [shown[0], turns.mark(join(said, shown[1])), *shown[2:]] if said else shown
+        return [await _act(api, asked), *await _shown(desk, api, asked, turns)]
 
     async def survey(request: gr.Request, event: gr.EventData) -> AsyncIterator[Html]:
         async for html in _survey(desk, desk.api(request), wish(event)):
@@ -68,8 +66,8 @@ def draw(desk: Desk, blocks: gr.Blocks) -> None:
     page = [head, body, at, clock]
     blocks.load(open_, None, [*page, ways, scanning], **QUIET)
     blocks.load(folders, None, scan, **QUIET)
-    body.select(show, None, [*page, ways, scanning], **QUIET)
-    body.click(do, None, page, **QUIET)
+    body.select(show, None, [said, *page, ways, scanning], **QUIET)
+    body.click(do, None, [said, *page], **QUIET)
     clock.tick(again, at, page, **QUIET)
     scan.click(survey, None, scan, **QUIET)
     files.upload(send, files, [gone, files], **QUIET)
@@ -105,14 +103,14 @@ def _home_link() -> Html:
     return tag("p", tag("a", "All jobs", href=HERE, class_="aos-button"), class_="doc-gap")
 
 
-async def _act(api: Api, asked: Wish) -> Html | None:
+async def _act(api: Api, asked: Wish) -> Html:
     if asked.act not in ACTS or not asked.query.get("job"):
         return empty("Nothing was asked for.", "Load the page again.")
     try:
         await api.post(f"/api/jobs/{asked.query['job']}/{asked.act}")
     except Problem as problem:
         return problem_card(problem.told)
-    return None
+    return join()
 
 
 async def _survey(desk: Desk, api: Api, asked: Wish) -> AsyncIterator[Html]:

@@ -1,0 +1,20 @@
+"""The page Now: what is not well leads to where it is mended."""
+
+from serve_apps.ui.now import PAGE, health_view
+from serve_apps.ui.page import Desk
+from serve_apps.ui.system.page import PAGE as SYSTEM
+
+HEALTH = {
+    "colour": "amber",
+    "parts": [
+        {"part": "models", "kind": "model", "colour": "grey", "detail": "", "fix": "Add one.", "ms": 0},
+        {"part": "postgres", "kind": "state", "colour": "green", "detail": "", "fix": "", "ms": 3},
+    ],
+}  # fmt: skip
+
+
+def test_the_health_of_models_leads_to_their_connections() -> None:
+    desk = Desk(None, None, (PAGE, SYSTEM))  # type: ignore[arg-type]  # only links are asked of it
+    drawn = health_view(desk, HEALTH)
+    assert drawn.count('href="/console/system?part=models"') == 1 and "LLM connections" in drawn
+    assert "href" not in health_view(Desk(None, None, (PAGE,)), HEALTH)  # type: ignore[arg-type]
