@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from serve_apps.ui.cited import chips, marks, place
-from serve_apps.ui.formats import number, span
+from serve_apps.ui.formats import many, number, span
 from serve_apps.ui.heard import Call, Heard
 from serve_apps.ui.html import Child, Html, join, tag
 from serve_apps.ui.look import Colour, badge, link, problem_card
@@ -108,7 +108,9 @@ def plan(turn: Heard) -> Html | None:
         for one in turn.plan
         for outcome in (one.get("outcome", ""),)
     ]
-    return _folded(f"Plan of {len(steps)} steps", None, tag("ol", steps, class_="aos-plan"), is_open=not turn.over)
+    return _folded(
+        f"Plan of {many(len(steps), 'step')}", None, tag("ol", steps, class_="aos-plan"), is_open=not turn.over
+    )
 
 
 def tools(turn: Heard) -> list[Html]:
@@ -147,7 +149,7 @@ def searched(desk: Desk, turn: Heard) -> Html | None:
     generations = dict.fromkeys(str(one["generation"]) for one in turn.found if one.get("generation") is not None)
     rows = [tag("li", link(one["filename"], place(desk, one)), f", page {one['page']}") for one in sources]
     index = f"Index generation {', '.join(generations)}" if generations else None
-    count = f"{len(sources)} passages looked at" if len(sources) > 1 else "One passage looked at"
+    count = f"{many(len(sources), 'passage')} looked at"
     about = tag("p", index, class_="quiet") if index else None
     return _folded(count, None, (tag("ol", rows, class_="aos-sources"), about))
 

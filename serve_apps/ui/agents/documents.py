@@ -6,7 +6,7 @@ from typing import Any, Final
 import gradio as gr
 
 from serve_apps.ui.agents.edit import agent_asked, may_edit
-from serve_apps.ui.formats import number
+from serve_apps.ui.formats import many
 from serve_apps.ui.html import Html, tag
 from serve_apps.ui.look import problem_card
 from serve_apps.ui.page import QUIET, Desk
@@ -19,7 +19,7 @@ LIMIT: Final = 20
 def label(one: Mapping[str, Any]) -> str:
     """A document in a line."""
     pages = one["page_count"]
-    about = f"{number(pages)} page{'' if pages == 1 else 's'}" if pages else one["status"]
+    about = many(pages, "page") if pages else one["status"]
     return f"{one['filename']} · {one['file_type']}, {about}"
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import urlencode
 
-from serve_apps.ui.formats import moment, number
+from serve_apps.ui.formats import many, moment, number
 from serve_apps.ui.html import Child, Html, join, tag
 from serve_apps.ui.look import Colour, badge, card, empty, heading, link, pager, table
 from serve_apps.ui.page import PREFIX, Desk
@@ -78,7 +78,7 @@ def read_only_view(agent: Mapping[str, Any]) -> Html:
     config = agent["config"]
     facts: list[tuple[str, Child]] = [
         ("Description", agent["description"] or "–"),
-        ("Searches", "the whole workspace" if agent["whole_workspace"] else f"{number(agent['documents'])} documents"),
+        ("Searches", "the whole workspace" if agent["whole_workspace"] else many(agent["documents"], "document")),
         ("New uploads", "are linked to it" if agent["auto_link_uploads"] else "are not linked by themselves"),
         ("Temperature", number(config.get("temperature"), 1)),
         ("Rounds", number(config.get("max_iterations"))),

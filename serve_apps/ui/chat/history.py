@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from serve_apps.ui.api import Api
-from serve_apps.ui.formats import moment, number
+from serve_apps.ui.formats import many, moment
 from serve_apps.ui.heard import Heard, remembered
 from serve_apps.ui.html import Html, join, tag
 from serve_apps.ui.look import empty, pager
@@ -110,4 +110,4 @@ def _used(one: Mapping[str, Any]) -> Html:
 
 
 def _count(messages: int) -> str:
-    return "1 message, " if messages == 1 else f"{number(messages)} messages, "
+    return f"{many(messages, 'message')}, "

@@ -11,6 +11,7 @@ from serve_apps.ui.documents import facts
 from serve_apps.ui.documents.catalogue import HERE, catalogue
 from serve_apps.ui.documents.passage import parse
 from serve_apps.ui.documents.viewer import viewer
+from serve_apps.ui.formats import many
 from serve_apps.ui.html import Html, join
 from serve_apps.ui.living import Turns, Wish, living, opened, wish
 from serve_apps.ui.look import columns, empty, link, loading, problem_card
@@ -73,7 +74,9 @@ async def _done(desk: Desk, api: Api, asked: Wish) -> Html:
                 said = facts.impact_card(row, impact)
             case "delete":
                 gone = await api.delete(f"/api/documents/{document}")
-                said = facts.notice(f"Deleted, with {gone['pages']:,} pages and {gone['chunks']:,} passages.")
+                said = facts.notice(
+                    f"Deleted, with {many(gone['pages'], 'page')} and {many(gone['chunks'], 'passage')}."
+                )
                 return join(said, await told(catalogue(desk, api, {}, 0)))
             case _:
                 said = empty("Nothing was asked for.", "Load the page again.")

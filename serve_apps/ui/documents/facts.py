@@ -5,7 +5,7 @@ from typing import Any, Final
 from urllib.parse import urlencode
 
 from serve_apps.ui.documents.viewer import level
-from serve_apps.ui.formats import moment, number, percent, size
+from serve_apps.ui.formats import many, moment, number, percent, size
 from serve_apps.ui.html import Html, join, tag
 from serve_apps.ui.look import badge, card, empty, heading, link, table
 from serve_apps.ui.page import PREFIX, Desk
@@ -24,7 +24,8 @@ def head(document: Mapping[str, Any], role: Role) -> Html:
     pages = document["pages"]
     about = (
         badge(document["status"]), " ", document["file_type"], ", ", size(document["file_size"]), ", ",
-        f"{number(pages['stored'])} of {number(pages['expected'])} pages, {number(document['chunk_count'])} passages, ",
+        f"{number(pages['stored'])} of {many(pages['expected'], 'page')}, ",
+        f"{many(document['chunk_count'], 'passage')}, ",
         "added ", moment(document["upload_date"], relative=True),
     )  # fmt: skip
     actions = [tag("a", "All documents", href=HERE, class_="aos-button")]
@@ -186,8 +187,8 @@ def impact_card(document: Mapping[str, Any], impact: Mapping[str, Any]) -> Html:
     """What a deletion would take along, before it is done."""
     agents = ", ".join(impact["agents"])
     counts = [
-        f"{_many(impact['versions'], 'version')} with {_many(impact['pages'], 'page')} of text",
-        f"{_many(impact['chunks'], 'passage')} and {_many(impact['embeddings'], 'vector')}: nobody finds it any more",
+        f"{many(impact['versions'], 'version')} with {many(impact['pages'], 'page')} of text",
+        f"{many(impact['chunks'], 'passage')} and {many(impact['embeddings'], 'vector')}: nobody finds it any more",
         f"its links to {agents}" if agents else "no links to agents",
         "the file itself"
         if document["source_type"] == "upload"
@@ -203,10 +204,6 @@ def impact_card(document: Mapping[str, Any], impact: Mapping[str, Any]) -> Html:
         role="alertdialog",
         aria_label="Delete this document",
     )
-
-
-def _many(count: int, what: str) -> str:
-    return f"{number(count)} {what}" + ("" if count == 1 else "s")
 
 
 def notice(text: Html | str) -> Html:

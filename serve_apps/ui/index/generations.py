@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from serve_apps.ui.api import Api
-from serve_apps.ui.formats import moment, number, size
+from serve_apps.ui.formats import many, moment, number, size
 from serve_apps.ui.html import Html, join, tag
 from serve_apps.ui.index.report import Questions, report_view
 from serve_apps.ui.look import Colour, badge, card, empty, figure, figures, link, progress
@@ -189,7 +189,9 @@ def switch_view(body: Mapping[str, Any], wanted: str | None) -> Html:
 
 def switched_view(made: Mapping[str, Any], desk: Desk) -> Html:
     """What a switch did."""
-    carried = f" {made['carried']} documents that came since it was built were taken over." if made["carried"] else ""
+    carried = (
+        f" Taken over: {many(made['carried'], 'document')} that came since it was built." if made["carried"] else ""
+    )
     job = (
         join(" ", link("Their vectors are made by this job", desk.link("ingest", job=made["job_id"])))
         if made["job_id"]

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from serve_apps.ui.formats import number, percent, span
+from serve_apps.ui.formats import many, number, percent, span
 from serve_apps.ui.html import Html, join, tag
 from serve_apps.ui.look import card, empty, figure, figures, table
 
@@ -11,14 +11,14 @@ from serve_apps.ui.look import card, empty, figure, figures, table
 def cache_view(stats: Mapping[str, Any]) -> Html:
     """Hits, misses, and near questions that were refused, with why."""
     asked = stats["hits"] + stats["misses"]
-    of_all = f"{number(stats['hits'])} of {number(asked)} questions"
+    of_all = f"{number(stats['hits'])} of {many(asked, 'question')}"
     row = figures(
         figure("Answered from memory", percent(stats["hit_rate"]), None, of_all),
         figure("Misses", number(stats["misses"]), None, "worked out"),
         figure("Near misses refused", number(stats["refused"]), None, "alike, but another question"),
         figure("Passed by", number(stats["bypasses"]), None, "not asked, or away"),
         figure("Shared", number(stats["shared"]), None, "asked at the same moment"),
-        figure("Remembered", number(stats["entries"]), None, f"in {number(stats['places'])} sets of conditions"),
+        figure("Remembered", number(stats["entries"]), None, f"in {many(stats['places'], 'set')} of conditions"),
     )  # fmt: skip
     if not asked:
         return join(
@@ -33,7 +33,7 @@ def cache_view(stats: Mapping[str, Any]) -> Html:
         f"ask the same; entries are kept {span(stats['ttl_seconds'])}, and forgotten when a document changes."
     )
     garbage = (
-        tag("p", f"{number(stats['garbage'])} entries could not be read and were dropped.", class_="quiet")
+        tag("p", f"{many(stats['garbage'], 'entry', 'entries')} could not be read.", class_="quiet")
         if stats["garbage"]
         else None
     )
@@ -86,7 +86,7 @@ def language_view(body: Mapping[str, Any]) -> Html:
         tag(
             "p",
             tag("b", "Changed."),
-            f" The words of {number(cut)} passages were cut anew.",
+            f" The words of {many(cut, 'passage')} were cut anew.",
             class_="lab-done",
             role="status",
         )

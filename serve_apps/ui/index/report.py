@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from serve_apps.ui.formats import percent, span
+from serve_apps.ui.formats import many, number, percent, span
 from serve_apps.ui.html import Html, tag
 from serve_apps.ui.look import Colour, badge
 
@@ -15,7 +15,7 @@ def report_view(report: Mapping[str, Any], questions: Questions) -> Html:
     """Every measure as a bar from nothing to all, with marks for what was demanded and what was before."""
     measured = [*([report["items"]] if report["items"] else []), *report["golden"]]
     documents = tag(
-        "p", f"{report['held']} of {report['expected']} documents of the live index have vectors; ",
+        "p", f"{report['held']} of {many(report['expected'], 'document')} of the live index with vectors; ",
         f"tried in {span(report['ms'] / 1000)}.", class_="quiet",
     )  # fmt: skip
     verdict = badge(report["verdict"], VERDICTS.get(report["verdict"], "grey"))
@@ -29,7 +29,7 @@ def report_view(report: Mapping[str, Any], questions: Questions) -> Html:
 def _measure(one: Mapping[str, Any], at: int, questions: Questions) -> Html:
     golden = one["name"] != "known items"
     depth = 10 if golden else at
-    asked = f"{one['asked']} questions" if golden else f"{one['asked']} of its own passages"
+    asked = many(one["asked"], "question") if golden else f"{number(one['asked'])} of its own passages"
     title = f"Golden set “{one['name']}”" if golden else "Finds its own passages again"
     marks = [("demanded", one["least"], "least"), ("before", one["before"], "before")]
     if one["before"] is None:
@@ -59,7 +59,7 @@ def _fell(name: str, keys: Sequence[str], questions: Questions) -> Html | None:
     if not keys:
         return None
     listed = [tag("li", questions.get((name, key), f"question {key}")) for key in keys]
-    return tag("div", tag("b", f"{len(keys)} questions fell"), tag("ol", listed), class_="index-fell")
+    return tag("div", tag("b", f"{many(len(keys), 'question')} fell"), tag("ol", listed), class_="index-fell")
 
 
 def _width(share: float) -> str:

@@ -5,6 +5,7 @@ from typing import Any
 
 import gradio as gr
 
+from serve_apps.ui.formats import many
 from serve_apps.ui.html import Html, tag
 from serve_apps.ui.index.memory import cache_view, language_view
 from serve_apps.ui.index.sets import sets_view
@@ -114,7 +115,13 @@ def draw_cache(desk: Desk, blocks: gr.Blocks) -> None:
             gone = await desk.api(request).delete("/api/rag/cache")
         except Problem as problem:
             return [problem_card(problem.told), gr.skip(), gr.skip()]
-        said = tag("p", tag("b", "Forgotten: "), f"{gone['forgotten']} entries.", class_="lab-done", role="status")
+        said = tag(
+            "p",
+            tag("b", "Forgotten: "),
+            f"{many(gone['forgotten'], 'entry', 'entries')}.",
+            class_="lab-done",
+            role="status",
+        )
         return [said, await told(_cache(desk, request)), False]
 
     blocks.load(show, None, [shown, frame], **QUIET)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from serve_apps.ui.api import Api
-from serve_apps.ui.formats import size
+from serve_apps.ui.formats import many, size
 from serve_apps.ui.html import Child, Html, tag
 from serve_apps.ui.look import badge, link, progress, table
 from serve_apps.ui.page import Desk
@@ -57,7 +57,8 @@ def shown(desk: Desk, files: Sequence[Sending]) -> Html:
     """A line a file: what it is at, and the reason where it was refused."""
     ended = sum(file.ended for file in files)
     rows = [(_name(desk, file), size(file.bytes), _state(file), _about(desk, file)) for file in files]
-    said = f"{ended} of {len(files)} files done" if ended < len(files) else f"All {len(files)} files are done"
+    done = "The file is done" if ended == 1 else f"All {ended} files are done"
+    said = f"{ended} of {many(len(files), 'file')} done" if ended < len(files) else done
     hint = (
         "Keep this page open until every file is sent; what was sent goes on by itself." if ended < len(files) else ""
     )

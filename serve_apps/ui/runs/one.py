@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from serve_apps.ui.api import Api, Told
-from serve_apps.ui.formats import moment, number, span
+from serve_apps.ui.formats import many, moment, number, span
 from serve_apps.ui.heard import Heard, listen
 from serve_apps.ui.html import Html, join, tag
 from serve_apps.ui.look import badge, card, empty, figure, figures, heading, link, problem_card, table
@@ -204,7 +204,7 @@ def _event(told: Told) -> Html:
 
 def replayed(report: Mapping[str, Any], changed: bool) -> Html:
     """Whether the run came out the same, or where it left its record."""
-    count = f"{report['events']} events and {report['steps']} steps"
+    count = f"{many(report['events'], 'event')} and {many(report['steps'], 'step')}"
     if report["same"]:
         told = "Nothing that the model decided is different." if changed else "It came out the same, byte for byte."
         return card(

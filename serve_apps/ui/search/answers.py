@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from serve_apps.ui.formats import moment, percent
+from serve_apps.ui.formats import many, moment, percent
 from serve_apps.ui.html import Html, join, tag
 from serve_apps.ui.look import Colour, badge, card, link, table
 from serve_apps.ui.page import Desk
@@ -108,7 +108,7 @@ def chains(desk: Desk, why: Mapping[str, Any]) -> Html:
     about = (
         "The documents have not changed since."
         if not behind
-        else f"The documents changed {behind} times since this answer."
+        else f"The documents changed {many(behind, 'time')} since this answer."
     )
     index = f"Generation {why['generation']}. " if why["generation"] is not None else ""
     return card("Why it says that", tag("p", index, about, class_="quiet"), tag("ol", shown, class_="lab-why"))

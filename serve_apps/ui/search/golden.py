@@ -7,6 +7,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from serve_apps.ui.api import Api
+from serve_apps.ui.formats import many
 from serve_apps.ui.html import Html, join, tag
 from serve_apps.ui.look import card, empty, link, progress
 from serve_apps.ui.page import Desk
@@ -71,7 +72,7 @@ async def save_question(
     return tag(
         "p",
         tag("b", "Saved."),
-        f" The set holds {filled['questions']} questions now.",
+        f" The set holds {many(filled['questions'], 'question')} now.",
         class_="lab-done",
         role="status",
     )

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from serve_apps.ui.formats import number, percent, span
+from serve_apps.ui.formats import many, number, percent, span
 from serve_apps.ui.html import Html, join, tag
 from serve_apps.ui.look import Colour, badge, card
 
@@ -114,7 +114,8 @@ def context(packed: Mapping[str, Any] | None, most: str) -> Html | None:
     if packed is None:
         return None
     facts = [
-        tag("span", most), tag("span", f"{len(packed['chunks'])} passages of {len(packed['sources'])} documents"),
+        tag("span", most),
+        tag("span", f"{many(len(packed['chunks']), 'passage')} of {many(len(packed['sources']), 'document')}"),
         tag("span", f"diversity {percent(packed['diversity_score'])}"),
         tag("span", f"{percent(packed['information_gain'])} of the value of all candidates"),
     ]  # fmt: skip

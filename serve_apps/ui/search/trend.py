@@ -4,7 +4,7 @@ import itertools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from serve_apps.ui.formats import moment, number, span
+from serve_apps.ui.formats import many, moment, number, span
 from serve_apps.ui.html import Html, join, tag
 from serve_apps.ui.look import badge, card, empty, link, progress, table
 
@@ -103,7 +103,7 @@ def _compare(run: Run, before: str | None, address: Address) -> Html | None:
 
 def results_view(run: Run, items: Sequence[Mapping[str, Any]]) -> Html:
     """One run: every question, what it found, and what it did not."""
-    failures = [tag("li", f"{one['what']} ({one['questions']} questions)") for one in run["failures"]]
+    failures = [tag("li", f"{one['what']} ({many(one['questions'], 'question')})") for one in run["failures"]]
     missing = (
         tag("div", tag("strong", "Parts did not run"), tag("ul", failures), class_="lab-fallback") if failures else None
     )

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import gradio as gr
 
-from serve_apps.ui.formats import moment, number, percent
+from serve_apps.ui.formats import many, moment, number, percent
 from serve_apps.ui.html import Html, join, tag
 from serve_apps.ui.look import badge, card, empty, link, problem_card, progress, table
 from serve_apps.ui.page import QUIET, Desk, told
@@ -38,7 +38,7 @@ def tracks_view(tracks: Sequence[Mapping[str, Any]]) -> Html:
     """What can be studied."""
     rows = [
         (
-            one["track"], "a quiz of your own" if one["questions"] is None else f"{one['questions']} questions",
+            one["track"], "a quiz of your own" if one["questions"] is None else many(one["questions"], "question"),
             ", ".join(one["sources"]) or "what the quiz names",
         )
         for one in tracks

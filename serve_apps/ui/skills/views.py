@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from serve_apps.ui.agents.views import risk_badge, spaced
-from serve_apps.ui.formats import moment, number, span
+from serve_apps.ui.formats import many, moment, span
 from serve_apps.ui.html import Child, Html, join, tag
 from serve_apps.ui.look import badge, card, columns, empty, heading, link, table
 from serve_apps.ui.page import PREFIX, Desk
@@ -18,7 +18,7 @@ def list_view(desk: Desk, found: Sequence[Mapping[str, Any]], total: int) -> Htm
     """A page of the catalogue."""
     if not found:
         todo = "Search for fewer words, or take a filter away."
-        return empty(f"None of the {number(total)} skills is like that.", todo)
+        return empty(f"None of the {many(total, 'skill')} is like that.", todo)
     rows = [
         (
             join(

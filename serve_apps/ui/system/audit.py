@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from serve_apps.ui.api import Api
-from serve_apps.ui.formats import moment, number
+from serve_apps.ui.formats import many, moment
 from serve_apps.ui.html import Html, join, tag
 from serve_apps.ui.look import badge, card, dot, empty, link, table
 from serve_apps.ui.sessions import Role
@@ -33,9 +33,9 @@ async def show(api: Api, asked: Query) -> Html:
 def chain(body: Mapping[str, Any], asked: Query) -> Html:
     """Whether what was checked is as it was written."""
     whole = body["verified"] == "chain"
-    what = f"all {number(body['newest'])} entries" if whole else "the entries on this page"
+    what = f"all {many(body['newest'], 'entry', 'entries')}" if whole else "the entries on this page"
     if body["intact"]:
-        said = tag("span", dot("green", "intact"), f" The chain is intact: {what} were checked.")
+        said = tag("span", dot("green", "intact"), f" The chain is intact; checked: {what}.")
     else:
         said = tag(
             "strong",
@@ -108,7 +108,7 @@ def _pages(body: Mapping[str, Any], asked: Query) -> Html:
     kept = {name: asked.get(name) for name in FILTERS}
     newest = link("← Newest", address("audit", **kept)) if at(asked, "before") else tag("span")
     older = link("Older →", address("audit", **kept, before=body["next_before"])) if body["next_before"] else None
-    count = tag("span", f"{number(body['newest'])} entries in the trail", class_="quiet")
+    count = tag("span", f"{many(body['newest'], 'entry', 'entries')} in the trail", class_="quiet")
     return tag("nav", newest, count, older or tag("span"), class_="aos-pager", aria_label="Pages of the list")
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from serve_apps.ui.api import Api
-from serve_apps.ui.formats import moment
+from serve_apps.ui.formats import many, moment
 from serve_apps.ui.html import Child, Html, join, tag
 from serve_apps.ui.look import badge, card, empty, link, pager, table
 from serve_apps.ui.sessions import Role
@@ -86,7 +86,7 @@ def listing(body: Mapping[str, Any], skip: int, admin: bool) -> Html:
 def _open_to(one: Credential) -> str:
     if not one["bound"]:
         return "every call of this workspace"
-    return f"{one['bindings']} binding{'' if one['bindings'] == 1 else 's'}" if one["bindings"] else "nobody yet"
+    return many(one["bindings"], "binding") if one["bindings"] else "nobody yet"
 
 
 def _state(one: Credential) -> Html:

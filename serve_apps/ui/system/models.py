@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from serve_apps.ui.api import Api
-from serve_apps.ui.formats import span
+from serve_apps.ui.formats import many, span
 from serve_apps.ui.html import Child, Html, join, tag
 from serve_apps.ui.look import badge, card, empty, link, table
 from serve_apps.ui.problem import Problem, Trouble
@@ -253,7 +253,7 @@ def _listed(found: Mapping[str, Any]) -> Child:
     if found["model_listed"] is False:
         some = ", ".join(models[:MOST_LISTED]) + (" …" if len(models) > MOST_LISTED else "")
         return tag("p", badge("look at it", "amber"), f" {found['detail']}. It has: {some or 'none'}.")
-    return tag("p", f"It lists {len(models)} models, this one among them.") if models else None
+    return tag("p", f"It lists {many(len(models), 'model')}, this one among them.") if models else None
 
 
 SECTION = Section(
