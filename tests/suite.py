@@ -66,7 +66,7 @@ def again(failed: Sequence[Sequence[str]], place: Path) -> bool:
     codes = []
     for number, tests in enumerate(failed):
         folder = place / f"again{number}"
-        folder.mkdir()
+        folder.mkdir(parents=True)
         codes.append(start(tests, folder).wait())
         print(f"== once more, alone\n{(folder / 'printed').read_text(errors='replace')}", flush=True)
     return not any(codes)
