@@ -116,14 +116,8 @@ where c.tenant_id = %(tenant)s and c.workspace_id = %(workspace)s and c.id = any
 
 -- passages: Given chunks as they are shown, with how their pages were read.
 select c.id, c.document_id, c.version_id, d.filename, d.file_type, c.page_start, c.page_end, c.chunk_index, c.text,
-       c.headings, c.spans, c.boxes, p.engine, p.confidence
+       c.headings, c.spans, c.boxes, c.engine, c.confidence
 from document_chunks c
 join documents d on d.id = c.document_id and d.current_version = c.version_id
-left join lateral (
-    select string_agg(distinct p.engine, '+' order by p.engine) as engine,
-           avg(p.confidence) filter (where p.engine <> 'native') as confidence
-    from pages p
-    where p.version_id = c.version_id and p.workspace_id = %(workspace)s
-      and p.number between c.page_start and c.page_end) p on true
 where c.tenant_id = %(tenant)s and c.workspace_id = %(workspace)s and d.workspace_id = %(workspace)s
   and c.id = any(%(ids)s);

@@ -133,7 +133,8 @@ _COLUMNS = {
     ),
     "document_chunks": (
         "id text, document_id text, version_id text, tenant_id uuid, workspace_id uuid, readers text[], chunker text,"
-        " chunk_index int4, text text, search_text text, page_start int4, page_end int4, spans jsonb, headings text[]"
+        " chunk_index int4, text text, search_text text, page_start int4, page_end int4, spans jsonb, headings text[],"
+        " engine text, confidence float4"
     ),
     "embeddings": (
         "generation_id int4, chunk_id text, document_id text, tenant_id uuid, workspace_id uuid, readers text[],"
@@ -215,12 +216,19 @@ def _add(rows: _Rows, scope: Scope, generation: int, book: Book, chunker: str) -
             (
                 *(chunk, document, version, *where, readers, chunker, ordinal, passage.text, search_text),
                 *(spans[0][0], spans[-1][0], Jsonb(spans), list(passage.headings)),
+                *_read(sheets[spans[0][0] - 1 : spans[-1][0]]),
             )
         )
         if passage.vector is not None:
             rows.embeddings.append((generation, chunk, document, *where, readers, passage.vector))
     rows.document_agent_links.extend((UUID(agent), document, *where) for agent in book.agents)
     return document
+
+
+def _read(sheets: Sequence[Sheet]) -> tuple[str, float | None]:
+    """The engines of some pages, and how sure OCR was."""
+    sure = [sheet.confidence for sheet in sheets if sheet.engine != "native" and sheet.confidence is not None]
+    return "+".join(sorted({sheet.engine for sheet in sheets})), sum(sure) / len(sure) if sure else None
 
 
 def _located(text: str, passage: Passage) -> tuple[tuple[int, int, int], ...]:

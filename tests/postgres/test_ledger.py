@@ -176,6 +176,20 @@ async def test_a_setting_that_matters_reads_again_and_only_then(ledger: Bench, s
     assert (await ledger.desk.show(scope, job))["progress"][READ]["done"] == 30
 
 
+async def test_chunks_say_how_their_pages_were_read_the_last_time(ledger: Bench, scope: Scope, folder: Path) -> None:
+    """Text that another engine reads the same keeps its chunk, which then names that engine."""
+    await ledger.scan(scope, folder)
+    ids = await chunk_ids(ledger, scope)
+    async with ledger.database.transaction(scope) as tx:
+        await tx.run("update document_chunks set engine = 'another', confidence = 0.5")
+    ledger.read_fingerprint = "reader-2"
+    await ledger.scan(scope, folder)
+    assert await chunk_ids(ledger, scope) == ids
+    assert await ledger.rows(scope, "select distinct engine, confidence from document_chunks") == await ledger.rows(
+        scope, "select distinct engine, confidence from pages"
+    )
+
+
 async def test_gw_15_a_reindex_reads_no_file_and_switches_at_the_end(ledger: Bench, scope: Scope, folder: Path) -> None:
     await ledger.scan(scope, folder)
     before, readings = await ledger.rows(scope, "select generation_id from workspaces"), dict(ledger.reader.readings)

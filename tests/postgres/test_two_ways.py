@@ -27,7 +27,7 @@ FILES = sorted(path for path in SAMPLES.iterdir() if path.suffix in {".pdf", ".d
 PAGES = "select id, document_id, version_id, number, text, words, engine, confidence, failure from pages order by id"
 CHUNKS = (
     "select c.id, c.document_id, c.chunk_index, c.text, c.search_text, c.spans, c.boxes, c.headings,"
-    " c.metadata - 'upload_date' as metadata,"
+    " c.metadata - 'upload_date' as metadata, c.engine, c.confidence,"
     " e.embedding::text from document_chunks c join embeddings e on e.chunk_id = c.id order by c.id"
 )
 # The same without what an upload and a scan name differently by design: the document, and with it every id.
@@ -111,7 +111,8 @@ async def test_in_01_both_ways_leave_the_same_pages_and_chunks(
     small = await ledger.rows(scope, PAGES), await ledger.rows(scope, CHUNKS)
     texts = await ledger.rows(scope, TEXTS)
     assert {row["filename"] for row in texts} == {path.name for path in FILES}
-    assert any(row["boxes"] for row in small[1]) and any(row["engine"] == "tesseract" for row in small[0])
+    assert any(row["boxes"] for row in small[1])
+    assert all({row["engine"] for row in rows} == {"native", "tesseract"} for rows in small)
 
     await forget(ledger, scope)
     await run(ledger, bulk, scope, "scan", payload, Lane.BULK)

@@ -17,16 +17,19 @@ delete from document_chunks where version_id = %(version)s and workspace_id = %(
 delete from document_chunks where document_id = %(document)s and workspace_id = %(workspace)s
   and version_id <> %(version)s;
 
--- put_chunks: Write the chunks of one version.
-insert into document_chunks (id, document_id, version_id, tenant_id, workspace_id, readers, chunker, chunk_index, text,
-                             search_text, page_start, page_end, spans, boxes, headings, metadata)
+-- put_chunks: Write the chunks of one version; of those that are there, how their pages were read by now.
+insert into document_chunks as there (id, document_id, version_id, tenant_id, workspace_id, readers, chunker,
+                                      chunk_index, text, search_text, page_start, page_end, spans, boxes, headings,
+                                      metadata, engine, confidence)
 select c.id, %(document)s, %(version)s, %(tenant)s, %(workspace)s, %(readers)s, %(chunker)s, c.chunk_index, c.text,
        c.search_text, c.page_start, c.page_end, c.spans, c.boxes,
-       array(select jsonb_array_elements_text(c.headings)), c.metadata
+       array(select jsonb_array_elements_text(c.headings)), c.metadata, r.engine, r.confidence
 from unnest(%(ids)s::text[], %(indexes)s::int[], %(texts)s::text[], %(search_texts)s::text[], %(starts)s::int[],
             %(ends)s::int[], %(spans)s::jsonb[], %(boxes)s::jsonb[], %(headings)s::jsonb[], %(metadata)s::jsonb[])
-    as c(id, chunk_index, text, search_text, page_start, page_end, spans, boxes, headings, metadata)
-on conflict (id) do nothing;
+    as c(id, chunk_index, text, search_text, page_start, page_end, spans, boxes, headings, metadata),
+    reading_of(%(version)s, c.page_start, c.page_end) r
+on conflict (id) do update set engine = excluded.engine, confidence = excluded.confidence
+where (there.engine, there.confidence) is distinct from (excluded.engine, excluded.confidence);
 
 -- put_embeddings: Write the vectors of one version into a generation.
 insert into embeddings (generation_id, chunk_id, document_id, tenant_id, workspace_id, readers, embedding)
