@@ -13,6 +13,7 @@ from serve_apps.http.admit import Guarded, Its, Me, agree
 from serve_apps.http.fields import Body, Email, Password
 from serve_apps.http.parts import Parts
 from serve_apps.http.shapes import Session
+from serve_apps.http.throttle import Guesses
 from serve_apps.http.tokens import Claims
 
 router = APIRouter(route_class=Guarded, tags=["auth"])
@@ -50,18 +51,18 @@ class PasswordChange(Body):
 @router.post("/api/auth/login")
 async def login(body: Login, request: Request, parts: Its) -> Session:
     """Sign in. Unknown users take as long as wrong passwords, and guessing gets slower."""
-    who = f"{body.email} {request.client.host if request.client else ''}"
-    await parts.throttle.check(who)
+    guesses = Guesses(parts.throttle, body.email, request.client.host if request.client else "")
+    await guesses.check()
     known = await parts.identity.credentials(body.email)
     right = await parts.passwords.holds(known.password_hash if known else None, body.password)
     member = await parts.identity.member(known.tenant, known.user) if known and right else None
     if known is None or member is None:
-        await parts.throttle.failed(who)
+        await guesses.failed()
         if known is not None:
             await parts.audit.denied(known.scope, "session.begin", known.user)
         raise WrongCredentials
     agree(member, body.tenant_id, body.workspace_id)
-    await parts.throttle.succeeded(who)
+    await guesses.succeeded()
     return await _begin(parts, member)
 
 
@@ -106,14 +107,14 @@ async def logout(body: RefreshRequest, parts: Its) -> Response:
 async def password(body: PasswordChange, request: Request, me: Me, parts: Its) -> Session:
     """Choose a new password of at least 12 characters."""
     agree(me, body.tenant_id, body.workspace_id)
-    who = f"{me.email} {request.client.host if request.client else ''}"
-    await parts.throttle.check(who)
+    guesses = Guesses(parts.throttle, me.email, request.client.host if request.client else "")
+    await guesses.check()
     known = await parts.identity.credentials_of(me)
     if not await parts.passwords.holds(known.password_hash, body.current_password):
-        await parts.throttle.failed(who)
+        await guesses.failed()
         await parts.audit.denied(me.scope, "password.change", me.user)
         raise WrongCredentials
-    await parts.throttle.succeeded(who)
+    await guesses.succeeded()
     check_password(body.new_password)
     if body.new_password == body.current_password:
         raise Invalid("the new password is the old one")

@@ -15,6 +15,7 @@ from cluster.basics.errors import Transient
 log = logging.getLogger(__name__)
 
 FREE = 5
+ANYWHERE = 10  # times as many are free for an account from all addresses together, of which a caller can name many
 LONGEST_SECONDS = 60.0
 REMEMBERED_SECONDS = 3600
 
@@ -41,13 +42,36 @@ class Throttle(Protocol):
         """
         ...
 
-    async def failed(self, who: str) -> None:
-        """Count a failure."""
+    async def failed(self, who: str, room: int = 1) -> None:
+        """Count a failure; `room` times the usual number of them are free."""
         ...
 
     async def succeeded(self, who: str) -> None:
         """Forget the failures."""
         ...
+
+
+class Guesses:
+    """Who tries which account from where: counted for the two together, and for the account from anywhere."""
+
+    def __init__(self, throttle: Throttle, account: str, address: str) -> None:
+        """`address` may be one that the caller made up."""
+        self._throttle, self._here, self._account = throttle, f"{account} {address}", account
+
+    async def check(self) -> None:
+        """As in Throttle."""
+        await self._throttle.check(self._account)
+        await self._throttle.check(self._here)
+
+    async def failed(self) -> None:
+        """As in Throttle."""
+        await self._throttle.failed(self._account, ANYWHERE)
+        await self._throttle.failed(self._here)
+
+    async def succeeded(self) -> None:
+        """As in Throttle."""
+        await self._throttle.succeeded(self._account)
+        await self._throttle.succeeded(self._here)
 
 
 def wait_after(failures: int, free: int = FREE, longest: float = LONGEST_SECONDS) -> float:
@@ -87,11 +111,11 @@ class ProcessThrottle:
         if left > 0:
             raise TooManyAttempts(left)
 
-    async def failed(self, who: str) -> None:
+    async def failed(self, who: str, room: int = 1) -> None:
         """As in Throttle."""
         known = self._failures.pop(who, None)
         count = 1 if known is None else known.count + 1
-        wait = wait_after(count, self._free, self._longest)
+        wait = wait_after(count, self._free * room, self._longest)
         self._failures[who] = _Failures(count, self._clock() + wait)
         while len(self._failures) > self._remembered:
             self._failures.popitem(last=False)
@@ -123,7 +147,7 @@ class SharedThrottle:
         if left > 0:
             raise TooManyAttempts(left / 1000)
 
-    async def failed(self, who: str) -> None:
+    async def failed(self, who: str, room: int = 1) -> None:
         """As in Throttle."""
         key = _key("failures", who)
         try:
@@ -131,11 +155,11 @@ class SharedThrottle:
                 pipe.incr(key)
                 pipe.expire(key, REMEMBERED_SECONDS)
                 count, _ = await pipe.execute()
-            if wait := wait_after(int(count)):
+            if wait := wait_after(int(count), FREE * room):
                 await self._redis.set(_key("wait", who), 1, px=round(wait * 1000))
         except RedisError as error:
             self._lost(error)
-            await self._process.failed(who)
+            await self._process.failed(who, room)
             return
         self._found()
 

@@ -25,7 +25,7 @@ from serve_apps.http.permissions import MATRIX, MatrixMismatch, check_complete
 from serve_apps.http.pictures import OneByOne
 from serve_apps.http.problems import FileRefused
 from serve_apps.http.sse import HEARTBEAT_SECONDS, JobFeed, Pace, follow
-from serve_apps.http.throttle import ProcessThrottle, TooManyAttempts
+from serve_apps.http.throttle import ANYWHERE, FREE, Guesses, ProcessThrottle, TooManyAttempts
 from serve_apps.http.tokens import Claims, TokenRefused, Tokens, new_key, signing_secret
 from serve_apps.http.uploads import clean_name, named_readers, origin_of
 
@@ -100,6 +100,22 @@ async def test_guessing_gets_slower_and_is_forgotten_after_a_success() -> None:
     for name in "bcd":
         await throttle.failed(name)
     assert len(throttle) == 2
+
+
+async def test_addresses_that_are_made_up_do_not_make_guessing_free() -> None:
+    """Behind a proxy a caller's address is what its header says: the account is counted from anywhere too."""
+    throttle = ProcessThrottle(lambda: 0.0)
+    for number in range(FREE * ANYWHERE - 1):
+        guesses = Guesses(throttle, "me@x.example", f"10.0.0.{number}")
+        await guesses.check()
+        await guesses.failed()
+    other = Guesses(throttle, "me@x.example", "10.0.1.1")
+    await other.failed()
+    with pytest.raises(TooManyAttempts):
+        await Guesses(throttle, "me@x.example", "10.0.2.2").check()
+    await Guesses(throttle, "you@x.example", "10.0.2.2").check()
+    await other.succeeded()
+    await Guesses(throttle, "me@x.example", "10.0.2.2").check()
 
 
 async def test_a_wrong_hash_is_a_wrong_password_not_an_error() -> None:
