@@ -14,6 +14,7 @@ from typing import Any
 
 import psutil
 import psycopg
+import uvloop
 
 from cluster.basics.scope import Scope
 from cluster.state import embedded
@@ -147,7 +148,7 @@ def main() -> int:
     state = Path(tempfile.mkdtemp(prefix="aos-"))
     try:
         questions = random.Random(11).sample(pool, options.questions)
-        asyncio.run(run(state, texts, questions, options.size or list(SIZES), report))
+        uvloop.run(run(state, texts, questions, options.size or list(SIZES), report))
     finally:
         embedded.stop(state)
         shutil.rmtree(state, ignore_errors=True)

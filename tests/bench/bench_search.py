@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import psycopg
+import uvloop
 from pgvector import Vector
 
 from cluster.basics.scope import Scope
@@ -250,7 +251,7 @@ def measure(report: Report, evals: Path, chunks: int = 100_000, questions: int =
     sets = [irdata.load(path) for path in sorted((evals / "ir").iterdir()) if path.is_dir()]
     state = Path(tempfile.mkdtemp(prefix="aos-"))
     try:
-        asyncio.run(run(state, sets, chunks, questions, report))
+        uvloop.run(run(state, sets, chunks, questions, report))  # the loop of Ray's actors, for both sides
     finally:
         embedded.stop(state)
         shutil.rmtree(state, ignore_errors=True)
