@@ -2,16 +2,20 @@
 
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
-from tests.acceptance.conftest import PASSWORD, ROOT, Product, http, product, signed_in
-from tests.console.lines import Lines
+from serve_apps.ui.app import PAGES
+from tests.acceptance.conftest import ROOT, Product, http, product, signed_in
+from tests.console.fields import painted
+from tests.console.lines import PROMISED_SESSIONS, Lines
+from tests.console.people import sign_in
 
 __all__ = ["http", "product", "signed_in"]
 
@@ -25,12 +29,39 @@ STILL = """document.addEventListener('DOMContentLoaded', () => {
   style.textContent = '* { transition: none !important; animation: none !important }';
   document.head.append(style);
 });"""
-LEFT = ("AbortError", "Connection errored out")  # what Gradio says when one leaves a page that still listens
+LEAVING = ("AbortError", "Connection errored out")  # what Gradio says when one leaves a page that still listens
 LOCAL = ("data:", "blob:", "about:")
+LINES = pytest.StashKey[Lines]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--sessions", type=int, default=25, help="how many are opened and closed; the promise is of 200")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.stash[LINES] = Lines()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    if report.when == "call" and report.passed:
+        item.config.stash[LINES].passed.add(f"{item.path.name}::{item.name}")
+    return report
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """A run of everything fails with a line that does not hold or that no test came to; other runs only tell it."""
+    lines = session.config.stash[LINES]
+    if not lines.windows:
+        return
+    files = {path.name for path in Path(__file__).parent.glob("test_*.py")}
+    whole = files <= {item.path.name for item in session.items}
+    whole = whole and session.config.getoption("--sessions") >= PROMISED_SESSIONS
+    hold = lines.close([page.path for page in PAGES])
+    lines.write(whole)
+    if whole and not hold and session.exitstatus == pytest.ExitCode.OK:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 @dataclass
@@ -47,7 +78,7 @@ class Seen:
         context.on("weberror", lambda error: self._failed(str(error.error)))
 
     def _failed(self, said: str) -> None:
-        if not any(left in said for left in LEFT):
+        if not any(left in said for left in LEAVING):
             self.errors.append(said)
 
     def _asked(self, url: str) -> None:
@@ -56,17 +87,15 @@ class Seen:
 
 
 @pytest.fixture(scope="session")
-def lines() -> Iterator[Lines]:
+def lines(pytestconfig: pytest.Config) -> Lines:
     """What the console promises, as figures of .reports/test-console.json; what no test filled in has failed."""
-    found = Lines()
-    yield found
-    found.finish()
+    return pytestconfig.stash[LINES]
 
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     chromium = shutil.which("chromium")
-    assert chromium is not None, "chromium is missing: make system"
+    assert chromium is not None, "chromium is missing: make browser"
     with sync_playwright() as playwright:
         started = playwright.chromium.launch(executable_path=chromium, args=list(FLAGS))
         yield started
@@ -79,35 +108,41 @@ def seen(product: Product) -> Seen:
 
 
 @pytest.fixture
-def stranger(browser: Browser, seen: Seen) -> Iterator[Page]:
-    """A page of somebody who is not signed in."""
-    context = browser.new_context(base_url=seen.origin, viewport={"width": 1280, "height": 860})
-    context.add_init_script(STILL)
-    seen.watch(context)
-    yield context.new_page()
-    context.close()
+def window(browser: Browser, seen: Seen, lines: Lines) -> Iterator[Callable[[], Page]]:
+    """`window()` is a browser of somebody who is not signed in; nothing that any of them asks for is elsewhere."""
+    contexts: list[BrowserContext] = []
+
+    def opened() -> Page:
+        context = browser.new_context(base_url=seen.origin, viewport={"width": 1280, "height": 860})
+        context.add_init_script(STILL)
+        seen.watch(context)
+        contexts.append(context)
+        lines.windows += 1
+        return context.new_page()
+
+    yield opened
+    for context in contexts:
+        context.close()
+    lines.foreign += seen.foreign
     assert seen.foreign == []
+
+
+@pytest.fixture
+def stranger(window: Callable[[], Page]) -> Page:
+    """A page of somebody who is not signed in."""
+    return window()
 
 
 @pytest.fixture
 def page(stranger: Page, signed_in: Any, product: Product) -> Page:
     """A page of the administrator, whose first password was changed."""
-    sign_in(stranger, product.settings.auth.admin_email, PASSWORD)
+    sign_in(stranger, product.settings.auth.admin_email)
     return stranger
 
 
-def sign_in(page: Page, email: str, password: str) -> None:
-    """Fill in the door's form; it stands at /console/sign-in or where one was sent there."""
-    if "/sign-in" not in page.url:
-        page.goto("/console/sign-in")
-    page.fill("[name=email]", email)
-    page.fill("[name=password]", password)
-    page.click("button")
-
-
 @pytest.fixture
-def shot() -> Callable[[Page, str], None]:
-    """`shot(page, name)` writes pictures at both widths, light and dark."""
+def shot(seen: Seen, lines: Lines) -> Callable[[Page, str], None]:
+    """`shot(page, name)` writes pictures at both widths, light and dark, once everything on the page is painted."""
     folder = Path(os.environ.get("CONSOLE_SHOTS", ROOT / ".reports" / "console"))
     folder.mkdir(parents=True, exist_ok=True)
 
@@ -117,8 +152,14 @@ def shot() -> Callable[[Page, str], None]:
             page.emulate_media(color_scheme=scheme)
             for width in (1280, 390):
                 page.set_viewport_size({"width": width, "height": 860})
-                page.screenshot(path=folder / f"{name}-{width}-{scheme}.png", full_page=True)
+                painted(page)
+                path = folder / f"{name}-{width}-{scheme}.png"
+                page.screenshot(path=path, full_page=True)
+                with Image.open(path) as picture:
+                    darkest, brightest = picture.convert("L").getextrema()
+                    assert darkest != brightest, f"{path.name} is blank"
         page.emulate_media(color_scheme="light")
         page.set_viewport_size(before or {"width": 1280, "height": 860})
+        lines.pictured.add(page.url.removeprefix(f"{seen.origin}/console").partition("?")[0].strip("/"))
 
     return take

@@ -6,13 +6,9 @@ from uuid import uuid4
 import httpx
 from playwright.sync_api import Page, expect
 
-from tests.acceptance.conftest import http
 from tests.console.conftest import Seen
-from tests.console.fields import field, kept
+from tests.console.fields import SLOW, field, kept
 
-__all__ = ["http"]
-
-SLOW = 30_000
 Shot = Callable[[Page, str], None]
 
 

@@ -1,20 +1,27 @@
-"""Every page, light and dark, before axe-core; pictures of each."""
+"""Every page before axe-core, as administrator and as Viewer, light, dark and narrow; pictures of each."""
 
+import json
+import re
 from collections.abc import Callable
 from typing import Any
 
+import httpx
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page
 
-from tests.console.conftest import Seen
-from tests.console.lines import AXE, TASKS, Lines
-from tests.console.test_roles import PAGES, settled
+from tests.acceptance.conftest import ROOT, Product
+from tests.console.fields import settled
+from tests.console.lines import Lines
+from tests.console.people import sign_in, viewer
+from tests.console.places import addresses, stocked
 
 SERIOUS = ("serious", "critical")
 FRAMEWORK = "svelte-"  # in the class of every element that Gradio itself draws
+LOOKS = (("light", 1280), ("dark", 1280), ("light", 390), ("dark", 390))
+Finding = tuple[str, str, bool]
 
 
-def findings(page: Page) -> list[tuple[str, str, bool]]:
+def findings(page: Page) -> list[Finding]:
     """Rule, element, and whether the element is the framework's own, of each serious finding."""
     response: dict[str, Any] = Axe().run(page).response
     return [
@@ -25,30 +32,53 @@ def findings(page: Page) -> list[tuple[str, str, bool]]:
     ]
 
 
+def looked_at(page: Page, address: str) -> list[tuple[str, Finding]]:
+    """A page in every look, each with what axe finds; nothing of it stands out of the window."""
+    found = []
+    settled(page, address)
+    for scheme, width in LOOKS:
+        page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
+        page.set_viewport_size({"width": width, "height": 860})
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, (address, width)
+        found += [(f"{scheme} {width}", one) for one in findings(page)]
+    page.emulate_media(color_scheme="light")
+    page.set_viewport_size({"width": 1280, "height": 860})
+    return found
+
+
 def test_no_serious_finding_in_what_we_wrote(
-    page: Page, seen: Seen, shot: Callable[[Page, str], None], lines: Lines
+    page: Page,
+    window: Callable[[], Page],
+    http: httpx.Client,
+    product: Product,
+    shot: Callable[[Page, str], None],
+    lines: Lines,
 ) -> None:
-    expect(page.get_by_role("heading", name="Now")).to_be_visible(timeout=60_000)
-    ours, brought = [], set()
-    for path in PAGES:
-        settled(page, path)
-        for scheme in ("light", "dark"):
-            page.emulate_media(color_scheme=scheme)
-            for rule, element, framework in findings(page):
-                if framework:
-                    brought.add((path, rule))
-                else:
-                    ours.append((path, scheme, rule, element))
-        page.emulate_media(color_scheme="light")
-        assert page.evaluate("document.documentElement.scrollWidth") <= 1280, path
-        page.set_viewport_size({"width": 390, "height": 860})
-        assert page.evaluate("document.documentElement.scrollWidth") <= 390, path
-        page.set_viewport_size({"width": 1280, "height": 860})
-        shot(page, f"page-{path or 'now'}")
-    lines.tell("serious findings in what we wrote", len(ours), AXE, not ours)
-    lines.report.figure(
-        "serious findings the framework brings", ", ".join(sorted({rule for _, rule in brought})) or "none"
-    )
-    lines.tell("requests that left the origin", len(seen.foreign), TASKS, not seen.foreign)
-    assert ours == []
-    assert seen.foreign == []
+    with viewer(http, "sees-all-pages@orchestrator.local") as asker:
+        places = addresses(stocked(http, asker, product))
+    other = window()
+    sign_in(other, "sees-all-pages@orchestrator.local")
+    ours: dict[str, set[str]] = {}
+    brought: dict[str, set[str]] = {}
+    for who, its in (("administrator", page), ("viewer", other)):
+        for path, of in places.items():
+            for address in of:
+                for look, (rule, element, framework) in looked_at(its, address):
+                    if framework:
+                        brought.setdefault(rule, set()).add(path or "now")
+                    else:
+                        ours.setdefault(f"{address} {rule} {element}", set()).add(f"{who} {look}")
+            if its is page:
+                settled(its, path)
+                shot(its, f"page-{path or 'now'}")
+    listed = "; ".join(f"{rule} on {', '.join(sorted(pages))}" for rule, pages in sorted(brought.items()))
+    lines.report.figure("serious findings the framework brings", listed or "none")
+    lines.tell("serious findings in what we wrote", len(ours), not ours)
+    assert not ours, json.dumps({what: sorted(looks) for what, looks in ours.items()}, indent=1, ensure_ascii=False)
+
+
+def test_readme_shows_four_pictures_that_are_there(lines: Lines) -> None:
+    shown = re.findall(r"!\[[^\]]+\]\((\.github/pictures/[^)]+)\)", (ROOT / "README.md").read_text(encoding="utf-8"))
+    there = [one for one in shown if (ROOT / one).is_file()]
+    lines.tell("pictures that README shows", len(there), len(there) == len(shown) == 4)
+    assert len(there) == len(shown) == 4

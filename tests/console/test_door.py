@@ -5,30 +5,22 @@ from collections.abc import Callable
 import httpx
 from playwright.sync_api import Page, expect
 
-from tests.acceptance.conftest import PASSWORD
-from tests.console.conftest import Seen, sign_in
-
-SLOW = 30_000
-
-
-FIRST = "a first phrase 31"
+from tests.console.conftest import Seen
+from tests.console.fields import SLOW
+from tests.console.people import FIRST, add, choose_password, sign_in
 
 
 def test_first_sign_in_to_now_and_back(
     stranger: Page, http: httpx.Client, seen: Seen, shot: Callable[[Page, str], None]
 ) -> None:
-    page, email = stranger, "newcomer@orchestrator.local"
-    http.post("/api/users", json={"email": email, "password": FIRST, "role": "admin"}).raise_for_status()
+    page, email = stranger, add(http, "newcomer@orchestrator.local", "admin")
     page.goto("/console/")
     assert "/console/sign-in" in page.url
     sign_in(page, email, FIRST)
     assert "/console/password" in page.url
     page.goto("/console/")
     assert "/console/password" in page.url, "nothing else is open before the password is changed"
-    page.fill("[name=old]", FIRST)
-    for name in ("new", "again"):
-        page.fill(f"[name={name}]", PASSWORD)
-    page.click("button")
+    choose_password(page)
     expect(page.get_by_role("heading", name="Deployments")).to_be_visible(timeout=SLOW)
     expect(page.get_by_text("gateway Gateway")).to_be_visible()
     expect(page.get_by_text("console Console")).to_be_visible()
@@ -42,7 +34,7 @@ def test_first_sign_in_to_now_and_back(
     assert "/console/sign-in" in page.url
     page.goto("/console/?at=here")
     assert "/console/sign-in" in page.url
-    sign_in(page, email, PASSWORD)
+    sign_in(page, email)
     assert page.url.endswith("/console/?at=here")
 
 

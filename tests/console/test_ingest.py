@@ -8,8 +8,7 @@ from playwright.sync_api import Page, expect
 
 from tests.acceptance.conftest import Product
 from tests.console.conftest import Seen
-
-SLOW = 90_000
+from tests.console.fields import SLOW
 
 
 def test_several_files_are_uploaded_each_with_its_end(

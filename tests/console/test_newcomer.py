@@ -6,12 +6,12 @@ from collections.abc import Callable
 import httpx
 from playwright.sync_api import Page, expect
 
-from tests.acceptance.conftest import PASSWORD, ROOT
-from tests.console.conftest import Seen, sign_in
-from tests.console.lines import NEWCOMER, Lines
-from tests.console.test_weight import FIRST
+from tests.acceptance.conftest import ROOT
+from tests.console.conftest import Seen
+from tests.console.fields import SLOW, say
+from tests.console.lines import Lines
+from tests.console.people import FIRST, add, choose_password, sign_in
 
-SLOW = 90_000
 STEP = re.compile(r"^(\d)\. (.+(?:\n   .+)*)", re.MULTILINE)
 
 
@@ -39,16 +39,12 @@ def to(page: Page, name: str) -> None:
 def test_the_eight_steps_work(
     stranger: Page, http: httpx.Client, seen: Seen, shot: Callable[[Page, str], None], lines: Lines
 ) -> None:
-    page, email = stranger, "walks@orchestrator.local"
-    http.post("/api/users", json={"email": email, "password": FIRST, "role": "admin"}).raise_for_status()
+    page, email = stranger, add(http, "walks@orchestrator.local", "admin")
     enter, drop, read, ask, cite, lab, run, leave = steps()
 
     assert "make up" in code(enter)
     sign_in(page, email, FIRST)
-    page.fill("[name=old]", FIRST)
-    for name in ("new", "again"):
-        page.fill(f"[name={name}]", PASSWORD)
-    page.click("button")
+    choose_password(page)
 
     where, field = bold(drop)
     to(page, where)
@@ -64,10 +60,7 @@ def test_the_eight_steps_work(
 
     where, question = bold(ask)
     to(page, where)
-    box = page.get_by_placeholder("Ask something")
-    expect(page.get_by_label("Agent").first).to_have_value("assistant", timeout=SLOW)
-    box.fill(question)
-    box.press("Enter")
+    say(page, question)
     (chip,) = bold(cite)
     with page.context.expect_page(timeout=SLOW) as opened:
         page.locator("a.aos-chip", has_text=chip).first.click(timeout=SLOW)
@@ -90,4 +83,4 @@ def test_the_eight_steps_work(
     page.get_by_role("button", name=press).click()
     expect(page.get_by_label("Password")).to_be_visible(timeout=SLOW)
     assert seen.errors == []
-    lines.tell("steps of README that work", "8 of 8", NEWCOMER, True)
+    lines.tell("steps of README that work", "8 of 8", True)

@@ -9,8 +9,9 @@ from playwright.sync_api import Page, expect
 
 from tests.acceptance.conftest import ROOT
 from tests.console.conftest import Seen
+from tests.console.fields import SLOW
+from tests.console.places import upload
 
-SLOW = 60_000
 PAPERS = [ROOT / "tests" / "samples" / name for name in ("control-room.md", "turbine-maintenance.docx")]
 QUESTION = "How much grease does the main bearing of the turbines take?"
 SET = "lab: what the turbines need"
@@ -20,8 +21,7 @@ SET = "lab: what the turbines need"
 def papers(http: httpx.Client) -> Iterator[httpx.Client]:
     """Two papers that can be searched, and afterwards no golden set of ours."""
     for paper in PAPERS:
-        files = {"file": (paper.name, paper.read_bytes())}
-        http.post("/api/documents/upload", params={"wait": 60}, files=files).raise_for_status()
+        upload(http, paper)
     yield http
     for one in http.get("/api/golden-sets").json()["items"]:
         if one["name"] == SET:

@@ -1,28 +1,16 @@
 """The page System in a browser: each part in use, what each role sees, and that nothing of a secret comes back."""
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable
 
 import httpx
-import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 
-from tests.acceptance.conftest import PASSWORD, Product
-from tests.console.conftest import Seen, sign_in
-from tests.console.fields import kept
+from tests.console.conftest import Seen
+from tests.console.fields import SLOW, kept
+from tests.console.people import sign_in, viewer
 
-SLOW = 30_000
 ROLLED = 300_000  # a replica loads its model before the old one goes
 TABS = ("Configuration", "Models", "People", "API keys", "Credentials", "Schedules", "Audit", "Workspaces")
-
-
-@pytest.fixture
-def administrator(product: Product, signed_in: Any, seen: Seen) -> Iterator[httpx.Client]:
-    """The API as the administrator has it."""
-    with httpx.Client(base_url=seen.origin, timeout=60) as client:
-        sent = {"email": product.settings.auth.admin_email, "password": PASSWORD}
-        client.headers["Authorization"] = f"Bearer {client.post('/api/auth/login', json=sent).json()['access_token']}"
-        yield client
 
 
 def opened(page: Page, part: str) -> Locator:
@@ -103,7 +91,7 @@ def test_ad_06_a_part_is_restarted_and_its_progress_is_told(page: Page, shot: Ca
 
 
 def test_a_person_is_added_signs_in_and_is_disabled(
-    page: Page, browser: Browser, seen: Seen, shot: Callable[[Page, str], None]
+    page: Page, window: Callable[[], Page], shot: Callable[[Page, str], None]
 ) -> None:
     opened(page, "people")
     page.get_by_role("link", name="Add somebody").click()
@@ -119,11 +107,9 @@ def test_a_person_is_added_signs_in_and_is_disabled(
     page.wait_for_url("**?part=people", timeout=SLOW)
     shot(page, "system-people")
 
-    context = browser.new_context(base_url=seen.origin)
-    other = context.new_page()
+    other = window()
     sign_in(other, "system-test@orchestrator.local", first)
     assert "/console/password" in other.url
-    context.close()
 
     page.get_by_role("link", name="system-test@orchestrator.local").click()
     expect(said(page)).to_have_count(0)
@@ -214,20 +200,10 @@ def test_a_schedule_is_made_paused_run_and_found_in_the_trail(page: Page, shot: 
     expect(page.get_by_text("the entries on this page")).to_be_visible(timeout=SLOW)
 
 
-def test_a_viewer_sees_its_parts_and_a_forged_form_gets_the_apis_refusal(
-    browser: Browser, seen: Seen, administrator: httpx.Client
-) -> None:
-    email, first, own = "system-viewer@orchestrator.local", "first-of-a-viewer-1", "second-of-a-viewer-2"
-    assert (
-        administrator.post("/api/users", json={"email": email, "role": "viewer", "password": first}).status_code == 201
-    )
-    context = browser.new_context(base_url=seen.origin)
-    page = context.new_page()
-    sign_in(page, email, first)
-    page.fill("[name=old]", first)
-    for name in ("new", "again"):
-        page.fill(f"[name={name}]", own)
-    page.click("button")
+def test_a_viewer_sees_its_parts_and_a_forged_form_gets_the_apis_refusal(stranger: Page, http: httpx.Client) -> None:
+    page, email = stranger, "system-viewer@orchestrator.local"
+    viewer(http, email)
+    sign_in(page, email)
     page.goto("/console/system?part=config")
     tabs = page.locator(".aos-tabs a")
     expect(tabs).to_have_text(["Schedules", "Workspaces"], timeout=SLOW)
@@ -245,7 +221,6 @@ def test_a_viewer_sees_its_parts_and_a_forged_form_gets_the_apis_refusal(
         }"""
     )
     expect(said(page)).to_contain_text("403", timeout=SLOW)
-    context.close()
 
 
 def test_every_part_fits_a_phone(page: Page) -> None:

@@ -9,12 +9,11 @@ import httpx
 from playwright.sync_api import Page, expect
 
 from tests.acceptance.conftest import ROOT, Product
-from tests.acceptance.conversation import gauge
-from tests.acceptance.test_conversation import dutiful, scripted
 from tests.console.conftest import Seen
-from tests.console.lines import WALK, Lines
+from tests.console.fields import SLOW, ask
+from tests.console.lines import Lines
+from tests.console.modelled import modelled
 
-SLOW = 90_000
 SAMPLES = (
     "annual-report-2025.pdf",
     "board-minutes-scan.pdf",
@@ -43,8 +42,7 @@ def test_from_signing_in_to_signing_out(
 
     job = scan(page)
     cited(page, shot)
-    (host,) = product.settings.agents.http_allow
-    with scripted(http, dutiful), gauge(int(host.rpartition(":")[2])):
+    with modelled(http, product) as host:
         approved(page, host)
     (folder / BROKEN).write_text("The night shift hands over at six in the morning.")
     retried(page, job)
@@ -54,7 +52,7 @@ def test_from_signing_in_to_signing_out(
     page.goto("/console/documents")
     assert "/sign-in" in page.url
     assert seen.errors == [] and seen.foreign == []
-    lines.tell("the walk, in one browser", "done", WALK, True)
+    lines.tell("the walk, in one browser", "done", True)
 
 
 def scan(page: Page) -> str:
@@ -92,14 +90,6 @@ def cited(page: Page, shot: Callable[[Page, str], None]) -> None:
     assert "48,600" in " ".join(marked.split())
     shot(shown, "citation")
     shown.close()
-
-
-def ask(page: Page, words: str) -> None:
-    page.goto("/console/chat")
-    expect(page.get_by_label("Agent").first).to_have_value("assistant", timeout=SLOW)
-    box = page.get_by_placeholder("Ask something")
-    box.fill(words)
-    box.press("Enter")
 
 
 def approved(page: Page, host: str) -> None:

@@ -1,0 +1,165 @@
+"""What can be used on each page: by everybody, a Viewer among them, and what only those with more rights are offered.
+
+Entries are a role and a name as screen readers tell them, `*` for what may follow: hints belong to names.
+"""
+
+import re
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Final
+
+from playwright.sync_api import Page, expect
+
+from tests.console.fields import SLOW
+
+USED: Final = (
+    "button", "checkbox", "combobox", "listbox", "radio", "searchbox", "slider", "spinbutton", "switch", "textbox",
+)  # fmt: skip
+NAMED: Final = re.compile(rf"""^\s*- '?({"|".join((*USED, "link"))})(?: "((?:[^"\\]|\\.)*)")?""", re.MULTILINE)
+UNFOLD: Final = """() => {
+  document.querySelectorAll('details:not([open])').forEach((one) => { one.open = true; });
+  document.querySelectorAll('button.label-wrap:not(.open)').forEach((one) => one.click());
+}"""
+QUIET_MS: Final = 1500
+MOST_SECONDS: Final = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """Attributes:
+    everybody: what a Viewer may use, too.
+    more: what a Viewer would be refused; the administrator sees each.
+    sometimes: the same, of things that are not always there.
+    """
+
+    everybody: tuple[str, ...] = ()
+    more: tuple[str, ...] = ()
+    sometimes: tuple[str, ...] = ()
+
+
+FRAME: Final = ("button Sign out",)
+OFFERS: Final[Mapping[str, Offer]] = {
+    "": Offer(),
+    "ingest": Offer(
+        more=(
+            "textbox Folder or file", "combobox Link to agent", "button Estimate first", "button Scan now",
+            "button *pload*", "button Resume", "button Retry what failed",
+        ),
+        sometimes=("button */", "button ↑ up", "button Cancel"),
+    ),
+    "documents": Offer(
+        everybody=(
+            "searchbox Search", "combobox State", "combobox Type", "textbox Added *", "button Search",
+            "spinbutton Page*", "checkbox Word boxes", "checkbox Confidence",
+        ),
+        more=(
+            "link Add documents", "button Process again", "button Delete …", "button Link",
+            "combobox Agent to link it to",
+        ),
+        sometimes=("button Unlink",),
+    ),
+    "chat": Offer(
+        everybody=(
+            "textbox Your message*", "button Send", "combobox Agent*", "radio Whatever fits", "radio Documents only",
+        ),
+    ),
+    "search": Offer(
+        everybody=(
+            "textbox Question*", "button Search", "button Ask", "button Stages and filters*", "combobox Strategy*",
+            "combobox Least similarity*", "combobox Rerank*", "combobox Enhance with a model*",
+            "combobox Pack a context*", "combobox Cache*", "combobox Passages in the chart*", "combobox As agent*",
+            "combobox Type of file*",
+            "textbox Part of the filename*", "textbox YYYY-MM-DD*", "button",  # the framework's calendars have no names
+        ),
+        more=(
+            "combobox Golden set*", "button Save a question*", "textbox Golden question*", "textbox Right answers*",
+            "button Save as golden question", "button New golden set*", "textbox Name of the new set*",
+            "button Make the set", "button Run the evaluation",
+        ),
+    ),
+    "index": Offer(
+        everybody=("combobox Language of the workspace's words*",),
+        more=(
+            "button Build a new index*", "button Re-index everything", "button Switch or go back*", "button Switch",
+            "button Let a set guard the index*", "button Keep this", "button Forget what is remembered*",
+            "button Forget it", "button Change the language",
+        ),
+        sometimes=("button Reset to default value",),
+    ),
+    "runs": Offer(
+        everybody=(
+            "combobox State", "combobox Agent", "combobox Feedback", "button Show", "button Replay it",
+            "button Stop it", "button Go on with it", "button Good answer", "button Not good",
+            "textbox A word about it*",
+        ),
+        more=(
+            "combobox Whose", "button Replay with another model or prompt*",
+            "button Compare; models are asked in earnest", "textbox Reason*", "button Approve", "button Reject",
+        ),
+    ),
+    "agents": Offer(
+        more=(
+            "link New agent", "button Make the agent", "button Save what changed", "button Give it the chosen skills",
+            "button Take these away", "button Link the chosen", "button Unlink the chosen", "textbox Its name*",
+            "button A connection of its own for a kind of task*", "button Delete this agent",
+        ),
+    ),
+    "skills": Offer(
+        everybody=(
+            "textbox Search*", "combobox Category*", "combobox Type*", "combobox Risk*", "button ← Before",
+            "button After →", "combobox Agent*",
+        ),
+        more=(
+            "button Call it", "button Remove this skill with all its versions", "button *pload*", "button Import",
+            "button Try it", "button Enrol", "button Examine now",
+        ),
+        sometimes=("button Copy", "button Download"),
+    ),
+    "system": Offer(
+        more=(
+            "button Save", "button Restart it", "link Add a connection", "link Add somebody", "button Make the key",
+            "link Add a credential", "link Add a schedule", "button Run now", "button Pause", "button Delete",
+            "button Show", "button Make the workspace", "button Make the tenant",
+        ),
+        sometimes=(
+            "button Discard", "button Take back", "button Restart now", "button Revoke", "button Test",
+        ),
+    ),
+}  # fmt: skip
+
+
+def fits(control: str, patterns: Iterable[str]) -> bool:
+    """Whether it is declared."""
+    return any(fnmatchcase(control, pattern) for pattern in patterns)
+
+
+def named(told: str) -> set[str]:
+    """What can be used, of what screen readers are told of a page."""
+    return {" ".join(filter(None, found)) for found in NAMED.findall(told)}
+
+
+def controls(page: Page) -> set[str]:
+    """What can be used on a page and in each of its tabs, with everything unfolded: "button Save", "link Help"."""
+    found = _resting(page)  # before that a page may still choose the tab that its address asks for
+    for name in page.get_by_role("tab").locator("visible=true").all_inner_texts():
+        tab = page.get_by_role("tab", name=name.strip(), exact=True).locator("visible=true").first
+        tab.click()
+        found |= _resting(page)
+        expect(tab).to_have_attribute("aria-selected", "true")
+    return found
+
+
+def _resting(page: Page) -> set[str]:
+    """What stands there once it has not changed for a while; parts are hidden and shown a moment after their page."""
+    until, before = time.monotonic() + MOST_SECONDS, None
+    while True:
+        expect(page.locator(".aos-loading")).to_have_count(0, timeout=SLOW)
+        page.evaluate(UNFOLD)
+        now = named(page.locator("body").aria_snapshot())
+        if now == before:
+            return now
+        assert time.monotonic() < until, f"it does not rest: {now ^ (before or now)}"
+        before = now
+        page.wait_for_timeout(QUIET_MS)
