@@ -100,6 +100,8 @@ def test_a_deletion_shows_what_goes_with_it_first(
     expect(asked).to_contain_text("1 version with 1 page of text", timeout=SLOW)
     shot(page, "delete")
     asked.get_by_role("button", name="Delete for good").click()
-    expect(page.get_by_role("status").filter(has_text="Deleted, with 1 page and 1 passage.")).to_be_visible(timeout=SLOW)
+    expect(page.get_by_role("status").filter(has_text="Deleted, with 1 page and 1 passage.")).to_be_visible(
+        timeout=SLOW
+    )
     assert page.url.endswith("/console/documents")
     expect(page.get_by_role("link", name="to-be-deleted.txt")).to_have_count(0)

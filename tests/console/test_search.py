@@ -64,7 +64,7 @@ def test_a_question_is_followed_answered_kept_and_run(
     page.get_by_role("checkbox", name="turbine-maintenance.docx").check()
     page.get_by_label("Right answers, one a line").fill("18 litres")
     page.get_by_role("button", name="Save as golden question").click()
-    expect(page.get_by_text("The set holds 1 questions now.")).to_be_visible(timeout=SLOW)
+    expect(page.get_by_text("The set holds 1 question now.")).to_be_visible(timeout=SLOW)
     page.get_by_role("button", name="Run the evaluation").click()
     expect(page.get_by_role("heading", name="Recall@10")).to_be_visible(timeout=SLOW)
     expect(page.get_by_role("cell", name=QUESTION, exact=True)).to_be_visible()

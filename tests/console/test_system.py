@@ -194,7 +194,7 @@ def test_a_schedule_is_made_paused_run_and_found_in_the_trail(page: Page, shot: 
     expect(trail.get_by_role("cell", name="session.begin")).to_have_count(0)
     assert "action=schedule" in page.url
     page.get_by_role("link", name="Check the whole chain").click()
-    expect(page.get_by_text("The chain is intact: all")).to_be_visible(timeout=SLOW)
+    expect(page.get_by_text("The chain is intact; checked: all")).to_be_visible(timeout=SLOW)
     shot(page, "system-audit")
     page.go_back()
     expect(page.get_by_text("the entries on this page")).to_be_visible(timeout=SLOW)
