@@ -141,6 +141,7 @@ class Legs:
             "language": index.language,
             "chunker": index.chunker,
             "depth": self._depth(query),
+            "room": _with_room(self._depth(query)),
             "k1": self._settings.k1,
             "b": self._settings.b,
         }
@@ -246,7 +247,7 @@ class Legs:
         index: Index | None = None,
     ) -> Read:
         # With room for rows that the scope hides: a walk that ends short of its limit begins again from the start.
-        enough = max(self._settings.ef_search, values["depth"] + values["depth"] // 8)
+        enough = max(self._settings.ef_search, _with_room(values["depth"]))
         effort = {"hnsw.ef_search": str(min(enough, MOST_EFFORT))}
         query = SQL[name] if index is None else _of_generation(SQL[name], index)
         return Read(query, values, {**PLANNER, **effort, **planner}, False if name in NEVER_PREPARED else None)
@@ -255,6 +256,10 @@ class Legs:
 def _found(rows: Sequence[Row]) -> list[Found]:
     found = [Found(row["id"], row["document_id"], row["score"]) for row in rows]
     return sorted(found, key=lambda one: (-one.score, one.chunk_id))
+
+
+def _with_room(depth: int) -> int:
+    return depth + depth // 8
 
 
 def _everything(query: Query) -> bool:

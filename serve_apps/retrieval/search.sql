@@ -15,32 +15,37 @@ where w.id = %(workspace)s and w.tenant_id = %(tenant)s;
 -- keyword_indexed: BM25 by the index, best first. The document is asked for chunk by chunk, in the index's order, and
 -- the scan ends with the limit. The score is the one the index scan has just computed (negative, as it sorts). The
 -- conditions are those of searchable_documents, written out: around a function in the query, pg_textsearch computes
--- every score a second time, at five times the cost.
-select c.id, c.document_id, -bm25_get_current_score() as score
-from document_chunks c
-where c.tenant_id = %(tenant)s and c.workspace_id = %(workspace)s and c.chunker = %(chunker)s
-  and c.version_id = (
-      select d.current_version
-      from documents d
-      where d.id = c.document_id and d.tenant_id = %(tenant)s and d.workspace_id = %(workspace)s
-        and (%(type)s::text is null or d.file_type = %(type)s)
-        and (%(file)s::text is null or position(lower(%(file)s) in lower(d.filename)) > 0)
-        and (%(from)s::timestamptz is null or d.upload_date >= %(from)s)
-        and (%(to)s::timestamptz is null or d.upload_date <= %(to)s)
-        and (%(documents)s::text[] is null or d.id = any(%(documents)s))
-        and (%(agent)s::uuid is null
-             or exists (select from document_agent_links l
-                        where l.agent_id = %(agent)s and l.document_id = d.id and l.workspace_id = %(workspace)s)
-             or exists (select from agents a
-                        where a.id = %(agent)s and a.workspace_id = %(workspace)s and a.whole_workspace)))
-order by c.terms <@> to_bm25query(terms_of(%(language)s, %(text)s), 'document_chunks_bm25') limit %(depth)s;
+-- every score a second time, at five times the cost. It scores as many rows as the inner limit says, and all again, for
+-- twice as many, once a row too many was hidden: there is room for some.
+select id, document_id, score from (
+    select c.id, c.document_id, -bm25_get_current_score() as score
+    from document_chunks c
+    where c.tenant_id = %(tenant)s and c.workspace_id = %(workspace)s and c.chunker = %(chunker)s
+      and c.version_id = (
+          select d.current_version
+          from documents d
+          where d.id = c.document_id and d.tenant_id = %(tenant)s and d.workspace_id = %(workspace)s
+            and (%(type)s::text is null or d.file_type = %(type)s)
+            and (%(file)s::text is null or position(lower(%(file)s) in lower(d.filename)) > 0)
+            and (%(from)s::timestamptz is null or d.upload_date >= %(from)s)
+            and (%(to)s::timestamptz is null or d.upload_date <= %(to)s)
+            and (%(documents)s::text[] is null or d.id = any(%(documents)s))
+            and (%(agent)s::uuid is null
+                 or exists (select from document_agent_links l
+                            where l.agent_id = %(agent)s and l.document_id = d.id and l.workspace_id = %(workspace)s)
+                 or exists (select from agents a
+                            where a.id = %(agent)s and a.workspace_id = %(workspace)s and a.whole_workspace)))
+    order by c.terms <@> to_bm25query(terms_of(%(language)s, %(text)s), 'document_chunks_bm25') limit %(room)s
+) scored limit %(depth)s;
 
 -- keyword_all: As keyword_indexed where no document is left out: what is indexed of a version goes in the transaction
 -- that replaces it, so no chunk has to be asked for its document.
-select c.id, c.document_id, -bm25_get_current_score() as score
-from document_chunks c
-where c.tenant_id = %(tenant)s and c.workspace_id = %(workspace)s and c.chunker = %(chunker)s
-order by c.terms <@> to_bm25query(terms_of(%(language)s, %(text)s), 'document_chunks_bm25') limit %(depth)s;
+select id, document_id, score from (
+    select c.id, c.document_id, -bm25_get_current_score() as score
+    from document_chunks c
+    where c.tenant_id = %(tenant)s and c.workspace_id = %(workspace)s and c.chunker = %(chunker)s
+    order by c.terms <@> to_bm25query(terms_of(%(language)s, %(text)s), 'document_chunks_bm25') limit %(room)s
+) scored limit %(depth)s;
 
 -- keyword_exact: BM25 over just the chunks that may be searched, with their own statistics; complete. A chunk's
 -- length is its bytes, which are known without reading it. Robertson and Zaragoza 2009, with the idf of Lucene.

@@ -246,7 +246,7 @@ async def run(state: Path, sets: Sequence[irdata.Set], chunks: int, questions: i
         await database.close()
 
 
-def measure(report: Report, evals: Path, chunks: int = 100_000, questions: int = 100) -> None:
+def measure(report: Report, evals: Path, chunks: int = 100_000, questions: int = 300) -> None:
     """Fill a server of its own, compare, and leave nothing."""
     sets = [irdata.load(path) for path in sorted((evals / "ir").iterdir()) if path.is_dir()]
     state = Path(tempfile.mkdtemp(prefix="aos-"))

@@ -53,7 +53,7 @@ def shelf(count: int, prefix: str, **more: Any) -> list[Book]:
 def values(scope: Scope, generation: int, **more: Any) -> dict[str, Any]:
     return {
         "tenant": scope.tenant, "workspace": scope.workspace, "type": None, "file": None, "from": None, "to": None,
-        "documents": None, "agent": None, "depth": 10, "chunker": corpus.CHUNKER, "generation": generation,
+        "documents": None, "agent": None, "depth": 10, "room": 11, "chunker": corpus.CHUNKER, "generation": generation,
         "text": QUESTION, "vector": Vector(hash_vector(QUESTION)), "k1": 0.9, "b": 0.4, "exact_scope": 10,
         "ids": [], "language": "english", "known": None, "codes": ["word1"], "phrases": ["pump"], "most": 10,
         "among": None,
@@ -105,6 +105,7 @@ async def test_small_tenants_get_all_their_hits_and_hot_queries_use_their_indexe
 
     plan = await explain(pool, big, "keyword_indexed", values(big, generation))
     assert "Index Scan using document_chunks_bm25" in plan and "Sort" not in plan and "Seq Scan" not in plan
+    assert plan.count("Limit") == 2, "the index scores a few more than are wanted, for those that are hidden"
     plan = await explain(pool, big, "vector_indexed", values(big, generation))
     assert f"Index Scan using embeddings_{generation}_hnsw" in plan and "Sort" not in plan and "Seq Scan" not in plan
     plan = await explain(pool, small, "keyword_exact", values(small, generation))

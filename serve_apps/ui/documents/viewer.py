@@ -119,7 +119,8 @@ def _sheet(page: Mapping[str, Any], words: Sequence[Word], passage: Passage) -> 
     ]  # fmt: skip
     marks = [tag("b", class_="doc-passage", style=_place(box), title="The passage") for box in passage.boxes]
     note = tag("p", "The picture of this page cannot be drawn.", class_="doc-note", role="status")
-    return tag("div", tag("div", picture, marks, over, note, class_="doc-sheet"), class_="doc-scroll doc-picture")
+    sheet = tag("div", picture, marks, over, note, class_="doc-sheet")
+    return tag("div", sheet, class_="doc-scroll doc-picture", tabindex=0, aria_label="Picture", role="region")
 
 
 def _place(box: tuple[float, float, float, float]) -> str:

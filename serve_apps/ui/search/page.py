@@ -62,7 +62,8 @@ def _searching(desk: Desk, blocks: gr.Blocks, form: Form, tabs: gr.Tabs, stages:
         values = asked.values() if asked.query() else [gr.skip() for _ in fields]
         known = asked.agent in {id_ for _, id_ in agents}
         values[-1] = gr.update(choices=[("everything I may see", ""), *agents], value=asked.agent if known else "")
-        return [*values, gr.update(selected="golden" if Chosen.of(query).set else "stages")]
+        # Likewise the tab: it stands on the first, and by now somebody may have turned to another.
+        return [*values, gr.update(selected="golden") if Chosen.of(query).set else gr.skip()]
 
     async def search(request: gr.Request, *values: Any) -> AsyncIterator[list[Any]]:
         asked = Asked.given(*values)
