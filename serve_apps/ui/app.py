@@ -26,6 +26,7 @@ from serve_apps.ui.sessions import Sessions
 from serve_apps.ui.skills.page import PAGE as SKILLS
 from serve_apps.ui.system.page import PAGE as SYSTEM
 from serve_apps.ui.theme import make_theme
+from serve_apps.ui.windows import MOST, Windows
 
 PAGES: Final[Sequence[Page]] = (now.PAGE, INGEST, DOCUMENTS, CHAT, SEARCH, INDEX, RUNS, AGENTS, SKILLS, SYSTEM)
 HERE: Final = Path(__file__).parent
@@ -59,12 +60,13 @@ def create_console(
         async with client:
             yield
 
+    blocks = draw(desk)
     app = FastAPI(title=f"{NAME} console", lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url=None)
     for router in (door.routes(desk, knock), pictures.routes(desk), _files()):
         app.include_router(router)
     gr.mount_gradio_app(
         app,
-        draw(desk),
+        blocks,
         path="/",
         root_path=PREFIX,
         footer_links=[],
@@ -79,6 +81,7 @@ def create_console(
         show_error=True,
         theme=make_theme(),
     )
+    app.add_middleware(Windows, blocks=blocks)
     app.add_middleware(Guard, desk=desk)
     return app
 
@@ -89,6 +92,7 @@ def draw(desk: Desk) -> gr.Blocks:
     for page in desk.pages:
         with blocks.route(page.title, page.path) if page.path else blocks:
             page.draw(desk, blocks)
+    blocks.state_session_capacity = MOST
     blocks.queue(default_concurrency_limit=32, max_size=LONGEST_QUEUE, api_open=False)
     return blocks
 
