@@ -62,7 +62,7 @@ class Estimate:
 
 
 def listing(root: Path, enough: Callable[[], bool]) -> tuple[list[Path], bool]:
-    """The files of a scan, as the scan itself would find them, and whether that are all: the walk ends when it is
+    """The files of a scan, as the scan itself would find them, and whether those are all: the walk ends when it is
     enough, as a folder may hold more than anybody waits for. May take seconds: for a thread."""
     found: list[Path] = []
     for path in walk(root, Limits()):
