@@ -41,6 +41,9 @@
     keep();
   }
 
+  // On a narrow screen the pages are a strip: the one that is open may stand outside of what is seen of it.
+  document.querySelector(".aos-nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+
   document.querySelectorAll("select[data-submits]").forEach((choice) => {
     choice.addEventListener("change", () => choice.form.submit());
   });

@@ -152,6 +152,7 @@ def shot(seen: Seen, lines: Lines) -> Callable[[Page, str], None]:
             page.emulate_media(color_scheme=scheme)
             for width in (1280, 390):
                 page.set_viewport_size({"width": width, "height": 860})
+                page.evaluate("scrollTo(0, 0)")  # what sticks to the window would stand in the middle of the picture
                 painted(page)
                 path = folder / f"{name}-{width}-{scheme}.png"
                 page.screenshot(path=path, full_page=True)
