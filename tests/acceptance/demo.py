@@ -52,9 +52,9 @@ def main() -> int:
     console.print(f"after {time.monotonic() - began:.0f} s; memory {doctor.memory_bytes(settings) / 2**30:.2f} GiB.")
     if chosen:
         console.print(f"Sign in as {settings.auth.admin_email} with {chosen} (shown once).", highlight=False)
-    console.print(
-        f"API documentation: {server}/docs\nAsk more:  .venv/bin/aos ask 'your question'\nStop:      make down"
-    )
+    if settings.console.enabled:
+        console.print(f"Console:   {server}/console", highlight=False)
+    console.print(f"API:       {server}/docs\nAsk more:  .venv/bin/aos ask 'your question'\nStop:      make down")
     return 0 if right else 1
 
 

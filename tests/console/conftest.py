@@ -23,6 +23,7 @@ FLAGS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync",
 )  # fmt: skip
+RASTER_MS = 500  # a large image is drawn some time after it was decoded, and nothing tells when
 # Pictures, and what axe measures, are not to catch colours on their way.
 STILL = """document.addEventListener('DOMContentLoaded', () => {
   const style = document.createElement('style');
@@ -154,6 +155,7 @@ def shot(seen: Seen, lines: Lines) -> Callable[[Page, str], None]:
                 page.set_viewport_size({"width": width, "height": 860})
                 page.evaluate("scrollTo(0, 0)")  # what sticks to the window would stand in the middle of the picture
                 painted(page)
+                page.wait_for_timeout(RASTER_MS)
                 path = folder / f"{name}-{width}-{scheme}.png"
                 page.screenshot(path=path, full_page=True)
                 with Image.open(path) as picture:
