@@ -173,8 +173,14 @@ def reindex(made: Instance, counter: Counter, report: Report, expected: list[str
     before = counter.runs()
     reply = made.http.post("/api/documents/reindex-all")
     reply.raise_for_status()
-    until(lambda: any("_Index" in _title(p) for p in connect.processes(made.settings.state_dir)), 60)
-    victims = [p for p in connect.processes(made.settings.state_dir) if "_Index" in _title(p)]
+    victims: list[psutil.Process] = []
+
+    def met() -> bool:
+        """Looked up once: the work is short, and a second look would come too late."""
+        victims.extend(p for p in connect.processes(made.settings.state_dir) if "_Index" in _title(p))
+        return bool(victims)
+
+    until(met, 60)
     for victim in victims[:1]:
         _kill(victim)
     ended = made.wait(reply.json()["job_id"])
