@@ -2,13 +2,12 @@
 
 import json
 import stat
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from cluster.cli import run
-from tests.fakes.api_server import ApiServer, serve_api
+from tests.fakes.api_server import ApiServer
 
 JOB = {
     "id": "j1",
@@ -29,15 +28,6 @@ CITED = {
     "quote": "ends in May",
     "ocr_confidence": 0.91,
 }
-
-
-@pytest.fixture
-def api(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ApiServer]:
-    monkeypatch.setenv("AOS_STATE_DIR", str(tmp_path))
-    monkeypatch.setenv("AOS_TOKEN", "access-1")
-    with serve_api({}) as fake:
-        monkeypatch.setenv("AOS_URL", fake.url)
-        yield fake
 
 
 def ended(state: str, **extra: object) -> dict[str, object]:

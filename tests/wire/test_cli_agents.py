@@ -3,7 +3,7 @@
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,18 +11,9 @@ import pytest
 
 from cluster.cli import run
 from cluster.console.credentials import Credentials, Tokens
-from tests.fakes.api_server import ApiServer, serve_api
+from tests.fakes.api_server import ApiServer
 
 APPROVAL = {"id": "a1", "tool": "http_post", "arguments": {"url": "https://x.example"}, "reason": "http_* asks"}
-
-
-@pytest.fixture
-def api(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ApiServer]:
-    monkeypatch.setenv("AOS_STATE_DIR", str(tmp_path))
-    monkeypatch.setenv("AOS_TOKEN", "access-1")
-    with serve_api({}) as fake:
-        monkeypatch.setenv("AOS_URL", fake.url)
-        yield fake
 
 
 def sse(*events: tuple[str, str, dict[str, Any]], first: int = 1) -> str:

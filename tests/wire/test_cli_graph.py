@@ -1,14 +1,12 @@
 """`aos graph` against a real HTTP server."""
 
 import json
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from cluster.cli import run
-from tests.fakes.api_server import ApiServer, serve_api
+from tests.fakes.api_server import ApiServer
 
 BANK: dict[str, Any] = {
     "id": "e" * 32, "name": "ZX Bank", "type": "organization", "aliases": ["ZXB"], "confidence": 0.6, "occurrences": 9,
@@ -17,15 +15,6 @@ BANK: dict[str, Any] = {
 INDIA = BANK | {"id": "f" * 32, "name": "India", "type": "location", "aliases": []}
 SAID = {"filename": "[bold]about.md", "page": 4, "quote": "ZX Bank\nis based in India."}
 RELATION = {"source": BANK, "type": "is_part_of", "target": INDIA, "evidence": [SAID]}
-
-
-@pytest.fixture
-def api(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ApiServer]:
-    monkeypatch.setenv("AOS_STATE_DIR", str(tmp_path))
-    monkeypatch.setenv("AOS_TOKEN", "access-1")
-    with serve_api({}) as fake:
-        monkeypatch.setenv("AOS_URL", fake.url)
-        yield fake
 
 
 def test_kg_05_a_name_is_shown_with_what_it_is_related_to_and_the_page_that_says_so(

@@ -1,14 +1,12 @@
 """`aos ask` and `aos why` against a real HTTP server."""
 
 import json
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from cluster.cli import run
-from tests.fakes.api_server import ApiServer, serve_api
+from tests.fakes.api_server import ApiServer
 
 ID = "7d9f0c52-3c1e-4a4f-9a55-0d6f3a2b1c11"
 ANSWER: dict[str, Any] = {
@@ -28,15 +26,6 @@ WHY: dict[str, Any] = {
     ],
     "conflicts": [[{"n": 1, "value": "May"}, {"n": 2, "value": None}]],
 }  # fmt: skip
-
-
-@pytest.fixture
-def api(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ApiServer]:
-    monkeypatch.setenv("AOS_STATE_DIR", str(tmp_path))
-    monkeypatch.setenv("AOS_TOKEN", "access-1")
-    with serve_api({}) as fake:
-        monkeypatch.setenv("AOS_URL", fake.url)
-        yield fake
 
 
 def test_an_answer_tells_its_fallback_and_how_to_ask_why(api: ApiServer, capsys: pytest.CaptureFixture[str]) -> None:
