@@ -65,7 +65,7 @@ test-console: install browser ## the console in a browser; pictures in .reports/
 test: install browser ## all tests, two runs of them at a time
 	$(RUN) -m tests.suite
 
-test-unit: install ## the tests that need no Ray, no database and no other process, and how long they take
+test-unit: install ## the tests that need no Ray, no Gradio, no database and no other process, and how long they take
 	$(RUN) -m tests.evals.eval_units
 
 packs: install ## the .skill packages that ship, into build/packs

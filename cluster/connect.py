@@ -109,8 +109,7 @@ def connect(settings: Settings) -> None:
 
 def alive(state_dir: Path) -> bool:
     """Whether our head's two essential daemons run."""
-    names = {Path(words[0]).name for _, words in _daemons(state_dir) if words}
-    return {"gcs_server", "raylet"} <= names
+    return {"gcs_server", "raylet"} <= {Path(words[0]).name for _, words in _daemons(state_dir) if words}
 
 
 def stop(state_dir: Path, seconds: float = 10) -> None:
@@ -246,11 +245,13 @@ def environment(settings: Settings) -> dict[str, str]:
     offline = {} if settings.rerank.download else {"HF_HUB_OFFLINE": "1"}
     return offline | {
         "AOS_STATE_DIR": str(settings.state_dir),  # absolute: workers run in another folder
+        "AOS_PYTHON": sys.executable,  # for who starts workers behind another program
         "RAY_AUTH_MODE": "token",
         "RAY_AUTH_TOKEN_PATH": str(token_path(settings.state_dir)),
         "RAY_USAGE_STATS_ENABLED": "0",
         # Despite its name it works on Linux too: every daemon then binds 127.0.0.1, not all interfaces.
         "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
+        "RAY_worker_niceness": "0",  # replicas answer people; bulk work steps back by itself
         "RAY_worker_register_timeout_seconds": "300",  # two busy cores start eight workers slowly
         "RAY_SERVE_ENABLE_HA_PROXY": "1",  # a third of the CPU per request against Serve's own proxy
         "RAY_SERVE_THROUGHPUT_OPTIMIZED": "1",
@@ -294,7 +295,6 @@ def free_port() -> int:
 
     The kernel gives away ports from 32768, Ray's workers take 10002 to 19999, Serve's replicas 30000 and more.
     """
-    while True:
-        port = secrets.choice(QUIET_PORTS)
-        if _is_free(port, ""):
-            return port
+    while not _is_free(port := secrets.choice(QUIET_PORTS), ""):
+        continue
+    return port

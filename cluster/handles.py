@@ -106,7 +106,7 @@ def embedder(settings: Settings) -> Embedder:
         Unavailable: the application is not deployed.
     """
     if settings.embedding.placement == "inproc":
-        return open_embedder(settings.embedding)
+        return open_embedder(settings.embedding, idle=settings.read.idle)
     return HandleEmbedder(_handle(*EMBEDDING))
 
 

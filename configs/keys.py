@@ -44,6 +44,7 @@ _READ_BY: Mapping[str, tuple[Part, ...]] = {
     "console": (Part.CONSOLE,),
     "ocr": (Part.GATEWAY, Part.WORKER),
     "read": (Part.GATEWAY, Part.WORKER),
+    "read.idle": (Part.EMBEDDING, Part.GATEWAY, Part.WORKER),
     "chunk": (Part.GATEWAY, Part.WORKER),
     "embedding": (Part.EMBEDDING, Part.GATEWAY, Part.WORKER),
     "embedding.gpu": (Part.EMBEDDING, Part.RERANKER, Part.WORKER),  # who shares a GPU gets another share

@@ -96,8 +96,8 @@ class OcrSettings(Section):
 class ReadSettings(Section):
     """Limits on files, and how many pages travel together.
 
-    `idle`: bulk reading gets a core only while nobody else wants it, so that nobody waits for it. Switch it off where
-    other programs keep all cores busy for hours: pages would be given up as too slow.
+    `idle`: bulk jobs get a core only while nobody else wants it, so that nobody waits for them. Switch it off where
+    other programs keep all cores busy for hours: pages would be given up as too slow, and jobs would hardly start.
     """
 
     nfs_base_path: str | None = None

@@ -13,14 +13,13 @@ class EmbeddingSettings(Section):
     With `base_url` it is the name that this OpenAI-shaped server knows; `window` is then how many tokens that model
     reads, `seconds` how long it may take for a batch.
     `gpu`: `auto` computes on the GPU that Ray gives its replica (ray.num_gpus) where torch sees one; true insists.
-    `batch_seconds`: how long a bulk batch may take while questions come. `queue_tokens`: more than these waiting in a
-    lane, and callers are refused. `cache_entries`: vectors of questions kept for each workspace, 1.5 KiB each.
+    `batch_tokens`: of a batch, padding included. `queue_tokens`: more than these waiting in a lane, and callers are
+    refused. `cache_entries`: vectors of questions kept for each workspace, 1.5 KiB each.
     """
 
     model: str = "packaged"
     dtype: Literal["auto", "float32", "bfloat16"] = "auto"
     batch_tokens: int = Field(2048, ge=256)
-    batch_seconds: float = Field(0.04, gt=0)
     queue_tokens: int = Field(1_000_000, ge=1)
     cache_entries: int = Field(20_000, ge=0)
     cache_seconds: int = Field(86_400, ge=1)

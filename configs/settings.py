@@ -98,8 +98,11 @@ SPOKEN_NAMES: dict[str, str] = {
 }
 
 # Switches of the program itself, not settings of a section.
-# AOS_RESTART changes when an application is to be restarted; nobody reads it, Ray Serve compares it.
-PROGRAM_NAMES = frozenset({"AOS_CONFIG", "AOS_TOKEN", "AOS_URL", "AOS_PROFILE", "AOS_STATE_DIR", "AOS_RESTART"})
+# AOS_RESTART changes when an application is to be restarted; nobody reads it, Ray Serve compares it. AOS_PYTHON is a
+# node's Python, for the shell that starts workers of bulk jobs behind everything else.
+PROGRAM_NAMES = frozenset(
+    {"AOS_CONFIG", "AOS_TOKEN", "AOS_URL", "AOS_PROFILE", "AOS_STATE_DIR", "AOS_RESTART", "AOS_PYTHON"}
+)
 
 
 def load(

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from typing import Any
 
@@ -10,10 +11,12 @@ from numpy.typing import NDArray
 from ray import serve
 
 from cluster import logs
+from cluster.basics.background import give_way
 from cluster.models.embedders import open_embedder
-from cluster.models.ports import Lane
+from cluster.models.ports import Embedder, Lane
 from cluster.models.weights import use_cores
 from cluster.state.settings_rows import load_with_rows
+from configs.sections import Settings
 
 
 @serve.deployment(name="Embedder")
@@ -23,8 +26,9 @@ class EmbedderReplica:
     def __init__(self) -> None:
         settings = load_with_rows()
         logs.set_up(settings)
-        use_cores()
-        self._embedder = open_embedder(settings.embedding)
+        # Bulk work may have asked for one replica more: loading it gives way to the questions that others answer.
+        with ThreadPoolExecutor(1, initializer=give_way) as thread:
+            self._embedder = thread.submit(_opened, settings).result()
 
     async def facts(self) -> dict[str, object]:
         """`EmbedderFacts` as a mapping."""
@@ -37,6 +41,11 @@ class EmbedderReplica:
     async def check_health(self) -> None:
         """The event loop still turns."""
         await asyncio.sleep(0)
+
+
+def _opened(settings: Settings) -> Embedder:
+    use_cores()
+    return open_embedder(settings.embedding, idle=settings.read.idle)
 
 
 def build(args: dict[str, Any]) -> serve.Application:

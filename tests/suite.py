@@ -1,4 +1,4 @@
-"""The whole suite as two rows of pytest runs at once: what drives Ray or a browser and mostly waits, and the rest.
+"""The whole suite as two rows of pytest runs at once, about as long as each other: Ray, a browser, sockets; the rest.
 
 The console's tests are a run of their own: Playwright leaves an event loop running in the thread that started it.
 
@@ -18,13 +18,17 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 MOST_AGAIN = 3
 FAILED = 1  # pytest: some tests failed; anything above says that the run itself broke
-WAITING = {"product": ("tests/acceptance", "tests/ray"), "console": ("tests/console",)}
+ROW = {
+    "product": ("tests/acceptance", "tests/ray"),
+    "console": ("tests/console",),
+    "wire": ("tests/wire", "tests/ui"),
+}
 
 
 def runs() -> dict[str, list[str]]:
     """What each run is told; a new folder belongs to the last without being named."""
-    elsewhere = [f"--ignore={folder}" for folders in WAITING.values() for folder in folders]
-    return {**{name: list(folders) for name, folders in WAITING.items()}, "rest": ["tests", *elsewhere]}
+    elsewhere = [f"--ignore={folder}" for folders in ROW.values() for folder in folders]
+    return {**{name: list(folders) for name, folders in ROW.items()}, "rest": ["tests", *elsewhere]}
 
 
 def start(told: Sequence[str], folder: Path) -> "subprocess.Popen[bytes]":
@@ -82,7 +86,7 @@ def main() -> int:
             folder.mkdir()
         started = {"rest": start(told["rest"], folders["rest"])}
         try:
-            for name, folder in folders.items():  # those that wait in turn, beside the rest
+            for name, folder in folders.items():  # those of the row in turn, beside the rest
                 run = started.get(name) or started.setdefault(name, start(told[name], folder))
                 codes.append(abs(run.wait()))
                 print(f"== {name}", flush=True)

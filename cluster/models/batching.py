@@ -1,18 +1,19 @@
-"""Windows of many callers in batches that suit a model: of like length, within a budget, questions before bulk work."""
+"""Windows of many callers in batches that suit a model: of like length, within a budget, questions apart from bulk."""
 
 import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cluster.basics.background import give_way
 from cluster.basics.errors import Overloaded
 from cluster.models.encoder import Window
-from cluster.models.lanes import Lanes
-from cluster.models.pace import Pace
 from cluster.models.ports import Lane
+from cluster.models.turns import Turns
 
 Encode = Callable[[Sequence[Window]], NDArray[np.float32]]
 
@@ -35,26 +36,30 @@ class _Call:
 
 
 class Batching:
-    """Gathers what several callers wait for into batches, and lets one batch at a time through a model.
+    """Gathers what several callers wait for into batches, and lets one batch of each lane at a time through a model.
 
-    Callers of a lane take turns, so that one text waits for a batch of each other caller and not for all their texts.
-    The windows of a batch are at most twice as long as its shortest one: more padding costs more than another pass.
+    On a CPU a question waits for no bulk batch: bulk work has a thread of its own, which gives way while a question is
+    computed; on a GPU it waits for one at most. Callers of a lane take turns, so that one text waits for a batch of
+    each other caller and not for all their texts. The windows of a batch are at most twice as long as its shortest
+    one: more padding costs more than another pass.
     """
 
-    def __init__(self, encode: Encode, lanes: Lanes, pace: Pace, limit: int, clock: Callable[[], float]) -> None:
+    def __init__(self, encode: Encode, turns: Turns, budget: int, limit: int, *, idle: bool = True) -> None:
         """Nothing runs yet.
 
         Args:
             encode: what the model does; called in a thread, with one batch.
-            lanes: who else uses the model.
-            pace: how large a batch may be.
+            turns: who else uses the model for questions.
+            budget: tokens of a batch, padding included.
             limit: tokens that may wait in a lane; who comes while there are as many is refused.
-            clock: seconds that only grow.
+            idle: bulk work gives way to everything else.
         """
-        self._encode, self._lanes, self._pace = encode, lanes, pace
-        self._limit, self._clock = limit, clock
+        self._encode, self._budget, self._limit = encode, budget, limit
+        self._turns = {Lane.QUESTION: turns, Lane.BULK: Turns()}
+        behind = ThreadPoolExecutor(1, initializer=give_way if idle else None)
+        self._threads = {Lane.QUESTION: ThreadPoolExecutor(1), Lane.BULK: behind}
         self._calls: dict[Lane, deque[_Call]] = {lane: deque() for lane in Lane}
-        self._work: asyncio.Task[None] | None = None
+        self._work: dict[Lane, asyncio.Task[None]] = {}
 
     def waiting(self, lane: Lane) -> int:
         """Tokens that wait in a lane."""
@@ -70,14 +75,12 @@ class Batching:
         """
         if (waiting := self.waiting(lane)) >= self._limit:
             raise Overloaded(f"{waiting} tokens wait to be embedded already")
-        if lane is Lane.QUESTION:
-            self._pace.asked()
         order = sorted(range(len(windows)), key=lambda at: len(windows[at]), reverse=True)
         done = asyncio.get_running_loop().create_future()
         call = _Call(windows, deque(order), sum(map(len, windows)), done)
         self._calls[lane].append(call)
-        if self._work is None or self._work.done():
-            self._work = asyncio.create_task(self._run())
+        if lane not in self._work or self._work[lane].done():
+            self._work[lane] = asyncio.create_task(self._run(lane))
         try:
             await done
         finally:
@@ -85,26 +88,22 @@ class Batching:
                 self._calls[lane].remove(call)
         return np.stack([call.rows[at] for at in range(len(windows))])
 
-    async def _run(self) -> None:
-        """Batch after batch, until nobody waits."""
-        while any(self._calls.values()):
-            async with self._lanes.turn(self._next()):
-                lane = self._next()
-                batch = self._take(self._calls[lane], self._pace.budget(lane))
-                if not batch:
+    async def _run(self, lane: Lane) -> None:
+        """Batch after batch, until nobody waits in the lane."""
+        while self._calls[lane]:
+            async with self._turns[lane].turn():
+                if not (batch := self._take(self._calls[lane])):
                     continue
                 windows = [call.windows[at] for call, at in batch]
-                begun = self._clock()
-                task = asyncio.ensure_future(asyncio.to_thread(self._encoded, windows))
+                task = asyncio.create_task(self._computed(lane, windows))
                 await asyncio.wait([task])
-            if task.exception() is None:
-                self._pace.took(len(windows) * max(map(len, windows)), self._clock() - begun)
             _deliver(batch, task)
 
-    def _next(self) -> Lane:
-        return Lane.QUESTION if self._calls[Lane.QUESTION] else Lane.BULK
+    async def _computed(self, lane: Lane, windows: Sequence[Window]) -> NDArray[np.float32]:
+        # Within a task, so that a thread that cannot be started is an error of the batch and not of all who wait.
+        return await asyncio.get_running_loop().run_in_executor(self._threads[lane], self._encoded, windows)
 
-    def _take(self, calls: deque[_Call], budget: int) -> list[tuple[_Call, int]]:
+    def _take(self, calls: deque[_Call]) -> list[tuple[_Call, int]]:
         """The next batch: of the caller whose turn it is, filled up with what others have of the same length."""
         batch: list[tuple[_Call, int]] = []
         longest = shortest = 0
@@ -112,7 +111,7 @@ class Batching:
             while call.waiting:
                 size = len(call.windows[call.waiting[0]])
                 wide, narrow = max(longest, size), min(shortest or size, size)
-                if batch and (wide * (len(batch) + 1) > budget or wide > 2 * narrow):
+                if batch and (wide * (len(batch) + 1) > self._budget or wide > 2 * narrow):
                     break
                 longest, shortest = wide, narrow
                 batch.append((call, call.waiting.popleft()))

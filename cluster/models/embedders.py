@@ -11,8 +11,10 @@ from cluster.models.ports import Embedder
 from configs.sections_retrieval import EmbeddingSettings
 
 
-def open_embedder(settings: EmbeddingSettings) -> Embedder:
+def open_embedder(settings: EmbeddingSettings, *, idle: bool = True) -> Embedder:
     """The embedder; loading a model takes seconds. One that is away later is an error, never a reason for the other.
+
+    With `idle`, a model's bulk work gives way to everything else on this machine.
 
     A server is used only where it is named: one that happens to listen on a port could read every document.
 
@@ -20,6 +22,6 @@ def open_embedder(settings: EmbeddingSettings) -> Embedder:
         InvalidSettings: no such model, no GPU where one is asked for, or a server without the name of a model.
     """
     if settings.base_url is None:
-        return LocalEmbedder(settings)
+        return LocalEmbedder(settings, idle=idle)
     client = httpx2.AsyncClient(limits=httpx2.Limits(max_connections=32, keepalive_expiry=30), follow_redirects=False)
     return ApiEmbedder(settings, client, asyncio.sleep, random.random)

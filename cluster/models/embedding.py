@@ -1,8 +1,7 @@
 """Texts to vectors on this machine: nothing beyond the model's window is lost, and questions overtake bulk work."""
 
 import asyncio
-from collections.abc import Callable, Sequence
-from time import monotonic
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,9 +9,8 @@ from numpy.typing import NDArray
 from cluster.models.batching import Batching
 from cluster.models.encoder import Encoder, SentenceEncoder
 from cluster.models.inflight import InFlight
-from cluster.models.lanes import Lanes
-from cluster.models.pace import Pace
 from cluster.models.ports import EmbedderFacts, Lane
+from cluster.models.turns import Turns
 from configs.sections_retrieval import EmbeddingSettings
 
 SHORT = 2_000
@@ -27,24 +25,22 @@ class LocalEmbedder:
 
     Attributes:
         encoder: the model itself, for who needs more of it than vectors of texts.
-        lanes: who uses the model waits here for a turn.
+        turns: who uses the model for a question waits here.
     """
 
-    def __init__(
-        self,
-        settings: EmbeddingSettings,
-        encoder: Encoder | None = None,
-        clock: Callable[[], float] = monotonic,
-    ) -> None:
+    def __init__(self, settings: EmbeddingSettings, encoder: Encoder | None = None, *, idle: bool = True) -> None:
         """Load the model that the settings name, which takes seconds, or use the given one.
+
+        With `idle`, bulk work gives way to everything else on the machine.
 
         Raises:
             InvalidSettings: no such model, or no GPU where one is asked for.
         """
         self.encoder = encoder or SentenceEncoder(settings)
-        self.lanes = Lanes()
-        pace = Pace(settings.batch_tokens, settings.batch_seconds, clock)
-        self._batching = Batching(self.encoder.encode, self.lanes, pace, settings.queue_tokens, clock)
+        self.turns = Turns()
+        self._batching = Batching(
+            self.encoder.encode, self.turns, settings.batch_tokens, settings.queue_tokens, idle=idle
+        )
         self._in_flight = InFlight(self._compute)
 
     async def facts(self) -> EmbedderFacts:
@@ -55,8 +51,7 @@ class LocalEmbedder:
         """One row of length 1 for each text, in order: shape (len(texts), dimension).
 
         Equal texts are embedded once, also those of callers who ask at the same moment. Windows of like length share a
-        batch of at most `batch_tokens` tokens, padding included; between two batches, whoever waits in the question
-        lane goes first, and while questions come a bulk batch takes `batch_seconds` at most.
+        batch of at most `batch_tokens` tokens, padding included; on a CPU a question waits for no bulk batch.
 
         Raises:
             Overloaded: `queue_tokens` tokens wait in this lane.

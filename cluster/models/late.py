@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 
 from cluster.models.embedding import LocalEmbedder
 from cluster.models.encoder import Window
-from cluster.models.ports import Lane
 
 BATCH = 4  # windows in one turn at the model, so that whoever else asks waits for these only
 
@@ -21,8 +20,8 @@ class LateInteraction:
     """
 
     def __init__(self, embedder: LocalEmbedder) -> None:
-        """`embedder` lends its model, and its lanes."""
-        self._encoder, self._lanes = embedder.encoder, embedder.lanes
+        """`embedder` lends its model, and its turns."""
+        self._encoder, self._turns = embedder.encoder, embedder.turns
 
     async def score(self, query: str, texts: Sequence[str]) -> NDArray[np.float32]:
         """One score for each text, in order: shape (len(texts),); 0 where either has no token.
@@ -44,7 +43,7 @@ class LateInteraction:
         for start in range(0, len(order), BATCH):
             turn = order[start : start + BATCH]
             chosen = [windows[at] for at in turn]
-            rows = await self._lanes.run(Lane.QUESTION, lambda chosen=chosen: self._encoder.token_vectors(chosen))  # type: ignore[misc]
+            rows = await self._turns.run(lambda chosen=chosen: self._encoder.token_vectors(chosen))  # type: ignore[misc]
             found.update(zip(turn, rows, strict=True))
         return [found[at] for at in range(len(windows))]
 

@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 
 from cluster.basics.errors import InvalidSettings
 from cluster.models import weights
-from cluster.models.lanes import Lanes
-from cluster.models.ports import Lane, Reranker
+from cluster.models.ports import Reranker
 from cluster.models.rerank_choice import DEFAULT
+from cluster.models.turns import Turns
 from configs.sections_retrieval import RerankSettings
 
 BATCH = 16
@@ -53,14 +53,14 @@ class CrossEncoderReranker:
         if self._model.num_labels != 1:
             raise InvalidSettings(f"{model}: gives {self._model.num_labels} scores for a pair, not one")
         self._as_it_is = torch.nn.Identity()
-        self._lanes = Lanes()
+        self._turns = Turns()
 
     async def score(self, query: str, texts: Sequence[str]) -> NDArray[np.float32]:
         """One logit for each text, in order: shape (len(texts),). What exceeds `max_tokens` is cut from the text."""
         if not texts:
             return np.empty(0, dtype=np.float32)
         pairs = [(query, text) for text in texts]
-        return await self._lanes.run(Lane.QUESTION, lambda: self._predict(pairs))
+        return await self._turns.run(lambda: self._predict(pairs))
 
     def _predict(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float32]:
         # Logits: what a sigmoid has pressed against 1 is equal in bfloat16, and the order is lost.

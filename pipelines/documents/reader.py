@@ -1,7 +1,6 @@
 """Reads files page by page in a guarded child: whatever a file does, each of its pages gets an answer."""
 
 import functools
-import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -10,6 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from cluster.basics.background import step_back
 from configs.sections import OcrSettings, ReadSettings
 from pipelines.documents import document
 from pipelines.documents.document import Page, Reason, Unreadable
@@ -159,7 +159,7 @@ def make_desk(
 ) -> object:
     """In the child: the parsers are imported here and not in the parent."""
     if idle:
-        _step_back()
+        step_back()
     from pipelines.documents.extract.desk import Desk
 
     if make_engine is None:
@@ -167,18 +167,6 @@ def make_desk(
 
         make_engine = build
     return Desk(read, ocr, make_engine)
-
-
-def _step_back() -> None:
-    """Let this process, and those it starts, run behind all others.
-
-    A higher niceness would not do: its share of a core is smaller, but a waking process of a lower one still waits for
-    the end of its slice, again and again on the way of one question.
-    """
-    try:
-        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
-    except OSError:  # a sandbox that knows no such policy
-        os.nice(19)
 
 
 def fingerprint(read: ReadSettings, ocr: OcrSettings) -> str:

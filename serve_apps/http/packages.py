@@ -98,7 +98,7 @@ async def _import(
     skills = (package.manifest, *package.scripts)
     for manifest in skills:
         _storable(manifest)
-        await checked(parts, manifest)
+        await checked(parts, me, manifest)
     references = await stored(parts, me, package.manifest.name, package.references)
     try:
         made = await _accept(parts, me, package, references, agent, over=over)

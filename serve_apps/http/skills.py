@@ -6,6 +6,8 @@ from uuid import UUID
 
 from fastapi import APIRouter, Path, Query, Response
 
+from cluster.state.audit import Outcome
+from cluster.state.identity import Member
 from serve_apps.http.admit import Guarded, Its, Me, agree
 from serve_apps.http.parts import Parts
 from serve_apps.http.skill_shapes import (
@@ -22,7 +24,7 @@ from serve_apps.http.skill_shapes import (
     WrittenOnTheSpot,
 )
 from skills.manifest import Kind, Manifest
-from skills.python.trial import Tried, tried
+from skills.python.trial import SampleFailed, Tried, tried
 from skills.shelf import BASE, build, shipped
 from skills.store import Stored
 
@@ -49,7 +51,7 @@ async def add_skill(body: SkillRequest, me: Me, parts: Its, response: Response) 
     """Register a skill. The same content again changes nothing (200); new content is a version, the old one is kept."""
     agree(me, body.tenant_id, body.workspace_id)
     manifest = body.manifest()
-    await checked(parts, manifest)
+    await checked(parts, me, manifest)
     async with parts.database.transaction(me.scope) as tx:
         stored, new = await parts.skills.register(tx, me.scope, manifest)
         if new:
@@ -120,7 +122,7 @@ async def create_and_attach(agent_id: AgentInPath, body: OnTheSpot, me: Me, part
     agree(me, body.tenant_id, body.workspace_id)
     await parts.skills.attached(me.scope, str(agent_id))  # no code is tried for an agent that is not there
     manifest = body.manifest()
-    how, given = await checked(parts, manifest, body.sample_payload)
+    how, given = await checked(parts, me, manifest, body.sample_payload)
     async with parts.database.transaction(me.scope) as tx:
         stored, new = await parts.skills.register(tx, me.scope, manifest)
         _, changed = await parts.skills.attach(tx, me.scope, str(agent_id), manifest.name)
@@ -136,9 +138,11 @@ async def create_and_attach(agent_id: AgentInPath, body: OnTheSpot, me: Me, part
 
 
 async def checked(
-    parts: Parts, manifest: Manifest, sample: dict[str, Any] | None = None
+    parts: Parts, me: Member, manifest: Manifest, sample: dict[str, Any] | None = None
 ) -> tuple[Tried | None, dict[str, Any] | None]:
     """Whether a skill could be carried out here as it is described; a script is tried: how, and what it gave.
+
+    A trial that fails is in the trail: its code ran, as far as it came.
 
     Raises:
         BadManifest, Disabled, NotCallable: its kind does not take it.
@@ -149,8 +153,18 @@ async def checked(
         build(manifest, parts.ground)
     if manifest.kind is not Kind.PYTHON:
         return None, None
-    how, given = await tried(parts.ground.scripts, manifest.code, sample, manifest.seconds)
+    try:
+        how, given = await tried(parts.ground.scripts, manifest.code, sample, manifest.seconds)
+    except SampleFailed as error:
+        await on_record(parts, me, manifest, Outcome.FAILED, {"code": error.code})
+        raise
     return how, dict(given) if how == "sample" else None
+
+
+async def on_record(parts: Parts, me: Member, manifest: Manifest, outcome: Outcome, detail: dict[str, Any]) -> None:
+    """A trial's line in the audit trail."""
+    async with parts.database.transaction(me.scope) as tx:
+        await parts.audit.record(tx, me.scope, "skill.try", manifest.name, outcome, detail)
 
 
 def _category(one: Stored) -> str:

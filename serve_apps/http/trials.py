@@ -18,11 +18,11 @@ from serve_apps.http.admit import Guarded, Its, Me, agree
 from serve_apps.http.fields import Body, JsonObject
 from serve_apps.http.parts import Parts
 from serve_apps.http.skill_shapes import OnTheSpot, SkillInPath
-from serve_apps.http.skills import checked
+from serve_apps.http.skills import checked, on_record
 from skills.contract import Call, Effect
 from skills.fence import Fence, nature
 from skills.manifest import Kind, Manifest, Risk
-from skills.python.trial import SampleFailed, Tried
+from skills.python.trial import Tried
 
 router = APIRouter(route_class=Guarded, tags=["skills"])
 
@@ -90,19 +90,10 @@ async def try_script(body: OnTheSpot, me: Me, parts: Its) -> TriedScript:
     sample, or only loaded where there is none (422 with the script's own error)."""
     agree(me, body.tenant_id, body.workspace_id)
     manifest = body.manifest()
-    try:
-        how, given = await checked(parts, manifest, body.sample_payload)
-    except SampleFailed as error:  # its code ran, as far as it came
-        await _on_record(parts, me, manifest, Outcome.FAILED, {"code": error.code})
-        raise
-    await _on_record(parts, me, manifest, Outcome.DONE, {"tried": how})
+    how, given = await checked(parts, me, manifest, body.sample_payload)
+    await on_record(parts, me, manifest, Outcome.DONE, {"tried": how})
     assert how is not None
     return TriedScript(tried=how, sample_result=given, parameters=dict(manifest.parameters))
-
-
-async def _on_record(parts: Parts, me: Member, manifest: Manifest, outcome: Outcome, detail: dict[str, Any]) -> None:
-    async with parts.database.transaction(me.scope) as tx:
-        await parts.audit.record(tx, me.scope, "skill.try", manifest.name, outcome, detail)
 
 
 async def _allowed(parts: Parts, me: Member, manifest: Manifest, arguments: dict[str, Any]) -> None:

@@ -1,5 +1,6 @@
 """Models that need no weights: deterministic, quick, and as slow or broken as a test wants them."""
 
+import os
 import re
 import threading
 from collections.abc import Sequence
@@ -43,6 +44,21 @@ class FakeEncoder:
 
     def token_vectors(self, windows: Sequence[Window]) -> list[NDArray[np.float32]]:
         return [np.eye(DIMENSION, dtype=np.float32)[list(window)] for window in windows]
+
+
+class HeldEncoder(FakeEncoder):
+    """Holds what is long until `held` is set; `niceness` has that of the thread of each call, by its longest window."""
+
+    def __init__(self) -> None:
+        super().__init__(window=200)
+        self.held, self.niceness = threading.Event(), dict[int, int]()
+
+    def encode(self, windows: Sequence[Window]) -> NDArray[np.float32]:
+        length = max(map(len, windows))
+        self.niceness[length] = os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
+        vectors = super().encode(windows)
+        assert length < 50 or self.held.wait(10), "nobody let it go"
+        return vectors
 
 
 class FakeEmbedder:

@@ -135,6 +135,8 @@ async def test_a_set_is_filled_changed_exported_and_removed(place: Place, office
     assert taken.status_code == 409
     changed = await place.operator.patch(path, json={"gate": True, "least_recall": 0.8})
     assert (changed.json()["gate"], changed.json()["least_recall"]) == (True, 0.8)
+    least = await place.operator.patch(path, json={"least_recall": 5e-324})
+    assert least.json()["least_recall"] == 5e-324, "the smallest number of JSON is stored too"
     assert (await place.operator.delete(path)).status_code == 204
     assert (await place.operator.get(path)).status_code == 404
     admin = await place.api.sign_in(office.emails[Role.ADMIN])

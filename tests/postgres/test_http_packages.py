@@ -183,14 +183,15 @@ async def test_sk_06_what_is_refused_leaves_nothing(
     client: httpx.AsyncClient, agent: str, tmp_path: Path, admin_dsn: str,
     files: dict[str, bytes] | None, status: int, code: str | None,
 ) -> None:  # fmt: skip
-    """SK-06, SK-07: by name, and neither a row nor a file stays behind."""
+    """SK-06, SK-07: by name, and neither a row nor a file stays behind, but for the trail's line of code that ran."""
     before = counted(admin_dsn)
     data = package(files) if files is not None else b"PK\x03\x04" + b"x" * 200_001
     answer = await send(client, data, agent)
     assert (answer.status_code, answer.json().get("code")) == (status, code), answer.text
     if status != 202:
         assert answer.headers["content-type"] == "application/problem+json"
-        assert counted(admin_dsn) == before and blobs(tmp_path) == []
+        tried = before["audit"] + (code == "sample_failed")
+        assert counted(admin_dsn) == {**before, "audit": tried} and blobs(tmp_path) == []
 
 
 async def test_a_hostile_package_leaves_nothing(client: httpx.AsyncClient, tmp_path: Path, admin_dsn: str) -> None:

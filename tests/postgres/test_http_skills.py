@@ -163,14 +163,17 @@ async def test_sk_09_it_is_idempotent_by_name_and_new_code_is_a_new_version(
     ],
 )  # fmt: skip
 async def test_sk_09_a_script_that_fails_its_sample_is_not_kept(
-    client: httpx.AsyncClient, agent: str, code: str, sample: dict[str, Any] | None, words: str
+    client: httpx.AsyncClient, agent: str, admin_dsn: str, code: str, sample: dict[str, Any] | None, words: str
 ) -> None:
-    """SK-09: 422 with the script's own error, and nothing is registered or attached."""
+    """SK-09: 422 with the script's own error, nothing is registered or attached, and the trail says that it ran."""
     answer = await spot(client, agent, code=code, sample_payload=sample, timeout=1)
     assert (answer.status_code, answer.json()["code"]) == (422, "sample_failed"), answer.text
     assert words in answer.json()["detail"]
     assert await given(client, agent) == []
     assert (await client.get("/api/skills/summarise_ticket")).status_code == 404
+    with psycopg.connect(admin_dsn) as admin:
+        lines = admin.execute("select outcome, detail ->> 'code' from audit where action = 'skill.try'").fetchall()
+    assert lines == [("failed", "sample_failed")]
 
 
 async def test_a_skill_is_attached_pinned_and_taken_away(client: httpx.AsyncClient, agent: str, admin_dsn: str) -> None:

@@ -90,12 +90,14 @@ def test_the_fingerprint_follows_what_changes_the_text_and_nothing_else() -> Non
 
 
 def test_bulk_reading_runs_behind_everything_else_and_may_take_longer(three_frames: Path) -> None:
-    """The child has the kernel's idle class, its parent has not; a page that waited for a core is not given up."""
+    """The child has the kernel's idle class, and its session the last place; a page that waited is not given up."""
     late = files.troubled({2: functools.partial(time.sleep, 4)})
     for idle, policy in ((True, os.SCHED_IDLE), (False, os.SCHED_OTHER)):
         with Reader(ReadSettings(page_seconds=2), OcrSettings(), late, idle=idle) as reader:
             reader.survey(three_frames)
             assert reader.child is not None and os.sched_getscheduler(reader.child) == policy
             assert os.sched_getscheduler(0) == os.SCHED_OTHER
+            if (group := Path(f"/proc/{reader.child}/autogroup")).exists():
+                assert group.read_text().endswith("nice 19\n") is idle
             (page,) = reader.read(three_frames, Kind.IMAGE, [2])
             assert (page.failure is None) is idle

@@ -234,13 +234,18 @@ async def test_what_writes_and_is_answered_with_nonsense_may_have_been_done(on: 
 
 
 async def test_one_that_hangs_is_killed_with_what_it_has_started(on: Ground, tmp_path: Path) -> None:
-    with pytest.raises(ServerAway):
-        await build(echo("hang", seconds=8), on).run(call({"text": str(tmp_path / "pids")}))
-    pids = [int(one) for one in (tmp_path / "pids").read_text().split()]
-    assert await soon(lambda: all(away(one) for one in pids))
-    with pytest.raises(OutcomeUnknown):
-        writes = echo("writes", seconds=8, risk=Risk.WRITE)
-        await build(writes, on).run(call({"text": str(tmp_path / "more")}))
+    async def read() -> None:
+        with pytest.raises(ServerAway):
+            await build(echo("hang", seconds=8), on).run(call({"text": str(tmp_path / "pids")}))
+        pids = [int(one) for one in (tmp_path / "pids").read_text().split()]
+        assert await soon(lambda: all(away(one) for one in pids))
+
+    async def write() -> None:
+        with pytest.raises(OutcomeUnknown):
+            writes = echo("writes", seconds=8, risk=Risk.WRITE)
+            await build(writes, on).run(call({"text": str(tmp_path / "more")}))
+
+    await asyncio.gather(read(), write())
 
 
 async def test_a_call_that_is_cancelled_leaves_no_program(on: Ground, tmp_path: Path) -> None:

@@ -204,14 +204,16 @@ def is_there(path: Path) -> bool:
 
 
 async def test_a_playbook_that_takes_too_long_is_killed_with_all_it_started(plays: Path) -> None:
-    for risk, error, seconds in ((Risk.READ, PlaybookTimeout, "81.371"), (Risk.WRITE, OutcomeUnknown, "81.372")):
-        (plays / "sleep.yml").write_text(SLEEP.replace("SECONDS", seconds), encoding="utf-8")
-        task = asyncio.create_task(run(skill("sleep.yml", risk=risk, seconds=12), plays))
+    async def late(risk: Risk, error: type[Exception], seconds: str) -> None:
+        name = f"sleep{seconds}.yml"
+        (plays / name).write_text(SLEEP.replace("SECONDS", seconds), encoding="utf-8")
+        task = asyncio.create_task(run(skill(name, risk=risk, seconds=12), plays))
         await started(f"sleep {seconds}", task)
         with pytest.raises(error):
             await task
-        assert gone(f"sleep {seconds}")
-    assert gone("sleep.yml")
+        assert gone(f"sleep {seconds}") and gone(name)
+
+    await asyncio.gather(late(Risk.READ, PlaybookTimeout, "81.371"), late(Risk.WRITE, OutcomeUnknown, "81.372"))
 
 
 async def test_a_cancelled_call_leaves_no_process(plays: Path) -> None:

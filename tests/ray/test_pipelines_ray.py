@@ -173,6 +173,20 @@ def test_re_27_actors_have_the_rows_that_their_worker_began_with(cluster: str) -
         assert [row["psm"] for table in tables for row in table.to_pylist()] == [psm]
 
 
+class Scheduled:
+    """Tells the scheduling class of its actor, which nothing of ours has set from inside."""
+
+    def __call__(self, batch: pa.Table) -> Iterator[pa.Table]:
+        yield pa.Table.from_pylist([{"policy": os.sched_getscheduler(0)}])
+
+
+@pytest.mark.parametrize(("idle", "policy"), [(True, os.SCHED_IDLE), (False, os.SCHED_OTHER)])
+def test_actors_of_bulk_jobs_start_behind_everything_else(cluster: str, idle: bool, policy: int) -> None:
+    """Their imports take seconds, in which somebody asks questions."""
+    for table in through([{"n": 1}], Scheduled, ReadSettings(idle=idle), quiet_seconds=10):
+        assert [row["policy"] for row in table.to_pylist()] == [policy]
+
+
 class Placed:
     """Tells what Ray has given to its actor."""
 

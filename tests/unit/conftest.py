@@ -1,4 +1,4 @@
-"""The fence around unit tests: none starts a process or opens a connection; a run of them alone imports no Ray."""
+"""The fence around unit tests: none starts a process or opens a connection; alone they import nothing slow."""
 
 import sys
 from pathlib import Path
@@ -9,6 +9,7 @@ import pytest
 HERE = Path(__file__).parent
 STARTS = {"subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.exec", "os.spawn", "os.system"}
 TALKS = {"socket.bind", "socket.connect"}
+SLOW = {"ray": "Ray", "gradio": "Gradio (tests/ui)", "anthropic": "Anthropic's library (tests/wire)"}  # seconds each
 
 
 class Fence:
@@ -42,7 +43,7 @@ def pytest_runtest_teardown() -> None:
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Among other tests somebody else may have imported it."""
     alone = all(item.path.is_relative_to(HERE) for item in session.items)
-    if alone and "ray" in sys.modules:
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    for module in sorted(SLOW.keys() & sys.modules.keys()) if alone else ():
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
-        reporter = session.config.pluginmanager.get_plugin("terminalreporter")
-        reporter.write_line("unit tests import no Ray, and something imported it", red=True)
+        reporter.write_line(f"unit tests import no {SLOW[module]}, and something imported it", red=True)

@@ -1,15 +1,17 @@
 """The local embedder: shape, window, lanes, no network; and its fakes."""
 
 import asyncio
+import os
 import threading
 
 import numpy as np
+import pytest
 
 from cluster.models.embedding import LocalEmbedder
 from cluster.models.encoder import cut
 from cluster.models.ports import Lane
 from configs.sections_retrieval import EmbeddingSettings
-from tests.fakes.models import FakeEmbedder, FakeEncoder
+from tests.fakes.models import FakeEmbedder, FakeEncoder, HeldEncoder
 
 SETTINGS = EmbeddingSettings()
 
@@ -36,29 +38,28 @@ async def test_equal_texts_are_embedded_once_and_batches_keep_to_their_budget() 
     assert np.allclose(vectors[:60], alone, atol=1e-6)
 
 
-async def test_a_question_overtakes_bulk_work() -> None:
-    """The question waits for one batch, not for all of them."""
-    gate = threading.Event()
-    encoder = FakeEncoder(window=200, gate=gate)
-    embedder = LocalEmbedder(SETTINGS.model_copy(update={"batch_tokens": 256}), encoder)
-    ends: list[str] = []
+async def test_a_question_waits_for_no_bulk_batch_which_gives_way() -> None:
+    """Bulk work has a thread of its own, behind the others of the process where it is not told otherwise."""
+    own = os.getpriority(os.PRIO_PROCESS, 0)
+    for idle, niceness in ((True, 19), (False, own)):
+        encoder = HeldEncoder()
+        embedder = LocalEmbedder(SETTINGS.model_copy(update={"batch_tokens": 256}), encoder, idle=idle)
+        bulk = asyncio.create_task(embedder.embed([f"{'w ' * 99} {n}" for n in range(10)], Lane.BULK))
+        assert await asyncio.to_thread(encoder.begun.wait, 5)
+        assert (await asyncio.wait_for(embedder.embed(["where is the oil"]), 5)).shape == (1, 512)
+        assert not bulk.done() and [len(call[0]) for call in encoder.calls] == [100, 4]
+        encoder.held.set()
+        await bulk
+        assert encoder.niceness == {100: niceness, 4: own}
 
-    async def ask(name: str, texts: list[str], lane: Lane) -> None:
-        await embedder.embed(texts, lane)
-        ends.append(name)
 
-    bulk = [
-        asyncio.create_task(ask(f"bulk {n}", [f"{'w ' * 99} {n} {m}" for m in range(10)], Lane.BULK)) for n in (1, 2)
-    ]
-    assert await asyncio.to_thread(encoder.begun.wait, 5)
-    question = asyncio.create_task(ask("question", ["where is the oil"], Lane.QUESTION))
-    given_up = asyncio.create_task(ask("given up", ["never mind"], Lane.QUESTION))
-    await asyncio.sleep(0.05)
-    given_up.cancel()
-    gate.set()
-    await asyncio.gather(question, *bulk)
-    assert ends[0] == "question" and sorted(ends[1:]) == ["bulk 1", "bulk 2"]
-    assert [len(call[0]) for call in encoder.calls][1] == 4, "the question is the second batch"
+async def test_a_thread_that_cannot_be_started_is_an_error_and_no_wait() -> None:
+    embedder = LocalEmbedder(SETTINGS, FakeEncoder())
+    for pool in embedder._batching._threads.values():
+        pool.shutdown()
+    for lane in (Lane.BULK, Lane.BULK, Lane.QUESTION):
+        with pytest.raises(RuntimeError, match="shutdown"):
+            await asyncio.wait_for(embedder.embed(["pump"], lane), 5)
 
 
 async def test_a_caller_that_is_gone_does_not_block_the_next() -> None:

@@ -10,21 +10,12 @@ from numpy.typing import NDArray
 
 from cluster.basics.errors import Overloaded, Unavailable
 from cluster.models.embedding import LocalEmbedder
-from cluster.models.pace import LEAST, QUIET_SECONDS, Pace
 from cluster.models.ports import Lane
 from cluster.models.weights import multiplies_bfloat16
 from configs.sections_retrieval import EmbeddingSettings
-from tests.fakes.models import FakeEncoder
+from tests.fakes.models import FakeEncoder, HeldEncoder
 
 LONG = "word " * 150
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 def embedder(encoder: FakeEncoder, **settings: object) -> LocalEmbedder:
@@ -105,7 +96,7 @@ async def test_what_nobody_waits_for_any_more_is_not_embedded() -> None:
     gate = threading.Event()
     encoder = FakeEncoder(window=200, gate=gate)
     shared = embedder(encoder, batch_tokens=300)
-    other = asyncio.create_task(shared.embed([LONG]))
+    other = asyncio.create_task(shared.embed([LONG], Lane.BULK))
     await begun(encoder)
     gone = asyncio.create_task(shared.embed([f"{LONG}{n}" for n in range(10)], Lane.BULK))
     await asyncio.sleep(0.02)
@@ -119,16 +110,13 @@ async def test_what_nobody_waits_for_any_more_is_not_embedded() -> None:
 
 async def test_a_question_does_not_wait_for_the_same_text_in_bulk() -> None:
     """Bulk work may be at its end in an hour."""
-    gate = threading.Event()
-    encoder = FakeEncoder(window=200, gate=gate)
+    encoder = HeldEncoder()
     shared = embedder(encoder, batch_tokens=256)
     bulk = asyncio.create_task(shared.embed([f"{LONG}{n}" for n in range(9)] + ["where is the pump"], Lane.BULK))
     await begun(encoder)
-    question = asyncio.create_task(shared.embed(["where is the pump"]))
-    await asyncio.sleep(0.02)
-    gate.set()
-    await question
-    assert not bulk.done() and len(encoder.calls) <= 3
+    await asyncio.wait_for(shared.embed(["where is the pump"]), 5)
+    assert not bulk.done() and len(encoder.calls) == 2
+    encoder.held.set()
     await bulk
 
 
@@ -172,28 +160,6 @@ async def test_an_error_of_the_model_reaches_who_waits_and_nobody_else(text: str
 def test_one_embedder_outlives_the_loop_it_was_used_in() -> None:
     shared = embedder(FakeEncoder())
     assert np.array_equal(asyncio.run(shared.embed(["pump"])), asyncio.run(shared.embed(["pump"])))
-
-
-def test_bulk_batches_are_short_while_questions_come_and_long_when_none_do() -> None:
-    clock = Clock()
-    pace = Pace(most=4096, seconds=0.05, clock=clock)
-    assert pace.budget(Lane.BULK) == 4096
-    pace.asked()
-    assert pace.budget(Lane.BULK) == LEAST, "nothing is known of this machine yet"
-    pace.took(2048, 0.1)
-    assert pace.budget(Lane.BULK) == 1024 and pace.budget(Lane.QUESTION) == 4096
-    pace.took(10, 1.0)
-    assert pace.budget(Lane.BULK) == 1024, "a short question says nothing about the speed of long batches"
-    for _ in range(50):
-        pace.took(1024, 10.0)
-    assert pace.budget(Lane.BULK) == LEAST, "a slow machine still makes progress"
-    for _ in range(50):
-        pace.took(1024, 0.001)
-    assert pace.budget(Lane.BULK) == 4096
-    for _ in range(50):
-        pace.took(1024, 0.1)
-    clock.now += QUIET_SECONDS + 1
-    assert pace.budget(Lane.BULK) == 4096
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import logging
 import socket
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -177,6 +178,7 @@ def test_daemons_get_a_token_file_loopback_and_short_socket_paths(tmp_path: Path
     assert given["RAY_AUTH_TOKEN_PATH"] == str(deep / "ray-token")
     assert len(given["RAY_SERVE_HAPROXY_SOCKET_PATH"]) < 100
     assert given["HF_HUB_OFFLINE"] == "1" and given["OMP_THREAD_LIMIT"] == "1"
+    assert given["RAY_worker_niceness"] == "0" and given["AOS_PYTHON"] == sys.executable
     assert "HF_HUB_OFFLINE" not in connect.environment(load({"AOS_RERANK_DOWNLOAD": "true"}))
 
 

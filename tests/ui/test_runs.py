@@ -8,8 +8,8 @@ from serve_apps.ui.page import Desk
 from serve_apps.ui.runs.listed import filters, lasted, listed, waiting_view
 from serve_apps.ui.runs.one import Seen, body, head, replayed
 from serve_apps.ui.runs.waterfall import placed, waterfall
-from tests.unit.test_ui_chat import desk, heard, told
-from tests.unit.test_ui_html import EVIL
+from tests.ui.test_chat import desk, heard, told
+from tests.ui.test_html import EVIL
 
 __all__ = ["desk"]
 

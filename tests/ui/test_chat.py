@@ -19,7 +19,7 @@ from serve_apps.ui.prose import prose
 from serve_apps.ui.sessions import Role, Sessions
 from serve_apps.ui.turn import answer, said
 from serve_apps.ui.values import shown
-from tests.unit.test_ui_html import EVIL
+from tests.ui.test_html import EVIL
 
 CITED: Mapping[str, Any] = {
     "n": 1, "document_id": "d" * 32, "filename": EVIL, "page": 2, "quote": EVIL, "start": 3, "end": 9,

@@ -1,0 +1,47 @@
+"""Work that nobody waits for, behind everything else on the machine."""
+
+import os
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
+
+AUTOGROUP = Path("/proc/self/autogroup")
+LAST = 19
+TRIES = 5
+BETWEEN_SECONDS = 0.1  # the kernel takes one change in so long from whoever is not root
+
+
+def step_back() -> None:
+    """Let this process, its threads to come and the processes it starts run only while no other wants the core.
+
+    A higher niceness would not do: its share of a core is smaller, but a waking process of a lower one still waits for
+    the end of its slice, again and again on the way of one question.
+
+    Linux shares cores out to sessions first (sched(7), autogroups): a process that leads one gives up its share, too,
+    or all that is idle in it would weigh as much as a whole other session.
+    """
+    try:
+        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+    except OSError:  # a sandbox that knows no such policy
+        os.nice(LAST)
+    if os.getsid(0) == os.getpid() == threading.get_native_id():
+        _last_of_sessions()
+
+
+def give_way() -> None:
+    """Let the calling thread, and those that it starts, go behind the others of its process.
+
+    Not in the idle class: it would be stopped for seconds with the interpreter's lock in its hand.
+    """
+    os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), LAST)
+
+
+def _last_of_sessions() -> None:
+    with suppress(OSError):  # a kernel that has no autogroups, or a sandbox that refuses
+        for _ in range(TRIES):
+            try:
+                AUTOGROUP.write_text(str(LAST))
+                return
+            except BlockingIOError:
+                time.sleep(BETWEEN_SECONDS)

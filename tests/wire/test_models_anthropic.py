@@ -1,0 +1,24 @@
+"""What Anthropic's dialect is fed; apart from the unit tests, because its library takes seconds to import."""
+
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cluster.basics.errors import Unavailable
+from cluster.models.anthropic_chat import _Message
+from cluster.models.gather import Gathering
+from tests.unit.test_models_gather import ASK, JSON
+
+TYPES = st.sampled_from(["message_start", "message", "content_block_start", "content_block_delta", "message_delta"])
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(JSON, max_size=4), TYPES)
+def test_garbage_is_unavailable_and_nothing_else(events: list[Any], kind: str) -> None:
+    message = _Message(Gathering(ASK))
+    for event in events:
+        try:
+            message.feed({**event, "type": kind} if isinstance(event, dict) else event)
+        except Unavailable:
+            continue
