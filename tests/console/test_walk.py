@@ -74,9 +74,9 @@ def scan(page: Page) -> str:
 def cited(page: Page, shot: Callable[[Page, str], None]) -> None:
     """An answer's citation opens the scanned page, its passage boxed in the picture and marked in the text."""
     ask(page, QUESTION)
-    chip = page.locator("a.aos-chip", has_text="board-minutes-scan.pdf").first
+    chip = page.locator(".aos-answer:not(.live) a.aos-chip", has_text="board-minutes-scan.pdf").first
     expect(chip).to_be_visible(timeout=SLOW)
-    with page.context.expect_page() as opened:
+    with page.context.expect_page(timeout=SLOW) as opened:
         chip.click()
     shown = opened.value
     expect(shown.get_by_role("region", name="Page 1")).to_be_visible(timeout=SLOW)

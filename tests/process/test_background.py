@@ -24,7 +24,7 @@ if {apart}:
 else:
     work()
 mine()
-print(open({group!r}).read().split()[-1] if os.path.exists({group!r}) else 0)
+print((open({group!r}).read().split() or [0])[-1] if os.path.exists({group!r}) else 0)
 """
 
 
@@ -40,7 +40,7 @@ def told(what: str, *, apart: bool = False, leads: bool = True) -> list[list[int
 
 def ours() -> int:
     """The niceness of this session."""
-    return int(GROUP.read_text().split()[-1]) if GROUP.exists() else 0
+    return int((GROUP.read_text().split() or [0])[-1]) if GROUP.exists() else 0  # empty: it has no group of its own
 
 
 def test_a_process_that_leads_its_session_takes_it_along() -> None:
