@@ -22,6 +22,8 @@ os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
 os.environ.setdefault("RAY_SERVE_DIRECT_INGRESS_MIN_DRAINING_PERIOD_S", "0.1")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
+MEMORY_BYTES = 4 << 30
+
 _numbers = itertools.count(1)
 
 
@@ -36,6 +38,17 @@ def pytest_collection() -> Iterator[None]:
         gc.enable()
 
 
+def _memory() -> Path | None:
+    """Where files are only in memory, if there is room: a database per test is a thousand files made and deleted.
+
+    ext4 gives no inode away again for seconds after it was freed, and looks through all of those for each new file.
+    """
+    shared = Path("/dev/shm")
+    if os.access(shared, os.W_OK) and shutil.disk_usage(shared).free >= MEMORY_BYTES:
+        return shared
+    return None
+
+
 @pytest.fixture(scope="session")
 def endpoints() -> Iterator["Endpoints"]:
     """An embedded Postgres and Valkey in a folder of their own (short: socket paths are limited), gone afterwards."""
@@ -44,7 +57,7 @@ def endpoints() -> Iterator["Endpoints"]:
     from cluster.state import embedded
     from configs.settings import load
 
-    folder = Path(tempfile.mkdtemp(prefix="aos-"))
+    folder = Path(tempfile.mkdtemp(prefix="aos-", dir=_memory()))
     try:
         found = embedded.start(load({"AOS_STATE_DIR": str(folder)}))
         with psycopg.connect(found.postgres_admin or "", autocommit=True) as connection:

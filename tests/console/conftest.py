@@ -36,7 +36,7 @@ LINES = pytest.StashKey[Lines]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--sessions", type=int, default=10, help="how many are opened and closed; the promise is of 200")
+    parser.addoption("--sessions", type=int, default=5, help="how many are opened and closed; the promise is of 200")
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -49,7 +49,7 @@ def field(page: Page, label: str) -> Locator:
     return page.get_by_label(label).locator("visible=true").first
 
 
-def kept(box: Locator, act: Callable[[], None], holds: Callable[[], bool]) -> None:
+def kept(box: Locator, act: Callable[[], object], holds: Callable[[], bool]) -> None:
     """Do it until it stays: a part that was asked for before may be drawn a moment after its page."""
     until = time.monotonic() + 60
     while True:
@@ -59,3 +59,8 @@ def kept(box: Locator, act: Callable[[], None], holds: Callable[[], bool]) -> No
         if holds():
             return
         assert time.monotonic() < until, "it is drawn anew again and again"
+
+
+def ticked(box: Locator) -> None:
+    """Tick a box until it stays; Playwright's own `check` gives up where the click went to one that is drawn anew."""
+    kept(box, lambda: box.is_checked() or box.click(timeout=SLOW), box.is_checked)

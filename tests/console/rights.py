@@ -5,9 +5,10 @@ Entries are a role and a name as screen readers tell them, `*` for what may foll
 
 import re
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from itertools import zip_longest
 from typing import Final
 
 from playwright.sync_api import Page, expect
@@ -140,26 +141,35 @@ def named(told: str) -> set[str]:
     return {" ".join(filter(None, found)) for found in NAMED.findall(told)}
 
 
-def controls(page: Page) -> set[str]:
-    """What can be used on a page and in each of its tabs, with everything unfolded: "button Save", "link Help"."""
-    found = _resting(page)  # before that a page may still choose the tab that its address asks for
-    for name in page.get_by_role("tab").locator("visible=true").all_inner_texts():
-        tab = page.get_by_role("tab", name=name.strip(), exact=True).locator("visible=true").first
-        tab.click()
-        found |= _resting(page)
-        expect(tab).to_have_attribute("aria-selected", "true")
+def controls(*pages: Page) -> list[set[str]]:
+    """What can be used on each page and in all its tabs, with everything unfolded: "button Save", "link Help"."""
+    found = _resting(pages)  # before that a page may still choose the tab that its address asks for
+    names = [page.get_by_role("tab").locator("visible=true").all_inner_texts() for page in pages]
+    for row in zip_longest(*names):
+        tabs = [
+            page.get_by_role("tab", name=name.strip(), exact=True).locator("visible=true").first
+            for page, name in zip(pages, row, strict=True)
+            if name is not None
+        ]
+        for tab in tabs:
+            tab.click()
+        found = [before | now for before, now in zip(found, _resting(pages), strict=True)]
+        for tab in tabs:
+            expect(tab).to_have_attribute("aria-selected", "true")
     return found
 
 
-def _resting(page: Page) -> set[str]:
-    """What stands there once it has not changed for a while; parts are hidden and shown a moment after their page."""
-    until, before = time.monotonic() + MOST_SECONDS, None
+def _resting(pages: Sequence[Page]) -> list[set[str]]:
+    """What stands there once none has changed for a while; parts are hidden and shown a moment after their page."""
+    until, before = time.monotonic() + MOST_SECONDS, list[set[str]]()
     while True:
-        expect(page.locator(".aos-loading")).to_have_count(0, timeout=SLOW)
-        page.evaluate(UNFOLD)
-        now = named(page.locator("body").aria_snapshot())
+        now = []
+        for page in pages:
+            expect(page.locator(".aos-loading")).to_have_count(0, timeout=SLOW)
+            page.evaluate(UNFOLD)
+            now.append(named(page.locator("body").aria_snapshot()))
         if now == before:
             return now
-        assert time.monotonic() < until, f"it does not rest: {now ^ (before or now)}"
+        assert time.monotonic() < until, f"it does not rest: {[a ^ b for a, b in zip(now, before or now, strict=True)]}"
         before = now
-        page.wait_for_timeout(QUIET_MS)
+        pages[0].wait_for_timeout(QUIET_MS)

@@ -7,7 +7,7 @@ import httpx
 from playwright.sync_api import Page, expect
 
 from tests.console.conftest import Seen
-from tests.console.fields import SLOW, field, kept
+from tests.console.fields import SLOW, field, ticked
 
 Shot = Callable[[Page, str], None]
 
@@ -74,12 +74,11 @@ def test_documents_are_linked_and_unlinked(page: Page, http: httpx.Client) -> No
     agent = http.post("/api/agents", json={"name": f"ag reader {uuid4().hex[:6]}"}).json()["id"]
     page.goto(f"/console/agents?id={agent}&tab=documents")
     page.get_by_label("Search by name").nth(1).fill(name)
-    page.get_by_label(name).check(timeout=SLOW)
+    ticked(page.get_by_label(name).first)
     page.get_by_role("button", name="Link the chosen", exact=True).click()
     expect(page.get_by_text("1 linked.")).to_be_visible(timeout=SLOW)
     assert http.get(f"/api/agents/{agent}").json()["documents"] == 1
-    box = page.get_by_label(name).first
-    kept(box, lambda: box.check(timeout=SLOW), box.is_checked)
+    ticked(page.get_by_label(name).first)
     page.get_by_role("button", name="Unlink the chosen").click()
     expect(page.get_by_text("1 unlinked.")).to_be_visible(timeout=SLOW)
     assert http.get(f"/api/agents/{agent}").json()["documents"] == 0

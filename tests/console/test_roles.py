@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from uuid import uuid4
 
@@ -37,7 +37,7 @@ def test_a_viewer_is_offered_nothing_that_is_refused(
         waiting = made(theirs, "/api/chat/assistant", {"message": wish, "stream": False})["run_id"]
         places["runs"].append(f"runs?id={waiting}")
         places["skills"].append("skills?skill=calculator")
-        seen, all_ = offered(other, places), offered(page, places)
+        seen, all_ = offered((other, page), places)
         theirs.post(f"/api/runs/{waiting}/cancel").raise_for_status()
     undeclared = sorted(
         f"{path or 'now'}: {one}"
@@ -64,13 +64,15 @@ def test_a_viewer_is_offered_nothing_that_is_refused(
     assert not any(wrong.values()), json.dumps(wrong, indent=1, ensure_ascii=False)
 
 
-def offered(page: Page, places: Mapping[str, list[str]]) -> Offered:
-    """By page, what can be used at any of its addresses."""
-    found: Offered = {}
+def offered(pages: Sequence[Page], places: Mapping[str, list[str]]) -> list[Offered]:
+    """For each of those who look, side by side: by page, what can be used at any of its addresses."""
+    found: list[Offered] = [{} for _ in pages]
     for path, of in places.items():
         for address in of:
-            settled(page, address)
-            found.setdefault(path, set()).update(controls(page))
+            for page in pages:
+                settled(page, address)
+            for one, there in zip(found, controls(*pages), strict=True):
+                one.setdefault(path, set()).update(there)
     return found
 
 

@@ -49,7 +49,7 @@ def test_sessions_leave_nothing_behind(
 ) -> None:
     """All the 200 in `make test-console`; fewer beside every other test, which then say nothing of the promise."""
     sessions = int(pytestconfig.getoption("--sessions"))
-    for _ in range(WARM):
+    for _ in range(min(WARM, sessions)):
         session(window, product.settings.auth.admin_email)
     before = resident(product)
     for _ in range(sessions):

@@ -94,7 +94,8 @@ class Bench:
         return Switchover(self.database)
 
     def here(self) -> HereStages:
-        return HereStages(self.reader, Indexer(self.store, self.embedder, self.chunk, ModelLane.BULK))
+        indexer = Indexer(self.store, self.embedder, self.chunk, ModelLane.BULK, sleep=self.sleep)
+        return HereStages(self.reader, indexer)
 
     def rebuild(self) -> Rebuild:
         gate = Gate(self.database, self.embedder, self.gate, sleep=self.sleep)

@@ -1,7 +1,7 @@
 """Stored pages of versions to chunks and vectors: the same function on a laptop and inside a Dataset."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,9 +21,17 @@ from pipelines.documents.store import Store
 class Indexer:
     """Splits what was read and embeds it; text is never read from the file again."""
 
-    def __init__(self, store: Store, embedder: Embedder, chunk: ChunkSettings, lane: Lane) -> None:
+    def __init__(
+        self,
+        store: Store,
+        embedder: Embedder,
+        chunk: ChunkSettings,
+        lane: Lane,
+        *,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
         """`lane` decides who waits for whom at the embedder."""
-        self._store, self._embedder, self._chunk, self._lane = store, embedder, chunk, lane
+        self._store, self._embedder, self._chunk, self._lane, self._sleep = store, embedder, chunk, lane, sleep
 
     async def index(self, scope: Scope, versions: Sequence[VersionId]) -> list[Indexed]:
         """Chunks and vectors of each version, embedded in one call.
@@ -49,7 +57,7 @@ class Indexer:
             return np.empty((0, 0), np.float32)
         try:
             return await retrying(
-                lambda: self._embedder.embed(texts, self._lane), waits=MODEL_WAITS, sleep=asyncio.sleep
+                lambda: self._embedder.embed(texts, self._lane), waits=MODEL_WAITS, sleep=self._sleep
             )
         except Transient:
             return None
