@@ -21,7 +21,6 @@ FAILED = 1  # pytest: some tests failed; anything above says that the run itself
 ROW = {
     "product": ("tests/acceptance", "tests/ray"),
     "console": ("tests/console",),
-    "wire": ("tests/wire", "tests/ui"),
 }
 
 

@@ -60,6 +60,16 @@ class Channel(asyncio.Protocol):
         self.closed = True
         self.moved()
 
+    @property
+    def over(self) -> bool:
+        """Nothing more is taken from it."""
+        return self.closed or self.full or self.transport is None
+
+    def close(self) -> None:
+        """Let go of our end."""
+        if self.transport is not None:
+            self.transport.close()
+
 
 class Worker:
     """Made by `start`; good for one `run`. Whoever has one calls `end`, whatever happened."""
@@ -109,6 +119,10 @@ class Worker:
             worker._look(limits)
         except BaseException:
             await worker.end()
+            ours.close()  # nobody else does where it was not connected yet; nor the two below
+            for pipe in (process.stdout, process.stderr):
+                if pipe is not None:
+                    pipe.close()
             raise
         if not worker._ready:
             await worker.end()
@@ -156,11 +170,13 @@ class Worker:
             with suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)
         await self._exited.wait()
+        # Ended while it started, it may have left a process that was being made just then, and that nobody is the
+        # parent of: that one reads, finds the end, and goes.
+        self._talk.close()
         channels = (self._talk, self._out, self._err)
-        await self._until(lambda: all(channel.closed or channel.full for channel in channels), START_SECONDS)
+        await self._until(lambda: all(channel.over for channel in channels), START_SECONDS)
         for channel in channels:
-            if channel.transport is not None:
-                channel.transport.close()
+            channel.close()
         if self._first is not None:
             os.close(self._first)
             self._first = None

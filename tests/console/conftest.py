@@ -5,7 +5,7 @@ import shutil
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, Literal
 
 import pytest
 from PIL import Image
@@ -32,11 +32,18 @@ STILL = """document.addEventListener('DOMContentLoaded', () => {
 });"""
 LEAVING = ("AbortError", "Connection errored out")  # what Gradio says when one leaves a page that still listens
 LOCAL = ("data:", "blob:", "about:")
+Look = tuple[Literal["light", "dark"], int]
+LOOKS: Final[tuple[Look, ...]] = (("light", 1280), ("dark", 1280), ("light", 390), ("dark", 390))
 LINES = pytest.StashKey[Lines]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--sessions", type=int, default=5, help="how many are opened and closed; the promise is of 200")
+
+
+def thoroughly(config: pytest.Config) -> bool:
+    """Whether every look of every page is looked at, as is promised, or a part of it beside all other tests."""
+    return int(config.getoption("--sessions")) >= PROMISED_SESSIONS
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -57,8 +64,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     if not lines.windows:
         return
     files = {path.name for path in Path(__file__).parent.glob("test_*.py")}
-    whole = files <= {item.path.name for item in session.items}
-    whole = whole and session.config.getoption("--sessions") >= PROMISED_SESSIONS
+    whole = thoroughly(session.config) and files <= {item.path.name for item in session.items}
     hold = lines.close([page.path for page in PAGES])
     lines.write(whole)
     if whole and not hold and session.exitstatus == pytest.ExitCode.OK:
@@ -141,26 +147,31 @@ def page(stranger: Page, signed_in: Any, product: Product) -> Page:
     return stranger
 
 
+@pytest.fixture(scope="session")
+def looks(pytestconfig: pytest.Config) -> tuple[Look, ...]:
+    """Colour scheme and width of a page; in a part of them each of both is there once."""
+    return LOOKS if thoroughly(pytestconfig) else (LOOKS[0], LOOKS[-1])
+
+
 @pytest.fixture
-def shot(seen: Seen, lines: Lines) -> Callable[[Page, str], None]:
-    """`shot(page, name)` writes pictures at both widths, light and dark, once everything on the page is painted."""
+def shot(seen: Seen, lines: Lines, looks: tuple[Look, ...]) -> Callable[[Page, str], None]:
+    """`shot(page, name)` writes a picture of each look, once everything on the page is painted."""
     folder = Path(os.environ.get("CONSOLE_SHOTS", ROOT / ".reports" / "console"))
     folder.mkdir(parents=True, exist_ok=True)
 
     def take(page: Page, name: str) -> None:
         before = page.viewport_size
-        for scheme in ("light", "dark"):
+        for scheme, width in looks:
             page.emulate_media(color_scheme=scheme)
-            for width in (1280, 390):
-                page.set_viewport_size({"width": width, "height": 860})
-                page.evaluate("scrollTo(0, 0)")  # what sticks to the window would stand in the middle of the picture
-                painted(page)
-                page.wait_for_timeout(RASTER_MS)
-                path = folder / f"{name}-{width}-{scheme}.png"
-                page.screenshot(path=path, full_page=True)
-                with Image.open(path) as picture:
-                    darkest, brightest = picture.convert("L").getextrema()
-                    assert darkest != brightest, f"{path.name} is blank"
+            page.set_viewport_size({"width": width, "height": 860})
+            page.evaluate("scrollTo(0, 0)")  # what sticks to the window would stand in the middle of the picture
+            painted(page)
+            page.wait_for_timeout(RASTER_MS)
+            path = folder / f"{name}-{width}-{scheme}.png"
+            page.screenshot(path=path, full_page=True)
+            with Image.open(path) as picture:
+                darkest, brightest = picture.convert("L").getextrema()
+                assert darkest != brightest, f"{path.name} is blank"
         page.emulate_media(color_scheme="light")
         page.set_viewport_size(before or {"width": 1280, "height": 860})
         lines.pictured.add(page.url.removeprefix(f"{seen.origin}/console").partition("?")[0].strip("/"))

@@ -23,7 +23,7 @@ UNFOLD: Final = """() => {
   document.querySelectorAll('details:not([open])').forEach((one) => { one.open = true; });
   document.querySelectorAll('button.label-wrap:not(.open)').forEach((one) => one.click());
 }"""
-QUIET_MS: Final = 1500
+QUIET_MS: Final = 1000
 MOST_SECONDS: Final = 30
 
 

@@ -10,6 +10,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
 
 from tests.acceptance.conftest import ROOT, Product
+from tests.console.conftest import Look
 from tests.console.fields import settled
 from tests.console.lines import Lines
 from tests.console.people import sign_in, viewer
@@ -17,8 +18,6 @@ from tests.console.places import addresses, stocked
 
 SERIOUS = ("serious", "critical")
 FRAMEWORK = "svelte-"  # in the class of every element that Gradio itself draws
-LOOKS = (("light", 1280), ("dark", 1280), ("light", 390), ("dark", 390))
-FEWER = (LOOKS[0], LOOKS[-1])  # a Viewer's pages are an administrator's with less on them
 Finding = tuple[str, str, bool]
 
 
@@ -33,12 +32,12 @@ def findings(page: Page) -> list[Finding]:
     ]
 
 
-def looked_at(page: Page, address: str, looks: Iterable[tuple[str, int]]) -> list[tuple[str, Finding]]:
+def looked_at(page: Page, address: str, looks: Iterable[Look]) -> list[tuple[str, Finding]]:
     """A page in several looks, each with what axe finds; nothing of it stands out of the window."""
     found = []
     settled(page, address)
     for scheme, width in looks:
-        page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
+        page.emulate_media(color_scheme=scheme)
         page.set_viewport_size({"width": width, "height": 860})
         assert page.evaluate("document.documentElement.scrollWidth") <= width, (address, width)
         found += [(f"{scheme} {width}", one) for one in findings(page)]
@@ -53,6 +52,7 @@ def test_no_serious_finding_in_what_we_wrote(
     http: httpx.Client,
     product: Product,
     shot: Callable[[Page, str], None],
+    looks: tuple[Look, ...],
     lines: Lines,
 ) -> None:
     with viewer(http, "sees-all-pages@orchestrator.local") as asker:
@@ -61,7 +61,7 @@ def test_no_serious_finding_in_what_we_wrote(
     sign_in(other, "sees-all-pages@orchestrator.local")
     ours: dict[str, set[str]] = {}
     brought: dict[str, set[str]] = {}
-    for who, its, looks in (("administrator", page, LOOKS), ("viewer", other, FEWER)):
+    for who, its in (("administrator", page), ("viewer", other)):
         for path, of in places.items():
             for address in of:
                 for look, (rule, element, framework) in looked_at(its, address, looks):

@@ -30,7 +30,7 @@ from skills.sandbox import (
 )
 from skills.sandbox.launch import Way, bubblewrap, command, limits, ways
 from skills.sandbox.pool import Pool
-from skills.sandbox.worker import Worker
+from skills.sandbox.worker import START_SECONDS, Worker
 from tests.evals.report import ROOT
 
 pytestmark = pytest.mark.skipif(bubblewrap() is None, reason="bubblewrap is not installed")
@@ -223,6 +223,23 @@ async def test_an_answer_that_was_forged_ends_the_script_all_the_same(wall: Sand
     outcome = await wall.run(body('import os\nos.write(0, b\'{"value": {"mine": 1}}\\n\')\nwhile True: pass'), {})
     assert outcome.value == {"mine": 1}
     await wall.aclose()
+    assert children() <= before
+
+
+async def test_one_that_is_ended_while_it_starts_is_not_waited_for() -> None:
+    """It was, for as long as a start may take: what had not been connected yet never closed."""
+    settings, before = SandboxSettings(), children()
+    way = ways(settings, root=os.geteuid() == 0, fence=bubblewrap())[0]
+    most = {"answer": 1000, "output": 1000}
+    for moments in [*range(8), *[0] * 8]:
+        starting = asyncio.create_task(Worker.start(command(way, settings), limits(settings, settings.seconds), most))
+        for _ in range(moments):
+            await asyncio.sleep(0)
+        if not moments:
+            await asyncio.sleep(0.01)
+        starting.cancel()
+        ended, _ = await asyncio.wait({starting}, timeout=START_SECONDS / 2)
+        assert ended and starting.cancelled()
     assert children() <= before
 
 

@@ -56,8 +56,6 @@ class Indexer:
         if not texts:
             return np.empty((0, 0), np.float32)
         try:
-            return await retrying(
-                lambda: self._embedder.embed(texts, self._lane), waits=MODEL_WAITS, sleep=self._sleep
-            )
+            return await retrying(lambda: self._embedder.embed(texts, self._lane), waits=MODEL_WAITS, sleep=self._sleep)
         except Transient:
             return None
