@@ -32,7 +32,7 @@ def runs() -> dict[str, list[str]]:
 
 def start(told: Sequence[str], folder: Path) -> "subprocess.Popen[bytes]":
     """One run; what it prints is kept in `folder`, and so are its counts."""
-    command = [sys.executable, "-m", "pytest", *told, f"--junitxml={folder / 'counts.xml'}"]
+    command = [sys.executable, "-m", "pytest", "-c", "pyproject.toml", *told, f"--junitxml={folder / 'counts.xml'}"]
     with (folder / "printed").open("wb") as printed:
         return subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=printed, stderr=subprocess.STDOUT)
 
