@@ -87,10 +87,11 @@ def fuse_many(legs: Sequence[tuple[str, float, Sequence[Found]]], k: int = 60, b
                 literal, of["literal"] = True, max(one.literal, of.get("literal", 0))
             if one.quoted:
                 quoted.add(chunk)
-    kept = sorted((-of["fused"], best[chunk], chunk) for chunk, of in scores.items() if not quoted or chunk in quoted)
+    kept = [chunk for chunk in scores if chunk in quoted] if quoted else list(scores)
+    kept.sort(key=lambda c: (-scores[c]["fused"], best[c], c))
     if literal:
-        kept.sort(key=lambda one: -scores[one[2]].get("literal", 0))
-    return [Candidate(chunk, found[chunk].document_id, scores[chunk]) for _, _, chunk in kept]
+        kept.sort(key=lambda c: -scores[c].get("literal", 0))
+    return [Candidate(chunk, found[chunk].document_id, scores[chunk]) for chunk in kept]
 
 
 def _worth(score: float, highest: float, k: int) -> float:

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -93,9 +93,6 @@ class Legs:
         Where another index is answered, what was found is of no use.
         """
         (before, resolve), worded = self._resolving(scope, query), self._worded(scope, query, expected)
-        if worded.prepare is False:  # how plans are kept is of no interest to it: both are set out in one message
-            resolve = replace(resolve, settings={**worded.settings, **resolve.settings})
-            worded = replace(worded, settings={})
         try:
             seen, rows = await self._database.read_all(scope, resolve, worded)
         except (UndefinedObject, UndefinedTable):  # the way through the expected index may be gone by now
