@@ -14,7 +14,7 @@ from pgvector import Vector
 from psycopg import sql
 from psycopg.adapt import Dumper
 from psycopg.pq import Format
-from psycopg.rows import dict_row
+from psycopg.rows import AsyncRowFactory, dict_row
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from cluster.basics.errors import Overloaded, Unavailable
@@ -82,12 +82,14 @@ class Read:
         values: its own.
         settings: of Postgres, such as the planner's; those of a query hold for the ones after it too.
         prepare: keep the statement on the connection; None keeps what is asked often, False never.
+        row: what becomes of each row; by itself a dict by column.
     """
 
     query: str
     values: Mapping[str, Any]
     settings: Mapping[str, str] = field(default_factory=dict)
     prepare: bool | None = None
+    row: AsyncRowFactory[Any] = dict_row
 
 
 class Database:
@@ -137,7 +139,7 @@ class Database:
         (rows,) = await self.read_all(scope, Read(query, values, settings, prepare))
         return rows
 
-    async def read_all(self, scope: Scope, *reads: Read) -> list[list[Row]]:
+    async def read_all(self, scope: Scope, *reads: Read) -> list[list[Any]]:
         """Every row of each query, in a read-only transaction that is one journey to the server and back."""
         given = {"transaction_read_only": "on"} | _of_scope(scope)
         async with self._lent() as connection:
@@ -154,7 +156,8 @@ class Database:
                             await connection.execute(
                                 f"select {calls}", [part for pair in given.items() for part in pair]
                             )
-                        cursors.append(await connection.execute(read.query, read.values, prepare=read.prepare))
+                        cursor = connection.cursor(row_factory=read.row)
+                        cursors.append(await cursor.execute(read.query, read.values, prepare=read.prepare))
                         given = {}
             except BaseException:
                 await connection.rollback()

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from serve_apps.retrieval.query import Candidate
 
@@ -22,9 +22,10 @@ class Weights:
 PRESETS = {"rrf.seed": Weights(keyword=0.3, vector=0.7)}
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(NamedTuple):
     """One line of a leg's answer, in the leg's own measure; higher is better.
+
+    Two hundred are made for every question: a tuple takes a third of the time that a dataclass does.
 
     Attributes:
         literal: how many of the question's identifiers and phrases stand in it as they are written.
@@ -63,38 +64,38 @@ def fuse_many(legs: Sequence[tuple[str, float, Sequence[Found]]], k: int = 60, b
         by: what makes a place.
     """
     scores: dict[str, dict[str, float | int]] = {}
-    found: dict[str, Found] = {}
+    documents: dict[str, str] = {}
     best: dict[str, int] = {}
     quoted: set[str] = set()
     literal = False
     for name, weight, leg in legs:
         rank_name, score_name, rank = f"{name}_rank", f"{name}_score", 0
-        highest = max((one.score for one in leg), default=0.0)
-        for one in leg:
-            chunk = one.chunk_id
+        worths = _worths([one.score for one in leg], k) if by == "score" else ()
+        for at, (chunk, document, score, held, whole) in enumerate(leg):
             of = scores.get(chunk)
             if of is None:
                 scores[chunk] = of = {"fused": 0.0}
-                found[chunk] = one
+                documents[chunk], best[chunk] = document, rank + 1
             elif rank_name in of:
                 continue  # listed twice: the better place counts
             rank += 1
-            if rank < best.get(chunk, rank + 1):
+            if rank < best[chunk]:
                 best[chunk] = rank
-            of[rank_name], of[score_name] = rank, one.score
-            of["fused"] += weight * (1 / (k + rank) if by == "rank" else _worth(one.score, highest, k))
-            if one.literal:
-                literal, of["literal"] = True, max(one.literal, of.get("literal", 0))
-            if one.quoted:
+            of[rank_name], of[score_name] = rank, score
+            of["fused"] += weight * (worths[at] if worths else 1 / (k + rank))
+            if held:
+                literal, of["literal"] = True, max(held, of.get("literal", 0))
+            if whole:
                 quoted.add(chunk)
     kept = [chunk for chunk in scores if chunk in quoted] if quoted else list(scores)
     kept.sort(key=lambda c: (-scores[c]["fused"], best[c], c))
     if literal:
         kept.sort(key=lambda c: -scores[c].get("literal", 0))
-    return [Candidate(chunk, found[chunk].document_id, scores[chunk]) for chunk in kept]
+    return [Candidate(chunk, documents[chunk], scores[chunk]) for chunk in kept]
 
 
-def _worth(score: float, highest: float, k: int) -> float:
-    """What a score adds to what nothing would: 1 / (k + place) above the last place's."""
-    share = max(score, 0.0) / highest if highest > 0 else 0.0
-    return 1 / (k + 1 + (1 - share) * (PLACES - 1)) - 1 / (k + PLACES)
+def _worths(scores: Sequence[float], k: int) -> list[float]:
+    """What each score adds to what nothing would: 1 / (k + place) above the last place's."""
+    highest, last = max(scores, default=0.0), k + PLACES
+    each = (PLACES - 1) / highest if highest > 0 else 0.0  # places that a score of one stands above nothing
+    return [1 / (last - each * score) - 1 / last if score > 0 else 0.0 for score in scores]

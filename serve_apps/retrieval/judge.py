@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -169,7 +169,7 @@ class Judges:
         words = np.array([one.scores.get("keyword_score", 0.0) for one in head], dtype=np.float64)
         both = weight * words / (words.max() or 1.0) + (1 - weight) * _to_one(scores)
         made = [
-            replace(one, scores={**one.scores, "judge": float(score), "rerank": float(total)})
+            one._replace(scores={**one.scores, "judge": float(score), "rerank": float(total)})
             if np.isfinite(score) else one
             for one, score, total in zip(head, scores, both, strict=True)
         ]  # fmt: skip

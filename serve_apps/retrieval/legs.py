@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pgvector import Vector as Encoded
 from psycopg.errors import UndefinedObject, UndefinedTable
+from psycopg.rows import args_row
 
 from cluster.basics.scope import Scope
 from cluster.state.postgres import Database, Read, Row, load_queries
@@ -29,6 +31,7 @@ INDEXED = {"enable_sort": "off"}
 ONE_PLAN = {"plan_cache_mode": "force_generic_plan"}  # there is one way, whatever is asked
 # pg_textsearch 1.0 computes the score of every row of a prepared statement a second time, at five times the cost.
 NEVER_PREPARED = frozenset({"keyword_indexed", "keyword_all"})
+CHUNK, SCORE = attrgetter("chunk_id"), attrgetter("score")
 
 Vector = NDArray[np.float32]
 
@@ -151,9 +154,9 @@ class Legs:
             return self._read("keyword_full_text", values)
         return self._read("keyword_all" if _everything(query) else "keyword_indexed", values, INDEXED)
 
-    async def _lifted(self, scope: Scope, query: Query, worded: Read, rows: Sequence[Row]) -> list[Found]:
+    async def _lifted(self, scope: Scope, query: Query, worded: Read, found: Sequence[Found]) -> list[Found]:
         """What was found by words, that which holds the question's literals in front; no score, no shared word."""
-        ranked = [one for one in _found(rows) if one.score > 0]
+        ranked = [one for one in _ordered(found) if one.score > 0]
         asked = literal.find(query.words)
         if not asked:
             return ranked
@@ -196,10 +199,10 @@ class Legs:
             name = "vector_all" if _everything(query) else "vector_indexed"
             (rows,) = await self._database.read_all(scope, self._read(name, values, INDEXED | ONE_PLAN, index))
             if len(rows) >= self._depth(query):
-                return _found(rows)
+                return _ordered(rows)
             # The filter left the graph's walk with too little: a complete answer costs a scan.
         (rows,) = await self._database.read_all(scope, self._read("vector_exact", values))
-        return _found(rows)
+        return _ordered(rows)
 
     async def similarities(self, scope: Scope, index: Index, vector: Vector, ids: Sequence[str]) -> dict[str, float]:
         """Cosine similarity of given chunks; those without a vector are missing."""
@@ -250,12 +253,13 @@ class Legs:
         enough = max(self._settings.ef_search, _with_room(values["depth"]))
         effort = {"hnsw.ef_search": str(min(enough, MOST_EFFORT))}
         query = SQL[name] if index is None else _of_generation(SQL[name], index)
-        return Read(query, values, {**PLANNER, **effort, **planner}, False if name in NEVER_PREPARED else None)
+        prepare = False if name in NEVER_PREPARED else None
+        return Read(query, values, {**PLANNER, **effort, **planner}, prepare, args_row(Found))
 
 
-def _found(rows: Sequence[Row]) -> list[Found]:
-    found = [Found(row["id"], row["document_id"], row["score"]) for row in rows]
-    return sorted(found, key=lambda one: (-one.score, one.chunk_id))
+def _ordered(found: Sequence[Found]) -> list[Found]:
+    """Best first, equals by chunk id."""
+    return sorted(sorted(found, key=CHUNK), key=SCORE, reverse=True)
 
 
 def _with_room(depth: int) -> int:

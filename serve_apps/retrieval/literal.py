@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from serve_apps.retrieval.fuse import Found
 
@@ -81,7 +81,7 @@ def in_front(ranked: Sequence[Found], held: Mapping[str, tuple[str, frozenset[st
 
 
 def _marked(one: Found, holds: frozenset[str], asked: Literals) -> Found:
-    return replace(one, literal=len(holds), quoted=any(phrase in holds for phrase in asked.phrases))
+    return one._replace(literal=len(holds), quoted=any(phrase in holds for phrase in asked.phrases))
 
 
 def _spellings(code: str) -> tuple[str, ...]:

@@ -1,10 +1,10 @@
 """What is asked of search, and what it answers with."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from types import MappingProxyType
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from pipelines.documents.document import PageBox, Span
 from serve_apps.retrieval.decision import CacheDecision
@@ -107,9 +107,8 @@ class Query:
         return self.text.replace("\x00", " ").strip()[:LONGEST_QUESTION]
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A chunk that a leg found, and how each stage judged it.
+class Candidate(NamedTuple):
+    """A chunk that a leg found, and how each stage judged it; made by the hundred, as `Found` is.
 
     Attributes:
         scores: `keyword_rank`, `keyword_score`, `vector_rank`, `vector_score` (cosine similarity), the same with `:2`
@@ -120,7 +119,7 @@ class Candidate:
 
     chunk_id: str
     document_id: str
-    scores: Mapping[str, float | int] = field(default_factory=lambda: MappingProxyType({}))
+    scores: Mapping[str, float | int] = MappingProxyType({})
 
     @property
     def score(self) -> float:

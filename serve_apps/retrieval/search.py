@@ -201,7 +201,7 @@ class Search:
         unknown = [one.chunk_id for one in candidates if "vector_score" not in one.scores]
         known = await self._legs.similarities(scope, index, vector, unknown) if unknown else {}
         judged = [
-            replace(one, scores={**one.scores, "vector_score": known[one.chunk_id]}) if one.chunk_id in known else one
+            one._replace(scores={**one.scores, "vector_score": known[one.chunk_id]}) if one.chunk_id in known else one
             for one in candidates
         ]
         kept = [one for one in judged if one.scores.get("vector_score", -1.0) >= least]

@@ -44,9 +44,9 @@ class Walker:
 
     def begin(self, scope: Scope, query: Query, index: Index, vector: Vector | None, timings: Timings) -> Walk:
         """Set both legs out at once; `index` is the one that was live the last time."""
-        # The shorter one first: it has ended, and is read, while the longer one is still under way.
-        worded = asyncio.create_task(self._keyword(scope, query, index, timings))
-        return Walk(index, asyncio.create_task(self._vector(scope, query, index, vector, timings)), worded)
+        # The longer one first: the other is put together, answers and is read while that one is under way.
+        near = asyncio.create_task(self._vector(scope, query, index, vector, timings))
+        return Walk(index, near, asyncio.create_task(self._keyword(scope, query, index, timings)))
 
     async def more(
         self, scope: Scope, query: Query, index: Index, variations: Sequence[Variation]
