@@ -12,8 +12,6 @@ from cluster.state.settings_rows import load_with_rows
 from cluster.state.snapshots import Snapshots
 from configs.sections import Settings
 from configs.settings import load
-from serve_apps.ui.app import create_console
-from serve_apps.ui.page import PREFIX
 
 
 @serve.deployment
@@ -33,6 +31,8 @@ def build(args: dict[str, Any]) -> serve.Application:
 
 def local() -> FastAPI:
     """For `uvicorn --factory serve_apps.console:local`: at /console, before the product of AOS_CONSOLE_API_URL."""
+    from serve_apps.ui.page import PREFIX
+
     inside = _console(load())
     outside = FastAPI(lifespan=inside.router.lifespan_context, openapi_url=None)
     outside.mount(PREFIX, inside)
@@ -40,5 +40,8 @@ def local() -> FastAPI:
 
 
 def _console(settings: Settings) -> FastAPI:
+    # Gradio takes three seconds, and Serve finds the deployment in another process than the replica's.
+    from serve_apps.ui.app import create_console
+
     url = settings.console.api_url or base_url(settings.http)
     return create_console(settings.console, url, time.monotonic, most_upload=settings.http.max_upload_bytes)

@@ -1,6 +1,6 @@
 """The gateway deployment: the HTTP API in a replica."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI
 from ray import serve
@@ -8,11 +8,9 @@ from ray import serve
 from cluster import handles, logs
 from cluster.state.settings_rows import load_with_rows
 from cluster.state.snapshots import Snapshots
-from serve_apps.agents.ports import Orchestrator
-from serve_apps.agents.wire import RemoteOrchestrator
-from serve_apps.http.app import create_app
-from serve_apps.http.assemble import assemble
-from serve_apps.operations import OurCluster
+
+if TYPE_CHECKING:
+    from serve_apps.agents.ports import Orchestrator
 
 
 @serve.deployment
@@ -22,14 +20,21 @@ class Gateway:
 
     def __serve_build_asgi_app__(self) -> FastAPI:
         """Called by Serve once the replica is there."""
+        # Serve finds the deployment in another process, which would take seconds to import all of it for nothing.
+        from serve_apps.http.app import create_app
+        from serve_apps.http.assemble import assemble
+        from serve_apps.operations import OurCluster
+
         snapshots = logs.follow(Snapshots(load_with_rows()))
         settings = snapshots.view()
         models = handles.embedder(settings), handles.reranker(settings)
         return create_app(assemble(settings, *models, elsewhere, snapshots, OurCluster(snapshots)))
 
 
-def elsewhere() -> Orchestrator:
+def elsewhere() -> "Orchestrator":
     """The orchestrator, as a deployment of its own."""
+    from serve_apps.agents.wire import RemoteOrchestrator
+
     return RemoteOrchestrator(handles.Remote(*handles.ORCHESTRATOR))
 
 

@@ -4,18 +4,17 @@ import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import aclosing
 from typing import Any
-from urllib.parse import parse_qsl, quote, urlsplit
 
 import httpx2
 import openai
 
 from cluster.basics.errors import AosError, Unavailable
-from cluster.models.connection import AZURE_VERSION, Connection, Provider, auth_headers, masked
+from cluster.models.connection import Connection, auth_headers, masked
 from cluster.models.gather import Gathering
 from cluster.models.messages import ChatRequest, Delta, Reply
 from cluster.models.patience import of_status
 from cluster.models.sdk import Call, only
-from cluster.models.wire import as_taken, openai_body
+from cluster.models.wire import as_taken, openai_body, place
 
 
 class OpenAiChat:
@@ -71,15 +70,6 @@ class OpenAiCaller:
     def classified(self, error: Exception) -> AosError:
         """See `sdk.Caller`."""
         return classify(error, self._key)
-
-
-def place(connection: Connection, endpoint: str) -> tuple[str, str, dict[str, str]]:
-    """Base URL, path and query of a chat call; Azure's dated API names the deployment in the path."""
-    if connection.provider is not Provider.AZURE or endpoint.endswith("/v1"):
-        return endpoint, "/chat/completions", {}
-    query = dict(parse_qsl(urlsplit(connection.base_url).query))
-    deployment = "" if "/deployments/" in endpoint else f"/deployments/{quote(connection.model, safe='')}"
-    return endpoint, f"{deployment}/chat/completions", {"api-version": query.get("api-version", AZURE_VERSION)}
 
 
 def classify(error: Exception, key: str | None) -> AosError:

@@ -1,17 +1,23 @@
 """From a connection to a model that can be asked: the right dialect, patience, and the one HTTP client."""
 
 import random
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import assert_never
 
 import httpx2
 
 from cluster.basics.retry import MODEL_WAITS
-from cluster.models.chat import OpenAiCaller, OpenAiChat
-from cluster.models.connection import Connection, candidates
+from cluster.models.connection import Connection, Wire, candidates
 from cluster.models.patience import Patient
 from cluster.models.ports import ChatModel
 from cluster.models.sdk import Call, Habits, Limits
+
+# Each with its library, which takes most of a second and 30 MB, where few processes need one. Who cannot wait that long
+# imports it in a thread first.
+SPOKEN: Mapping[Wire, str] = MappingProxyType(
+    {"openai": "cluster.models.chat", "anthropic": "cluster.models.anthropic_chat"}
+)
 
 
 def model_client() -> httpx2.AsyncClient:
@@ -50,10 +56,11 @@ def open_model(
     known = habits or Habits()
     match connection.trait.wire:
         case "openai":
+            from cluster.models.chat import OpenAiCaller, OpenAiChat
+
             call = Call(OpenAiCaller(connection, endpoint, key, client), connection, known, limits)
             model: ChatModel = OpenAiChat(connection, call)
         case "anthropic":
-            # Its library takes a second and 40 MB, and few processes need it. `Switchboard` imports it in a thread.
             from cluster.models.anthropic_chat import AnthropicCaller, AnthropicChat
 
             call = Call(AnthropicCaller(connection, endpoint, key, client), connection, known, limits)

@@ -11,7 +11,6 @@ from urllib.parse import urlsplit
 
 import httpx2
 
-from cluster.models.chat import place
 from cluster.models.connection import (
     ANTHROPIC_VERSION,
     AZURE_VERSION,
@@ -21,6 +20,7 @@ from cluster.models.connection import (
     candidates,
     masked,
 )
+from cluster.models.wire import place
 
 MOST_BYTES = 2**20  # of a list of models
 MOST_MODELS = 500

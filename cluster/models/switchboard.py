@@ -13,7 +13,7 @@ from cluster.basics.retry import MODEL_WAITS
 from cluster.basics.scope import Scope
 from cluster.models.connection import Connection, ConnectionId, Provider, candidates
 from cluster.models.connections import Connections
-from cluster.models.opening import open_model
+from cluster.models.opening import SPOKEN, open_model
 from cluster.models.ports import ChatModel
 from cluster.models.probe import Probe, probe
 from cluster.models.sdk import Habits, Limits
@@ -72,8 +72,7 @@ class Switchboard:
         endpoint = connection.endpoint or known.endpoint
         if endpoint is None and len(candidates(connection.base_url, connection.provider)) > 1:
             endpoint = (await self._probe(scope, connection, key)).endpoint
-        if connection.trait.wire == "anthropic":
-            await asyncio.to_thread(import_module, "cluster.models.anthropic_chat")
+        await asyncio.to_thread(import_module, SPOKEN[connection.trait.wire])
         return open_model(
             replace(connection, endpoint=endpoint), key, self._client, self._sleep, habits=known.habits,
             limits=Limits(connect=self._settings.connect_seconds), waits=self._waits, chance=self._chance,

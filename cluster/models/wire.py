@@ -1,12 +1,13 @@
-"""A question in OpenAI's dialect, and the same question for models that are told of tools in words."""
+"""A question in OpenAI's dialect and where it is sent, and the same for models that are told of tools in words."""
 
 import json
 import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
+from urllib.parse import parse_qsl, quote, urlsplit
 
-from cluster.models.connection import Forms
+from cluster.models.connection import AZURE_VERSION, Connection, Forms, Provider
 from cluster.models.form import Form
 from cluster.models.messages import ChatRequest, Message
 
@@ -154,3 +155,12 @@ def _message(message: Message) -> dict[str, Any]:
     if message.role == "tool":
         shaped["tool_call_id"] = message.tool_call_id or ""
     return shaped
+
+
+def place(connection: Connection, endpoint: str) -> tuple[str, str, dict[str, str]]:
+    """Base URL, path and query of a chat call; Azure's dated API names the deployment in the path."""
+    if connection.provider is not Provider.AZURE or endpoint.endswith("/v1"):
+        return endpoint, "/chat/completions", {}
+    query = dict(parse_qsl(urlsplit(connection.base_url).query))
+    deployment = "" if "/deployments/" in endpoint else f"/deployments/{quote(connection.model, safe='')}"
+    return endpoint, f"{deployment}/chat/completions", {"api-version": query.get("api-version", AZURE_VERSION)}

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -83,12 +84,19 @@ def signed_in(product: Product) -> subprocess.CompletedProcess[str]:
     return product.aos("login", "--password", product.password, "--new-password", PASSWORD)
 
 
-@pytest.fixture
-def http(product: Product, signed_in: subprocess.CompletedProcess[str]) -> Iterator[httpx.Client]:
-    """The API through Serve's proxy, as the administrator."""
-    assert signed_in.returncode == 0, signed_in.stderr
+@contextmanager
+def administrator(product: Product) -> Iterator[httpx.Client]:
+    """The API through Serve's proxy, as the administrator whose first password was changed."""
     with httpx.Client(base_url=f"http://127.0.0.1:{product.settings.http.port}", timeout=120) as client:
         login = client.post("/api/auth/login", json={"email": product.settings.auth.admin_email, "password": PASSWORD})
         assert login.status_code == 200, login.text
         client.headers["Authorization"] = f"Bearer {login.json()['access_token']}"
+        yield client
+
+
+@pytest.fixture
+def http(product: Product, signed_in: subprocess.CompletedProcess[str]) -> Iterator[httpx.Client]:
+    """As `administrator`."""
+    assert signed_in.returncode == 0, signed_in.stderr
+    with administrator(product) as client:
         yield client

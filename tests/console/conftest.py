@@ -3,19 +3,22 @@
 import os
 import shutil
 from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any
 
 import pytest
-from PIL import Image
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from serve_apps.ui.app import PAGES
-from tests.acceptance.conftest import ROOT, Product, http, product, signed_in
-from tests.console.fields import painted
+from tests.acceptance.conftest import ROOT, Product, administrator, http, product, signed_in
 from tests.console.lines import PROMISED_SESSIONS, Lines
-from tests.console.people import sign_in
+from tests.console.looks import HEIGHT, LOOKS, USUAL, Look, Shot, pictures
+from tests.console.modelled import modelled
+from tests.console.people import sign_in, viewer
+from tests.console.places import addresses, made, stocked
+from tests.console.walked import Walked, walk
 
 __all__ = ["http", "product", "signed_in"]
 
@@ -23,7 +26,6 @@ FLAGS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync",
 )  # fmt: skip
-RASTER_MS = 500  # a large image is drawn some time after it was decoded, and nothing tells when
 # Pictures, and what axe measures, are not to catch colours on their way.
 STILL = """document.addEventListener('DOMContentLoaded', () => {
   const style = document.createElement('style');
@@ -32,8 +34,7 @@ STILL = """document.addEventListener('DOMContentLoaded', () => {
 });"""
 LEAVING = ("AbortError", "Connection errored out")  # what Gradio says when one leaves a page that still listens
 LOCAL = ("data:", "blob:", "about:")
-Look = tuple[Literal["light", "dark"], int]
-LOOKS: Final[tuple[Look, ...]] = (("light", 1280), ("dark", 1280), ("light", 390), ("dark", 390))
+ADMINISTRATOR, VIEWER = "administrator", "viewer"
 LINES = pytest.StashKey[Lines]()
 
 
@@ -109,18 +110,23 @@ def browser() -> Iterator[Browser]:
         started.close()
 
 
-@pytest.fixture
-def seen(product: Product) -> Seen:
+def of(product: Product) -> Seen:
+    """Nothing of its console yet."""
     return Seen(f"http://127.0.0.1:{product.settings.http.port}")
 
 
 @pytest.fixture
-def window(browser: Browser, seen: Seen, lines: Lines) -> Iterator[Callable[[], Page]]:
-    """`window()` is a browser of somebody who is not signed in; nothing that any of them asks for is elsewhere."""
+def seen(product: Product) -> Seen:
+    return of(product)
+
+
+@contextmanager
+def windows(browser: Browser, seen: Seen, lines: Lines) -> Iterator[Callable[[], Page]]:
+    """Makes browsers of somebody who is not signed in; nothing that any of them asks for is elsewhere."""
     contexts: list[BrowserContext] = []
 
     def opened() -> Page:
-        context = browser.new_context(base_url=seen.origin, viewport={"width": 1280, "height": 860})
+        context = browser.new_context(base_url=seen.origin, viewport={"width": USUAL.width, "height": HEIGHT})
         context.add_init_script(STILL)
         seen.watch(context)
         contexts.append(context)
@@ -132,6 +138,12 @@ def window(browser: Browser, seen: Seen, lines: Lines) -> Iterator[Callable[[], 
         context.close()
     lines.foreign += seen.foreign
     assert seen.foreign == []
+
+
+@pytest.fixture
+def window(browser: Browser, seen: Seen, lines: Lines) -> Iterator[Callable[[], Page]]:
+    with windows(browser, seen, lines) as opened:
+        yield opened
 
 
 @pytest.fixture
@@ -149,31 +161,32 @@ def page(stranger: Page, signed_in: Any, product: Product) -> Page:
 
 @pytest.fixture(scope="session")
 def looks(pytestconfig: pytest.Config) -> tuple[Look, ...]:
-    """Colour scheme and width of a page; in a part of them each of both is there once."""
+    """All; or, beside other tests, as many as show each scheme and each width once."""
     return LOOKS if thoroughly(pytestconfig) else (LOOKS[0], LOOKS[-1])
 
 
-@pytest.fixture
-def shot(seen: Seen, lines: Lines, looks: tuple[Look, ...]) -> Callable[[Page, str], None]:
-    """`shot(page, name)` writes a picture of each look, once everything on the page is painted."""
-    folder = Path(os.environ.get("CONSOLE_SHOTS", ROOT / ".reports" / "console"))
-    folder.mkdir(parents=True, exist_ok=True)
+@pytest.fixture(scope="session")
+def shot(lines: Lines, looks: tuple[Look, ...]) -> Shot:
+    """`shot(page, name)` writes a picture of each look."""
+    return pictures(Path(os.environ.get("CONSOLE_SHOTS", ROOT / ".reports" / "console")), looks, lines)
 
-    def take(page: Page, name: str) -> None:
-        before = page.viewport_size
-        for scheme, width in looks:
-            page.emulate_media(color_scheme=scheme)
-            page.set_viewport_size({"width": width, "height": 860})
-            page.evaluate("scrollTo(0, 0)")  # what sticks to the window would stand in the middle of the picture
-            painted(page)
-            page.wait_for_timeout(RASTER_MS)
-            path = folder / f"{name}-{width}-{scheme}.png"
-            page.screenshot(path=path, full_page=True)
-            with Image.open(path) as picture:
-                darkest, brightest = picture.convert("L").getextrema()
-                assert darkest != brightest, f"{path.name} is blank"
-        page.emulate_media(color_scheme="light")
-        page.set_viewport_size(before or {"width": 1280, "height": 860})
-        lines.pictured.add(page.url.removeprefix(f"{seen.origin}/console").partition("?")[0].strip("/"))
 
-    return take
+@pytest.fixture(scope="session")
+def walked(
+    product: Product, signed_in: Any, browser: Browser, lines: Lines, looks: tuple[Look, ...], shot: Shot
+) -> Walked:
+    """Every page as the administrator and a Viewer see it; a run waits for approval meanwhile."""
+    email, seen = "looks-only@orchestrator.local", of(product)
+    with administrator(product) as http, viewer(http, email) as theirs, modelled(http, product) as host:
+        wish = f"Read http://{host}/gauge with http_get. What is the grid frequency there, and what must be done now?"
+        places = {path: list(of) for path, of in addresses(stocked(http, theirs, product)).items()}
+        waiting = made(theirs, "/api/chat/assistant", {"message": wish, "stream": False})["run_id"]
+        places["runs"].append(f"runs?id={waiting}")
+        places["skills"].append("skills?skill=calculator")
+        with windows(browser, seen, lines) as window:
+            pages = {ADMINISTRATOR: window(), VIEWER: window()}
+            sign_in(pages[ADMINISTRATOR], product.settings.auth.admin_email)
+            sign_in(pages[VIEWER], email)
+            found = walk(pages, places, looks, shot)
+        theirs.post(f"/api/runs/{waiting}/cancel").raise_for_status()
+    return found

@@ -1,6 +1,5 @@
 """An agent is made, given a prompt, skills and documents, its rules are read, and it is deleted again."""
 
-from collections.abc import Callable
 from uuid import uuid4
 
 import httpx
@@ -8,8 +7,7 @@ from playwright.sync_api import Page, expect
 
 from tests.console.conftest import Seen
 from tests.console.fields import SLOW, field, ticked
-
-Shot = Callable[[Page, str], None]
+from tests.console.looks import Shot
 
 
 def test_an_agent_is_made_changed_equipped_and_deleted(page: Page, http: httpx.Client, seen: Seen, shot: Shot) -> None:

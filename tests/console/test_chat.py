@@ -1,13 +1,12 @@
 """Chat Studio and Runs in a browser: asked, answered with sources, decided, judged, and found again as a run."""
 
-from collections.abc import Callable
-
 import httpx
 from playwright.sync_api import Page, expect
 
 from tests.acceptance.conftest import Product
 from tests.console.conftest import Seen
 from tests.console.fields import SLOW, ask
+from tests.console.looks import Shot
 from tests.console.modelled import modelled
 from tests.console.places import PAPER, upload
 
@@ -15,7 +14,7 @@ QUESTION = "What must be done when the grid frequency falls below 49.5 hertz?"
 
 
 def test_without_a_model_the_documents_answer_and_the_conversation_is_kept(
-    page: Page, http: httpx.Client, seen: Seen, shot: Callable[[Page, str], None]
+    page: Page, http: httpx.Client, seen: Seen, shot: Shot
 ) -> None:
     upload(http, PAPER)
     ask(page, QUESTION)
@@ -44,7 +43,7 @@ def test_without_a_model_the_documents_answer_and_the_conversation_is_kept(
 
 
 def test_a_person_allows_what_an_agent_wants_and_the_answer_goes_on(
-    page: Page, http: httpx.Client, product: Product, seen: Seen, shot: Callable[[Page, str], None]
+    page: Page, http: httpx.Client, product: Product, seen: Seen, shot: Shot
 ) -> None:
     upload(http, PAPER)
     with modelled(http, product) as host:

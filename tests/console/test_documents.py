@@ -1,7 +1,6 @@
 """Documents in a browser: find one by keyboard, read a page beside its picture, follow a passage, delete with care."""
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ from playwright.sync_api import Page, expect
 from tests.acceptance.conftest import Product
 from tests.console.conftest import Seen
 from tests.console.fields import SLOW
+from tests.console.looks import Shot
 from tests.samples.make_samples import DPI, paper
 
 SCAN = "lighthouse-scan.pdf"  # no other test has it: it is the only one of its name, in whatever order tests run
@@ -39,7 +39,7 @@ def open_list(page: Page, product: Product, shelf: Path, search: str = "") -> No
 
 
 def test_a_document_is_found_read_and_its_passage_shown_by_keyboard(
-    page: Page, product: Product, seen: Seen, shot: Callable[[Page, str], None], shelf: Path
+    page: Page, product: Product, seen: Seen, shot: Shot, shelf: Path
 ) -> None:
     open_list(page, product, shelf)
     shot(page, "documents")
@@ -75,7 +75,7 @@ def test_a_document_is_found_read_and_its_passage_shown_by_keyboard(
 
 
 def test_an_address_with_boxes_marks_the_passage_in_picture_and_text(
-    page: Page, product: Product, shelf: Path, shot: Callable[[Page, str], None]
+    page: Page, product: Product, shelf: Path, shot: Shot
 ) -> None:
     open_list(page, product, shelf, SCAN)
     page.get_by_role("link", name=SCAN).click()
@@ -90,9 +90,7 @@ def test_an_address_with_boxes_marks_the_passage_in_picture_and_text(
     shot(page, "passage")
 
 
-def test_a_deletion_shows_what_goes_with_it_first(
-    page: Page, product: Product, shelf: Path, shot: Callable[[Page, str], None]
-) -> None:
+def test_a_deletion_shows_what_goes_with_it_first(page: Page, product: Product, shelf: Path, shot: Shot) -> None:
     open_list(page, product, shelf, "to-be-deleted")
     page.get_by_role("link", name="to-be-deleted.txt").click()
     page.get_by_role("button", name="Delete …").click(timeout=SLOW)

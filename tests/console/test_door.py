@@ -1,18 +1,15 @@
 """From the first sign-in to a page, out again, and back to where one was."""
 
-from collections.abc import Callable
-
 import httpx
 from playwright.sync_api import Page, expect
 
 from tests.console.conftest import Seen
 from tests.console.fields import SLOW
+from tests.console.looks import Shot
 from tests.console.people import FIRST, add, choose_password, sign_in
 
 
-def test_first_sign_in_to_now_and_back(
-    stranger: Page, http: httpx.Client, seen: Seen, shot: Callable[[Page, str], None]
-) -> None:
+def test_first_sign_in_to_now_and_back(stranger: Page, http: httpx.Client, seen: Seen, shot: Shot) -> None:
     page, email = stranger, add(http, "newcomer@orchestrator.local", "admin")
     page.goto("/console/")
     assert "/console/sign-in" in page.url

@@ -1,7 +1,6 @@
 """Ingest in a browser: upload several files, of which one is refused; a dry run, the scan, its job and its failures."""
 
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 from playwright.sync_api import Page, expect
@@ -9,11 +8,10 @@ from playwright.sync_api import Page, expect
 from tests.acceptance.conftest import Product
 from tests.console.conftest import Seen
 from tests.console.fields import SLOW
+from tests.console.looks import Shot
 
 
-def test_several_files_are_uploaded_each_with_its_end(
-    page: Page, seen: Seen, shot: Callable[[Page, str], None], tmp_path: Path
-) -> None:
+def test_several_files_are_uploaded_each_with_its_end(page: Page, seen: Seen, shot: Shot, tmp_path: Path) -> None:
     note, broken, empty = (tmp_path / name for name in ("console-note.txt", "broken.docx", "empty.txt"))
     note.write_text(f"The lift is inspected in June. {time.time_ns()}")
     broken.write_bytes(b"\x00\x01 not a document")
@@ -33,9 +31,7 @@ def test_several_files_are_uploaded_each_with_its_end(
     expect(page.get_by_text("The lift is inspected in June.")).to_be_visible(timeout=SLOW)
 
 
-def test_a_folder_is_estimated_scanned_and_its_failures_explained(
-    page: Page, product: Product, shot: Callable[[Page, str], None]
-) -> None:
+def test_a_folder_is_estimated_scanned_and_its_failures_explained(page: Page, product: Product, shot: Shot) -> None:
     folder = Path(product.settings.read.nfs_base_path or "") / "console-scan"
     folder.mkdir(exist_ok=True)
     (folder / "pages.txt").write_text("\f".join(f"Page {n} of the console's scan." for n in range(1, 6)))

@@ -1,7 +1,6 @@
 """The eight steps of README, followed literally: every name that stands there in bold is what is looked for here."""
 
 import re
-from collections.abc import Callable
 
 import httpx
 from playwright.sync_api import Page, expect
@@ -10,6 +9,7 @@ from tests.acceptance.conftest import ROOT
 from tests.console.conftest import Seen
 from tests.console.fields import SLOW, say
 from tests.console.lines import Lines
+from tests.console.looks import Shot
 from tests.console.people import FIRST, add, choose_password, sign_in
 
 STEP = re.compile(r"^(\d)\. (.+(?:\n   .+)*)", re.MULTILINE)
@@ -36,9 +36,7 @@ def to(page: Page, name: str) -> None:
     expect(page.get_by_role("heading", name=name, exact=True).first).to_be_visible(timeout=SLOW)
 
 
-def test_the_eight_steps_work(
-    stranger: Page, http: httpx.Client, seen: Seen, shot: Callable[[Page, str], None], lines: Lines
-) -> None:
+def test_the_eight_steps_work(stranger: Page, http: httpx.Client, seen: Seen, shot: Shot, lines: Lines) -> None:
     page, email = stranger, add(http, "walks@orchestrator.local", "admin")
     enter, drop, read, ask, cite, lab, run, leave = steps()
 

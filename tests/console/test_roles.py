@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 from uuid import uuid4
 
@@ -12,33 +12,20 @@ from playwright.sync_api import Page, expect
 from cluster.basics.scope import Role
 from serve_apps.http.permissions import MATRIX, SOCKET
 from serve_apps.ui.app import PAGES
-from tests.acceptance.conftest import Product
-from tests.console.conftest import Seen
+from tests.console.conftest import ADMINISTRATOR, VIEWER, Seen
 from tests.console.fields import SLOW, settled
 from tests.console.lines import Lines
-from tests.console.modelled import modelled
 from tests.console.people import office, sign_in, viewer
-from tests.console.places import PAPER, addresses, made, stocked, upload
-from tests.console.rights import FRAME, OFFERS, controls, fits
+from tests.console.places import PAPER, upload
+from tests.console.rights import FRAME, OFFERS, fits
+from tests.console.walked import Walked
 
 Open = Callable[[], Page]
-Offered = dict[str, set[str]]
 
 
-def test_a_viewer_is_offered_nothing_that_is_refused(
-    page: Page, window: Open, http: httpx.Client, product: Product, lines: Lines
-) -> None:
+def test_a_viewer_is_offered_nothing_that_is_refused(walked: Walked, lines: Lines) -> None:
     """AU-02: what a Viewer sees is what the page declares for everybody; the rest is there for the administrator."""
-    email, other = "looks-only@orchestrator.local", window()
-    with viewer(http, email) as theirs, modelled(http, product) as host:
-        sign_in(other, email)
-        wish = f"Read http://{host}/gauge with http_get. What is the grid frequency there, and what must be done now?"
-        places = {path: list(of) for path, of in addresses(stocked(http, theirs, product)).items()}
-        waiting = made(theirs, "/api/chat/assistant", {"message": wish, "stream": False})["run_id"]
-        places["runs"].append(f"runs?id={waiting}")
-        places["skills"].append("skills?skill=calculator")
-        seen, all_ = offered((other, page), places)
-        theirs.post(f"/api/runs/{waiting}/cancel").raise_for_status()
+    seen, all_ = walked.offered[VIEWER], walked.offered[ADMINISTRATOR]
     undeclared = sorted(
         f"{path or 'now'}: {one}"
         for path, found in seen.items()
@@ -62,18 +49,6 @@ def test_a_viewer_is_offered_nothing_that_is_refused(
         "there, but not declared at all": unknown,
     }
     assert not any(wrong.values()), json.dumps(wrong, indent=1, ensure_ascii=False)
-
-
-def offered(pages: Sequence[Page], places: Mapping[str, list[str]]) -> list[Offered]:
-    """For each of those who look, side by side: by page, what can be used at any of its addresses."""
-    found: list[Offered] = [{} for _ in pages]
-    for path, of in places.items():
-        for address in of:
-            for page in pages:
-                settled(page, address)
-            for one, there in zip(found, controls(*pages), strict=True):
-                one.setdefault(path, set()).update(there)
-    return found
 
 
 def more(path: str, control: str) -> bool:

@@ -1,7 +1,7 @@
 """The search lab and the page Index: from a question to a golden question, its run, and the index it guards."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import httpx
 import pytest
@@ -10,6 +10,7 @@ from playwright.sync_api import Page, expect
 from tests.acceptance.conftest import ROOT
 from tests.console.conftest import Seen
 from tests.console.fields import SLOW
+from tests.console.looks import Shot
 from tests.console.places import upload
 
 PAPERS = [ROOT / "tests" / "samples" / name for name in ("control-room.md", "turbine-maintenance.docx")]
@@ -28,9 +29,7 @@ def papers(http: httpx.Client) -> Iterator[httpx.Client]:
             http.delete(f"/api/golden-sets/{one['id']}")
 
 
-def test_a_question_is_followed_answered_kept_and_run(
-    page: Page, papers: httpx.Client, seen: Seen, shot: Callable[[Page, str], None]
-) -> None:
+def test_a_question_is_followed_answered_kept_and_run(page: Page, papers: httpx.Client, seen: Seen, shot: Shot) -> None:
     page.goto("/console/search")
     box = page.get_by_label("Question", exact=True)
     expect(box).to_be_visible(timeout=SLOW)
@@ -78,7 +77,7 @@ def test_a_question_is_followed_answered_kept_and_run(
 
 
 def test_the_next_index_is_built_held_back_and_switched_to(
-    page: Page, papers: httpx.Client, seen: Seen, shot: Callable[[Page, str], None]
+    page: Page, papers: httpx.Client, seen: Seen, shot: Shot
 ) -> None:
     before = papers.get("/api/generations").json()["live"]
     page.goto("/console/index")

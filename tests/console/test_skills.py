@@ -1,6 +1,5 @@
 """A skill is found and tried, a script is written, tried and given to an agent, and the academy is entered."""
 
-from collections.abc import Callable
 from uuid import uuid4
 
 import httpx
@@ -8,8 +7,7 @@ from playwright.sync_api import Page, expect
 
 from tests.console.conftest import Seen
 from tests.console.fields import SLOW, field
-
-Shot = Callable[[Page, str], None]
+from tests.console.looks import Shot
 
 
 def test_a_skill_is_found_and_tried_and_one_that_writes_is_not_offered(page: Page, seen: Seen, shot: Shot) -> None:

@@ -7,6 +7,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.console.conftest import Seen
 from tests.console.fields import SLOW, kept
+from tests.console.looks import Shot
 from tests.console.people import sign_in, viewer
 
 ROLLED = 300_000  # a replica loads its model before the old one goes
@@ -26,9 +27,7 @@ def said(page: Page) -> Locator:
     return page.locator(".aos-said")
 
 
-def test_ad_01_to_04_settings_are_searched_changed_refused_and_saved(
-    page: Page, seen: Seen, shot: Callable[[Page, str], None]
-) -> None:
+def test_ad_01_to_04_settings_are_searched_changed_refused_and_saved(page: Page, seen: Seen, shot: Shot) -> None:
     shown = opened(page, "config")
     for colour, title in (
         ("blue", "App server"), ("green", "Database"), ("amber", "Worker and models"), ("purple", "Storage")
@@ -78,7 +77,7 @@ def test_ad_02_secrets_are_bullets_and_the_address_leads_to_the_part(page: Page)
     expect(field).to_have_value("", timeout=SLOW)
 
 
-def test_ad_06_a_part_is_restarted_and_its_progress_is_told(page: Page, shot: Callable[[Page, str], None]) -> None:
+def test_ad_06_a_part_is_restarted_and_its_progress_is_told(page: Page, shot: Shot) -> None:
     shown = opened(page, "config")
     shown.get_by_text("Restart a part").click()
     page.get_by_label("Part", exact=True).select_option("reranker")
@@ -90,9 +89,7 @@ def test_ad_06_a_part_is_restarted_and_its_progress_is_told(page: Page, shot: Ca
     expect(latest).to_contain_text("took", timeout=ROLLED)
 
 
-def test_a_person_is_added_signs_in_and_is_disabled(
-    page: Page, window: Callable[[], Page], shot: Callable[[Page, str], None]
-) -> None:
+def test_a_person_is_added_signs_in_and_is_disabled(page: Page, window: Callable[[], Page], shot: Shot) -> None:
     opened(page, "people")
     page.get_by_role("link", name="Add somebody").click()
     box = page.get_by_label("E-mail")
@@ -136,7 +133,7 @@ def test_an_api_key_is_shown_once_and_revoked(page: Page, seen: Seen) -> None:
     assert key not in page.content()
 
 
-def test_a_connection_that_does_not_answer_says_what_to_try(page: Page, shot: Callable[[Page, str], None]) -> None:
+def test_a_connection_that_does_not_answer_says_what_to_try(page: Page, shot: Shot) -> None:
     opened(page, "models")
     page.get_by_role("link", name="Add a connection").click()
     page.get_by_role("link", name="Ollama").click()
@@ -152,7 +149,7 @@ def test_a_connection_that_does_not_answer_says_what_to_try(page: Page, shot: Ca
     expect(said(page)).to_contain_text("is deleted", timeout=SLOW)
 
 
-def test_a_credential_is_sealed_bound_and_deleted(page: Page, shot: Callable[[Page, str], None]) -> None:
+def test_a_credential_is_sealed_bound_and_deleted(page: Page, shot: Shot) -> None:
     opened(page, "credentials")
     page.get_by_role("link", name="Add a credential").click()
     page.get_by_role("link", name="User and password").click()
@@ -172,7 +169,7 @@ def test_a_credential_is_sealed_bound_and_deleted(page: Page, shot: Callable[[Pa
     expect(said(page)).to_contain_text("is deleted", timeout=SLOW)
 
 
-def test_a_schedule_is_made_paused_run_and_found_in_the_trail(page: Page, shot: Callable[[Page, str], None]) -> None:
+def test_a_schedule_is_made_paused_run_and_found_in_the_trail(page: Page, shot: Shot) -> None:
     opened(page, "schedules")
     page.get_by_role("link", name="Add a schedule").click()
     page.get_by_label("Name", exact=True).fill("report of the test")

@@ -2,7 +2,6 @@
 
 import shutil
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import httpx
@@ -12,6 +11,7 @@ from tests.acceptance.conftest import ROOT, Product
 from tests.console.conftest import Seen
 from tests.console.fields import SLOW, ask
 from tests.console.lines import Lines
+from tests.console.looks import Shot
 from tests.console.modelled import modelled
 
 SAMPLES = (
@@ -32,7 +32,7 @@ QUESTION = "What repair budget did the board approve for turbine four?"
 
 
 def test_from_signing_in_to_signing_out(
-    page: Page, product: Product, http: httpx.Client, seen: Seen, shot: Callable[[Page, str], None], lines: Lines
+    page: Page, product: Product, http: httpx.Client, seen: Seen, shot: Shot, lines: Lines
 ) -> None:
     folder = Path(product.settings.read.nfs_base_path or "") / "walk"
     folder.mkdir()
@@ -71,7 +71,7 @@ def scan(page: Page) -> str:
     return page.url
 
 
-def cited(page: Page, shot: Callable[[Page, str], None]) -> None:
+def cited(page: Page, shot: Shot) -> None:
     """An answer's citation opens the scanned page, its passage boxed in the picture and marked in the text."""
     ask(page, QUESTION)
     chip = page.locator(".aos-answer:not(.live) a.aos-chip", has_text="board-minutes-scan.pdf").first
