@@ -6,8 +6,7 @@ from contextlib import asynccontextmanager
 
 from fastapi import APIRouter, FastAPI
 from fastapi.middleware.cors import CORSMiddleware
-from fastapi.routing import APIRoute, APIWebSocketRoute
-from starlette.routing import Route
+from starlette.routing import Route, WebSocketRoute
 
 from configs.sections import HttpSettings
 from serve_apps.http import (
@@ -148,8 +147,8 @@ def create_app(parts: Parts) -> FastAPI:
         redoc_url=None,
     )
     app.state.parts = parts
-    for router in ROUTERS:
-        app.include_router(router)
+    # As they are: `include_router` makes every route anew, which takes the first request of an application a moment.
+    app.router.routes.extend(route for router in ROUTERS for route in router.routes)
     problems.install(app)
     swagger.install(app)
     app.add_middleware(BodyLimit, limit_of=_limits(parts.http))
@@ -167,14 +166,11 @@ def create_app(parts: Parts) -> FastAPI:
 
 def route_keys(app: FastAPI) -> Iterator[RouteKey]:
     """Method and path template of every route, those of the documentation and of sockets included."""
-    own = [route for router in ROUTERS for route in router.routes if isinstance(route, APIRoute)]
-    other = [route for route in app.routes if isinstance(route, Route)]
-    for route in [*own, *other]:
-        for method in route.methods or ():
-            if method != "HEAD":
-                yield method, route.path
-    for router in ROUTERS:
-        yield from ((SOCKET, route.path) for route in router.routes if isinstance(route, APIWebSocketRoute))
+    for route in app.routes:
+        if isinstance(route, WebSocketRoute):
+            yield SOCKET, route.path
+        elif isinstance(route, Route):
+            yield from ((method, route.path) for method in route.methods or () if method != "HEAD")
 
 
 def _limits(settings: HttpSettings) -> Callable[[str], int]:
