@@ -6,6 +6,7 @@ Two busy cores starve a browser or a killed process now and then. Up to three fa
 alone, when all runs are over; one that passes then is named as unstable, and is to be mended all the same.
 """
 
+import os
 import signal
 import subprocess
 import sys
@@ -33,8 +34,12 @@ def runs() -> dict[str, list[str]]:
 def start(told: Sequence[str], folder: Path) -> "subprocess.Popen[bytes]":
     """One run; what it prints is kept in `folder`, and so are its counts."""
     command = [sys.executable, "-m", "pytest", "-c", "pyproject.toml", *told, f"--junitxml={folder / 'counts.xml'}"]
+    # Hundreds of processes import the same modules: what one has compiled is kept for the next, whoever calls.
+    kept = os.environ | {"PYTHONDONTWRITEBYTECODE": ""}
     with (folder / "printed").open("wb") as printed:
-        return subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=printed, stderr=subprocess.STDOUT)
+        return subprocess.Popen(
+            command, cwd=ROOT, env=kept, stdin=subprocess.DEVNULL, stdout=printed, stderr=subprocess.STDOUT
+        )
 
 
 def counted(path: Path) -> Counter[str]:

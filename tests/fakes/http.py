@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -48,6 +49,7 @@ from pipelines.documents.library import Library
 from pipelines.documents.links import Links
 from pipelines.documents.sources.files import Kind
 from serve_apps.agents.academy.school import School
+from serve_apps.agents.approval import Policy
 from serve_apps.agents.approval import load as load_policy
 from serve_apps.agents.assistant import standing
 from serve_apps.agents.memory.compliance import Compliance
@@ -161,6 +163,12 @@ def make_memory(database: Database) -> Memory:
     return Memory(database, kept, history, Compliance(kept, Audit(database), settings.compliance_every), settings)
 
 
+@cache
+def _shipped() -> tuple[Lexicon, Policy]:
+    """The names and the approval list that ship; nobody changes them, and reading them takes as long as a short test."""
+    return Lexicon.shipped(), load_policy(SHIPPED)
+
+
 def make_parts(app_dsn: str, folder: Path, clock: Clock | None = None, **other: Any) -> Parts:
     """Parts over a database that is not open yet; `other` replaces some of them."""
     database, auth, moment = Database(app_dsn, size=6, timeout=10), AuthSettings(), clock or Clock()
@@ -170,6 +178,7 @@ def make_parts(app_dsn: str, folder: Path, clock: Clock | None = None, **other: 
     connections = Connections(database, vault, Declared())
     switchboard = Switchboard(connections, httpx2.AsyncClient(verify=False), ModelsSettings(), asyncio.sleep)
     search, embedder = other.get("search") or ScriptedSearch(), FakeEmbedder()
+    lexicon, policy = _shipped()
     golden = GoldenSets(database)
     examiner = Examiner(search, answerer, database)
     made = Parts(
@@ -180,7 +189,7 @@ def make_parts(app_dsn: str, folder: Path, clock: Clock | None = None, **other: 
         identity=Identity(database),
         accounts=Accounts(database),
         library=Library(database),
-        graph=KnowledgeGraph(database, Lexicon.shipped()),
+        graph=KnowledgeGraph(database, lexicon),
         links=Links(database, standing(Audit(database))),
         blobs=FolderBlobs(folder / "blobs"),
         search=search,
@@ -207,7 +216,7 @@ def make_parts(app_dsn: str, folder: Path, clock: Clock | None = None, **other: 
         skills=Skills(database),
         ground=ground(),
         replays=ScriptedReplays(),
-        policy=load_policy(SHIPPED),
+        policy=policy,
         tokens=Tokens("test-secret-of-at-least-32-bytes!", auth),
         passwords=Passwords(FAST),
         throttle=ProcessThrottle(moment.monotonic),
