@@ -116,6 +116,7 @@ class Search:
         # The legs set out for the index that was live the last time, and once more where it no longer is.
         walk = self._walker.begin(scope, asked, index, vector, trace.timings)
         try:
+            await asyncio.sleep(0)  # both are on their way before anything else is looked at
             enhanced = await self._enhanced(scope, query, led_in, trace)
             live, _ = await walk.keyword
             while live != walk.index:

@@ -165,7 +165,7 @@ def make_memory(database: Database) -> Memory:
 
 @cache
 def _shipped() -> tuple[Lexicon, Policy]:
-    """The names and the approval list that ship; nobody changes them, and reading them takes as long as a short test."""
+    """The names and the approval list that ship. Nobody changes them; to read them takes as long as a short test."""
     return Lexicon.shipped(), load_policy(SHIPPED)
 
 

@@ -65,12 +65,18 @@ async def bench(
             await asyncio.to_thread(serve.delete, "executor")
 
 
-async def test_the_orchestrator_keeps_its_contract_on_serve(bench: contract.Bench) -> None:
-    """OR-07, OR-09: the assertions of the local one, over two deployments."""
+async def test_the_orchestrator_keeps_its_contract_on_serve_with_one_executor_and_with_two(
+    bench: contract.Bench,
+) -> None:
+    """OR-07, OR-09: the assertions of the local one, over two deployments; then a second executor comes and goes.
+
+    In one test, as both deployments take half a minute to start.
+    """
     await contract.keeps_the_contract(bench)
+    await no_turn_is_lost(bench)
 
 
-async def test_a_second_executor_comes_and_goes_and_no_turn_is_lost(bench: contract.Bench) -> None:
+async def no_turn_is_lost(bench: contract.Bench) -> None:
     """Twenty turns at once make a second replica; while it goes, those it has begun are ended."""
     answer = "A long and quiet answer. " * 8
     bench.model.replies[:] = [Say(answer, size=10, between=0.2)]
