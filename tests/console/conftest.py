@@ -2,7 +2,7 @@
 
 import os
 import shutil
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -160,20 +160,23 @@ def page(stranger: Page, signed_in: Any, product: Product) -> Page:
 
 
 @pytest.fixture(scope="session")
-def looks(pytestconfig: pytest.Config) -> tuple[Look, ...]:
-    """All; or, beside other tests, as many as show each scheme and each width once."""
-    return LOOKS if thoroughly(pytestconfig) else (LOOKS[0], LOOKS[-1])
+def looks(pytestconfig: pytest.Config) -> Mapping[str, Sequence[Look]]:
+    """How each of the two who walk looks at a page: in every way; or, beside other tests, each in another."""
+    if thoroughly(pytestconfig):
+        return {ADMINISTRATOR: LOOKS, VIEWER: LOOKS}
+    return {ADMINISTRATOR: LOOKS[:1], VIEWER: LOOKS[-1:]}
 
 
 @pytest.fixture(scope="session")
-def shot(lines: Lines, looks: tuple[Look, ...]) -> Shot:
-    """`shot(page, name)` writes a picture of each look."""
-    return pictures(Path(os.environ.get("CONSOLE_SHOTS", ROOT / ".reports" / "console")), looks, lines)
+def shot(lines: Lines, looks: Mapping[str, Sequence[Look]]) -> Shot:
+    """`shot(page, name)` writes a picture of each look that the administrator has."""
+    folder = Path(os.environ.get("CONSOLE_SHOTS", ROOT / ".reports" / "console"))
+    return pictures(folder, looks[ADMINISTRATOR], lines)
 
 
 @pytest.fixture(scope="session")
 def walked(
-    product: Product, signed_in: Any, browser: Browser, lines: Lines, looks: tuple[Look, ...], shot: Shot
+    product: Product, signed_in: Any, browser: Browser, lines: Lines, looks: Mapping[str, Sequence[Look]], shot: Shot
 ) -> Walked:
     """Every page as the administrator and a Viewer see it; a run waits for approval meanwhile."""
     email, seen = "looks-only@orchestrator.local", of(product)

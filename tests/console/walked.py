@@ -43,17 +43,17 @@ class Finding:
 def walk(
     pages: Mapping[str, Page],
     places: Mapping[str, Sequence[str]],
-    looks: Iterable[Look],
+    looks: Mapping[str, Sequence[Look]],
     shot: Shot,
 ) -> Walked:
-    """Every address by each of `pages`, who looks to their page; `shot` takes pictures of the first one's."""
+    """Every address by each of `pages`, in the looks of whoever looks; `shot` takes pictures of the first one's."""
     found, first = Walked({who: {} for who in pages}), next(iter(pages.values()))
     for path, of in places.items():
         for number, address in enumerate(of):
             for page in pages.values():
                 settled(page, address)
             for who, page in pages.items():
-                for look, finding in _looked_at(page, address, looks):
+                for look, finding in _looked_at(page, address, looks[who]):
                     if finding.framework:
                         found.brought.setdefault(finding.rule, set()).add(path or "now")
                     else:
