@@ -1,23 +1,16 @@
 """From a connection to a model that can be asked: the right dialect, patience, and the one HTTP client."""
 
 import random
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Awaitable, Callable, Sequence
 from typing import assert_never
 
 import httpx2
 
 from cluster.basics.retry import MODEL_WAITS
-from cluster.models.connection import Connection, Wire, candidates
+from cluster.models.connection import Connection, candidates
 from cluster.models.patience import Patient
 from cluster.models.ports import ChatModel
 from cluster.models.sdk import Call, Habits, Limits
-
-# Each with its library, which takes most of a second and 30 MB, where few processes need one. Who cannot wait that long
-# imports it in a thread first.
-SPOKEN: Mapping[Wire, str] = MappingProxyType(
-    {"openai": "cluster.models.chat", "anthropic": "cluster.models.anthropic_chat"}
-)
 
 
 def model_client() -> httpx2.AsyncClient:
@@ -54,6 +47,7 @@ def open_model(
     """
     endpoint = connection.endpoint or candidates(connection.base_url, connection.provider)[0]
     known = habits or Habits()
+    # A dialect's library takes most of a second and 30 MB, and few processes need one.
     match connection.trait.wire:
         case "openai":
             from cluster.models.chat import OpenAiCaller, OpenAiChat

@@ -5,7 +5,6 @@ import random
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
-from importlib import import_module
 
 import httpx2
 
@@ -13,7 +12,7 @@ from cluster.basics.retry import MODEL_WAITS
 from cluster.basics.scope import Scope
 from cluster.models.connection import Connection, ConnectionId, Provider, candidates
 from cluster.models.connections import Connections
-from cluster.models.opening import SPOKEN, open_model
+from cluster.models.opening import open_model
 from cluster.models.ports import ChatModel
 from cluster.models.probe import Probe, probe
 from cluster.models.sdk import Habits, Limits
@@ -72,9 +71,8 @@ class Switchboard:
         endpoint = connection.endpoint or known.endpoint
         if endpoint is None and len(candidates(connection.base_url, connection.provider)) > 1:
             endpoint = (await self._probe(scope, connection, key)).endpoint
-        await asyncio.to_thread(import_module, SPOKEN[connection.trait.wire])
-        return open_model(
-            replace(connection, endpoint=endpoint), key, self._client, self._sleep, habits=known.habits,
+        return await asyncio.to_thread(  # the first one imports its dialect's library
+            open_model, replace(connection, endpoint=endpoint), key, self._client, self._sleep, habits=known.habits,
             limits=Limits(connect=self._settings.connect_seconds), waits=self._waits, chance=self._chance,
         )  # fmt: skip
 
