@@ -60,7 +60,7 @@ browser:
 	DEBIAN_FRONTEND=noninteractive $$as apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core >/dev/null
 
 test-console: install browser ## the console in a browser; pictures in .reports/console
-	$(RUN) -m pytest tests/console --sessions 200
+	$(RUN) -m pytest tests/acceptance/console --sessions 200
 
 test: install browser ## all tests, two runs of them at a time
 	$(RUN) -m tests.suite

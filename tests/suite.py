@@ -1,6 +1,7 @@
 """The whole suite as two rows of pytest runs at once, about as long as each other: Ray, a browser, sockets; the rest.
 
-The console's tests are a run of their own: Playwright leaves an event loop running in the thread that started it.
+What drives the product, by its API or in a browser, shares one; there is no coroutine among those tests, as Playwright
+leaves an event loop running in the thread that started it.
 
 Two busy cores starve a browser or a killed process now and then. Up to three failed tests are therefore run once more,
 alone, when all runs are over; one that passes then is named as unstable, and is to be mended all the same.
@@ -20,8 +21,8 @@ ROOT = Path(__file__).resolve().parents[1]
 MOST_AGAIN = 3
 FAILED = 1  # pytest: some tests failed; anything above says that the run itself broke
 ROW = {
-    "product": ("tests/acceptance", "tests/ray"),
-    "console": ("tests/console",),
+    "product": ("tests/acceptance",),
+    "ray": ("tests/weights", "tests/ray"),
 }
 
 

@@ -22,6 +22,16 @@ ROOT = Path(__file__).resolve().parents[2]
 PASSWORD = "a-much-better-phrase"
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--sessions", type=int, default=5, help="how many of the console are opened and closed; the promise is of 200"
+    )
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: item.get_closest_marker("ends") is not None)
+
+
 @dataclass(frozen=True, slots=True)
 class Product:
     """A running product in a state directory and on ports of its own; `idle_bytes` is what it held right after up."""

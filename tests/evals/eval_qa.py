@@ -102,15 +102,15 @@ def abstention(report: Report, made: Instance, folder: Path, asked: Sequence[Ask
 
 def citations(report: Report, given: Sequence[tuple[Shelf, dict[str, Any]]]) -> None:
     """Follow every citation of some answers to its page and, by `why`, to its file and its job."""
-    followed = good = 0
+    every = good = 0
     for shelf in {id(shelf): shelf for shelf, _ in given}.values():
         mine = [answer for at, answer in given if at is shelf]
         for whole in shelf.each(mine, partial(followed, shelf)):
-            followed += len(whole)
+            every += len(whole)
             good += sum(whole)
-    report.figure("citations that resolve, quote on page", good / followed if followed else None, reference=1.0,
-                  goal=CITATIONS, holds=bool(followed) and good == followed)  # fmt: skip
-    report.figure("citations followed", f"{followed} of {len(given)} answers")
+    report.figure("citations that resolve, quote on page", good / every if every else None, reference=1.0,
+                  goal=CITATIONS, holds=bool(every) and good == every)  # fmt: skip
+    report.figure("citations followed", f"{every} of {len(given)} answers")
 
 
 def paragraphs(report: Report, made: Instance, folder: Path, count: int) -> None:

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from serve_apps.ui.app import PAGES
-from tests.console import lines
-from tests.console.lines import FIGURES, PAGE_TASKS, Lines
-from tests.console.rights import FRAME, OFFERS, fits, named
+from tests.acceptance.console import lines
+from tests.acceptance.console.lines import FIGURES, PAGE_TASKS, Lines
+from tests.acceptance.console.rights import FRAME, OFFERS, fits, named
 from tests.evals.report import Figure
 
 HERE = Path(lines.__file__).parent

@@ -160,6 +160,30 @@ def test_deploy_waits_and_reports_and_names_what_fails(tmp_path: Path) -> None:
             connect.dashboard(settings).get(path, dict)
 
 
+@pytest.mark.parametrize(
+    "why",
+    [
+        "RuntimeError: HAProxy crashed during startup",
+        "ActorDiedError: class_name: HAProxyManager\nThe actor is dead because it was killed by `ray.kill`.",
+    ],
+)
+def test_a_proxy_that_did_not_come_up_is_started_once_more(tmp_path: Path, why: str) -> None:
+    part = {"status": "HEALTHY", "message": "", "target_num_replicas": 1, "replicas": [RUNNING]}
+    state = {"status": "RUNNING", "message": "", "deployments": {"Part": part}}
+    path, names = "/api/serve/applications/", ("embedding", "worker", "gateway", "console")
+    answers = {f"PUT {path}": [(500, why), {}], f"GET {path}": {"applications": dict.fromkeys(names, state)}}
+    with serve_api(answers) as fake:
+        settings = load({"AOS_STATE_DIR": str(tmp_path), "AOS_RAY_DASHBOARD_PORT": fake.url.rpartition(":")[2]})
+        connect.token_path(tmp_path).write_text("access-1\n")
+        lines: list[str] = []
+        deploy.deploy(settings, lines.append)
+        assert lines[0].startswith("Ray's proxy did not start") and "gateway: running Part 1/1" in lines
+        assert len(fake.of(f"PUT {path}")) == 2
+        fake.answers[f"PUT {path}"] = (500, "no such import path")
+        with pytest.raises(Unavailable, match="no such import path"):
+            deploy.deploy(settings, lines.append)
+
+
 def test_a_taken_port_is_named_with_its_setting(tmp_path: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

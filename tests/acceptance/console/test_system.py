@@ -5,10 +5,10 @@ from collections.abc import Callable
 import httpx
 from playwright.sync_api import Locator, Page, expect
 
-from tests.console.conftest import Seen
-from tests.console.fields import SLOW, kept
-from tests.console.looks import Shot
-from tests.console.people import sign_in, viewer
+from tests.acceptance.console.conftest import Seen
+from tests.acceptance.console.fields import SLOW, kept
+from tests.acceptance.console.looks import Shot
+from tests.acceptance.console.people import sign_in, viewer
 
 ROLLED = 300_000  # a replica loads its model before the old one goes
 TABS = ("Configuration", "Models", "People", "API keys", "Credentials", "Schedules", "Audit", "Workspaces")

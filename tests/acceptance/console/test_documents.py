@@ -7,9 +7,9 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.acceptance.conftest import Product
-from tests.console.conftest import Seen
-from tests.console.fields import SLOW
-from tests.console.looks import Shot
+from tests.acceptance.console.conftest import Seen
+from tests.acceptance.console.fields import SLOW
+from tests.acceptance.console.looks import Shot
 from tests.samples.make_samples import DPI, paper
 
 SCAN = "lighthouse-scan.pdf"  # no other test has it: it is the only one of its name, in whatever order tests run

@@ -3,10 +3,10 @@
 import httpx
 from playwright.sync_api import Page, expect
 
-from tests.console.conftest import Seen
-from tests.console.fields import SLOW
-from tests.console.looks import Shot
-from tests.console.people import FIRST, add, choose_password, sign_in
+from tests.acceptance.console.conftest import Seen
+from tests.acceptance.console.fields import SLOW
+from tests.acceptance.console.looks import Shot
+from tests.acceptance.console.people import FIRST, add, choose_password, sign_in
 
 
 def test_first_sign_in_to_now_and_back(stranger: Page, http: httpx.Client, seen: Seen, shot: Shot) -> None:

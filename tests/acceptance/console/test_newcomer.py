@@ -6,11 +6,11 @@ import httpx
 from playwright.sync_api import Page, expect
 
 from tests.acceptance.conftest import ROOT
-from tests.console.conftest import Seen
-from tests.console.fields import SLOW, say
-from tests.console.lines import Lines
-from tests.console.looks import Shot
-from tests.console.people import FIRST, add, choose_password, sign_in
+from tests.acceptance.console.conftest import Seen
+from tests.acceptance.console.fields import SLOW, say
+from tests.acceptance.console.lines import Lines
+from tests.acceptance.console.looks import Shot
+from tests.acceptance.console.people import FIRST, add, choose_password, sign_in
 
 STEP = re.compile(r"^(\d)\. (.+(?:\n   .+)*)", re.MULTILINE)
 

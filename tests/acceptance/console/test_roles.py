@@ -12,13 +12,13 @@ from playwright.sync_api import Page, expect
 from cluster.basics.scope import Role
 from serve_apps.http.permissions import MATRIX, SOCKET
 from serve_apps.ui.app import PAGES
-from tests.console.conftest import ADMINISTRATOR, VIEWER, Seen
-from tests.console.fields import SLOW, settled
-from tests.console.lines import Lines
-from tests.console.people import office, sign_in, viewer
-from tests.console.places import PAPER, upload
-from tests.console.rights import FRAME, OFFERS, fits
-from tests.console.walked import Walked
+from tests.acceptance.console.conftest import ADMINISTRATOR, VIEWER, Seen
+from tests.acceptance.console.fields import SLOW, settled
+from tests.acceptance.console.lines import Lines
+from tests.acceptance.console.people import office, sign_in, viewer
+from tests.acceptance.console.places import PAPER, upload
+from tests.acceptance.console.rights import FRAME, OFFERS, fits
+from tests.acceptance.console.walked import Walked
 
 Open = Callable[[], Page]
 

@@ -13,7 +13,7 @@ from typing import Final
 
 from playwright.sync_api import Page, expect
 
-from tests.console.fields import SLOW
+from tests.acceptance.console.fields import SLOW
 
 USED: Final = (
     "button", "checkbox", "combobox", "listbox", "radio", "searchbox", "slider", "spinbutton", "switch", "textbox",

@@ -12,15 +12,13 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from serve_apps.ui.app import PAGES
-from tests.acceptance.conftest import ROOT, Product, administrator, http, product, signed_in
-from tests.console.lines import PROMISED_SESSIONS, Lines
-from tests.console.looks import HEIGHT, LOOKS, USUAL, Look, Shot, pictures
-from tests.console.modelled import modelled
-from tests.console.people import sign_in, viewer
-from tests.console.places import addresses, made, stocked
-from tests.console.walked import Walked, walk
-
-__all__ = ["http", "product", "signed_in"]
+from tests.acceptance.conftest import ROOT, Product, administrator
+from tests.acceptance.console.lines import PROMISED_SESSIONS, Lines
+from tests.acceptance.console.looks import HEIGHT, LOOKS, USUAL, Look, Shot, pictures
+from tests.acceptance.console.modelled import modelled
+from tests.acceptance.console.people import sign_in, viewer
+from tests.acceptance.console.places import addresses, made, stocked
+from tests.acceptance.console.walked import Walked, walk
 
 FLAGS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
@@ -36,10 +34,6 @@ LEAVING = ("AbortError", "Connection errored out")  # what Gradio says when one 
 LOCAL = ("data:", "blob:", "about:")
 ADMINISTRATOR, VIEWER = "administrator", "viewer"
 LINES = pytest.StashKey[Lines]()
-
-
-def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--sessions", type=int, default=5, help="how many are opened and closed; the promise is of 200")
 
 
 def thoroughly(config: pytest.Config) -> bool:

@@ -10,8 +10,6 @@ from pipelines.documents.ocr.easyocr import EasyOcr
 from pipelines.documents.ocr.reading import Area, EngineMissing
 from tests.fakes.ocr import FakeEngine, line
 
-pytestmark = pytest.mark.acceptance
-
 
 def written(text: str) -> np.ndarray:
     picture = Image.new("L", (600, 120), 255)

@@ -4,8 +4,8 @@ import json
 import re
 
 from tests.acceptance.conftest import ROOT
-from tests.console.lines import Lines
-from tests.console.walked import Walked
+from tests.acceptance.console.lines import Lines
+from tests.acceptance.console.walked import Walked
 
 
 def test_no_serious_finding_in_what_we_wrote(walked: Walked, lines: Lines) -> None:

@@ -5,9 +5,9 @@ from uuid import uuid4
 import httpx
 from playwright.sync_api import Page, expect
 
-from tests.console.conftest import Seen
-from tests.console.fields import SLOW, field
-from tests.console.looks import Shot
+from tests.acceptance.console.conftest import Seen
+from tests.acceptance.console.fields import SLOW, field
+from tests.acceptance.console.looks import Shot
 
 
 def test_a_skill_is_found_and_tried_and_one_that_writes_is_not_offered(page: Page, seen: Seen, shot: Shot) -> None:

@@ -5,9 +5,9 @@ from uuid import uuid4
 import httpx
 from playwright.sync_api import Page, expect
 
-from tests.console.conftest import Seen
-from tests.console.fields import SLOW, field, ticked
-from tests.console.looks import Shot
+from tests.acceptance.console.conftest import Seen
+from tests.acceptance.console.fields import SLOW, field, ticked
+from tests.acceptance.console.looks import Shot
 
 
 def test_an_agent_is_made_changed_equipped_and_deleted(page: Page, http: httpx.Client, seen: Seen, shot: Shot) -> None:

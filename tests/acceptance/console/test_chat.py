@@ -4,11 +4,11 @@ import httpx
 from playwright.sync_api import Page, expect
 
 from tests.acceptance.conftest import Product
-from tests.console.conftest import Seen
-from tests.console.fields import SLOW, ask
-from tests.console.looks import Shot
-from tests.console.modelled import modelled
-from tests.console.places import PAPER, upload
+from tests.acceptance.console.conftest import Seen
+from tests.acceptance.console.fields import SLOW, ask
+from tests.acceptance.console.looks import Shot
+from tests.acceptance.console.modelled import modelled
+from tests.acceptance.console.places import PAPER, upload
 
 QUESTION = "What must be done when the grid frequency falls below 49.5 hertz?"
 

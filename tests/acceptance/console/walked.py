@@ -7,9 +7,9 @@ from typing import Any, Final
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
 
-from tests.console.fields import settled
-from tests.console.looks import USUAL, Look, Shot
-from tests.console.rights import controls
+from tests.acceptance.console.fields import settled
+from tests.acceptance.console.looks import USUAL, Look, Shot
+from tests.acceptance.console.rights import controls
 
 SERIOUS: Final = ("serious", "critical")
 FRAMEWORK: Final = "svelte-"  # in the class of every element that Gradio itself draws

@@ -8,10 +8,10 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.acceptance.conftest import ROOT
-from tests.console.conftest import Seen
-from tests.console.fields import SLOW
-from tests.console.looks import Shot
-from tests.console.places import upload
+from tests.acceptance.console.conftest import Seen
+from tests.acceptance.console.fields import SLOW
+from tests.acceptance.console.looks import Shot
+from tests.acceptance.console.places import upload
 
 PAPERS = [ROOT / "tests" / "samples" / name for name in ("control-room.md", "turbine-maintenance.docx")]
 QUESTION = "How much grease does the main bearing of the turbines take?"

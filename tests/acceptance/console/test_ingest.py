@@ -6,9 +6,9 @@ from pathlib import Path
 from playwright.sync_api import Page, expect
 
 from tests.acceptance.conftest import Product
-from tests.console.conftest import Seen
-from tests.console.fields import SLOW
-from tests.console.looks import Shot
+from tests.acceptance.console.conftest import Seen
+from tests.acceptance.console.fields import SLOW
+from tests.acceptance.console.looks import Shot
 
 
 def test_several_files_are_uploaded_each_with_its_end(page: Page, seen: Seen, shot: Shot, tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ from typing import Final, Literal
 from PIL import Image
 from playwright.sync_api import Page
 
-from tests.console.fields import painted
-from tests.console.lines import Lines
+from tests.acceptance.console.fields import painted
+from tests.acceptance.console.lines import Lines
 
 HEIGHT: Final = 860
 RASTER_MS: Final = 500  # a large image is drawn some time after it was decoded, and nothing tells when

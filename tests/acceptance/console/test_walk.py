@@ -8,11 +8,11 @@ import httpx
 from playwright.sync_api import Page, expect
 
 from tests.acceptance.conftest import ROOT, Product
-from tests.console.conftest import Seen
-from tests.console.fields import SLOW, ask
-from tests.console.lines import Lines
-from tests.console.looks import Shot
-from tests.console.modelled import modelled
+from tests.acceptance.console.conftest import Seen
+from tests.acceptance.console.fields import SLOW, ask
+from tests.acceptance.console.lines import Lines
+from tests.acceptance.console.looks import Shot
+from tests.acceptance.console.modelled import modelled
 
 SAMPLES = (
     "annual-report-2025.pdf",

@@ -15,10 +15,10 @@ from playwright.sync_api import Page, expect
 from cluster import connect
 from cluster.state.embedded import resolve
 from tests.acceptance.conftest import Product
-from tests.console.conftest import thoroughly
-from tests.console.fields import SLOW
-from tests.console.lines import Lines
-from tests.console.people import office, sign_in
+from tests.acceptance.console.conftest import thoroughly
+from tests.acceptance.console.fields import SLOW
+from tests.acceptance.console.lines import Lines
+from tests.acceptance.console.people import office, sign_in
 
 WARM = 15
 MEGABYTES = 100
