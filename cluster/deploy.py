@@ -1,6 +1,7 @@
 """Roll configs/serve.yaml out through Ray's HTTP API and wait until every application is healthy."""
 
 import math
+import re
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from configs.section import Section
 
 APPLICATIONS = "/api/serve/applications/"  # of Ray's dashboard
 SERVE_YAML = Path(layers.__file__).parent / "serve.yaml"
-PROXY_DIED = "HAProxy crashed during startup"
+PROXY_DIED = re.compile(r"HAProxy crashed during startup|class_name: HAProxyManager")  # by itself, or not up in time
 PROXY_PAUSES = (3.0, 10.0)
 HEALTHY_SECONDS = 420  # models are loaded on two busy cores
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
@@ -157,12 +158,15 @@ def roll_out(settings: sections.Settings, wanted: dict[str, Any], report: Callab
 
 
 def _put(ray: connect.Dashboard, wanted: dict[str, Any], report: Callable[[str], None]) -> None:
-    """Ray's proxy is reloaded for every route that comes up, and now and then finds its own port still taken."""
+    """Ray's proxy is reloaded for every route that comes up, and now and then finds its own port still taken.
+
+    On a machine that is busy with something else its actor may be given up before it was up.
+    """
     for pause in PROXY_PAUSES:
         try:
             return ray.put(APPLICATIONS, wanted)
         except Unavailable as error:
-            if PROXY_DIED not in str(error):
+            if not PROXY_DIED.search(str(error)):
                 raise
             report(f"Ray's proxy did not start; once more in {pause:g} s")
             time.sleep(pause)
