@@ -39,38 +39,39 @@ class Found(NamedTuple):
     quoted: bool = False
 
 
-def fuse(
-    keyword: Sequence[Found], vector: Sequence[Found], weights: Weights, k: int = 60, by: FuseBy = "rank"
-) -> list[Candidate]:
-    """Two legs as one list; see `fuse_many`."""
-    return fuse_many((("keyword", weights.keyword, keyword), ("vector", weights.vector, vector)), k, by)
-
-
-def fuse_many(legs: Sequence[tuple[str, float, Sequence[Found]]], k: int = 60, by: FuseBy = "rank") -> list[Candidate]:
-    """Order by the sum of weight / (k + place), places from 1 (Cormack, Clarke and Buettcher 2009).
+class Fusion:
+    """Orders by the sum of weight / (k + place), places from 1 (Cormack, Clarke and Buettcher 2009).
 
     By rank, the place is the rank. By score, it is where the score stands between the leg's best (1) and nothing
     (`PLACES`), so that a leg which sees a wide gap says more than one which hardly tells its first from its last; a
     chunk that a leg lacks stands there at nothing. Bruch, Gai and Ingber (2023) have why scores say more than ranks.
 
-    A chunk that a leg lists twice counts at its better place. Equal sums are ordered by the better rank in any leg,
-    then by chunk id, so the same lists always give the same order. What holds more of the question literally comes
-    first, whatever its sum; where a quoted phrase was found, only what holds one is left.
-
-    Args:
-        legs: name, weight and ranked list of each; the name prefixes the leg's `_rank` and `_score` in
-            `Candidate.scores`, and has to be another for every list of a question's variations (`keyword:2`, …).
-        k: how little the first places stand out.
-        by: what makes a place.
+    A leg is counted when it is there, while others are still under way.
     """
-    scores: dict[str, dict[str, float | int]] = {}
-    documents: dict[str, str] = {}
-    best: dict[str, int] = {}
-    quoted: set[str] = set()
-    literal = False
-    for name, weight, leg in legs:
-        rank_name, score_name, rank = f"{name}_rank", f"{name}_score", 0
-        worths = _worths([one.score for one in leg], k) if by == "score" else ()
+
+    def __init__(self, k: int = 60, by: FuseBy = "rank") -> None:
+        """`k`: how little the first places stand out; `by`: what makes a place."""
+        self._k, self._by = k, by
+        self.lists = 0  # that were counted
+        self._scores: dict[str, dict[str, float | int]] = {}
+        self._documents: dict[str, str] = {}
+        self._best: dict[str, int] = {}
+        self._quoted: set[str] = set()
+        self._literal = False
+
+    def add(self, name: str, weight: float, leg: Sequence[Found]) -> None:
+        """Count a ranked list; a chunk that it has twice counts at its better place.
+
+        Args:
+            name: prefixes the leg's `_rank` and `_score` in `Candidate.scores`; another for every list of a
+                question's variations (`keyword:2`, …).
+            weight: what the leg is worth beside others.
+            leg: best first.
+        """
+        self.lists += 1
+        scores, documents, best = self._scores, self._documents, self._best
+        rank_name, score_name, rank, k = f"{name}_rank", f"{name}_score", 0, self._k
+        worths = _worths([one.score for one in leg], k) if self._by == "score" else ()
         for at, (chunk, document, score, held, whole) in enumerate(leg):
             of = scores.get(chunk)
             if of is None:
@@ -84,14 +85,32 @@ def fuse_many(legs: Sequence[tuple[str, float, Sequence[Found]]], k: int = 60, b
             of[rank_name], of[score_name] = rank, score
             of["fused"] += weight * (worths[at] if worths else 1 / (k + rank))
             if held:
-                literal, of["literal"] = True, max(held, of.get("literal", 0))
+                self._literal, of["literal"] = True, max(held, of.get("literal", 0))
             if whole:
-                quoted.add(chunk)
-    kept = [chunk for chunk in scores if chunk in quoted] if quoted else list(scores)
-    kept.sort(key=lambda c: (-scores[c]["fused"], best[c], c))
-    if literal:
-        kept.sort(key=lambda c: -scores[c].get("literal", 0))
-    return [Candidate(chunk, documents[chunk], scores[chunk]) for chunk in kept]
+                self._quoted.add(chunk)
+
+    def ranked(self) -> list[Candidate]:
+        """What all of them found, best first.
+
+        Equal sums are ordered by the better rank in any leg, then by chunk id, so the same lists always give the same
+        order. What holds more of the question literally comes first, whatever its sum; where a quoted phrase was
+        found, only what holds one is left.
+        """
+        scores, documents, best, quoted = self._scores, self._documents, self._best, self._quoted
+        kept = sorted((-of["fused"], best[c], c) for c, of in scores.items() if not quoted or c in quoted)
+        if self._literal:
+            kept.sort(key=lambda one: -scores[one[2]].get("literal", 0))
+        return [Candidate(chunk, documents[chunk], scores[chunk]) for _, _, chunk in kept]
+
+
+def fuse(
+    keyword: Sequence[Found], vector: Sequence[Found], weights: Weights, k: int = 60, by: FuseBy = "rank"
+) -> list[Candidate]:
+    """Two legs as one list; see `Fusion`."""
+    fusion = Fusion(k, by)
+    fusion.add("keyword", weights.keyword, keyword)
+    fusion.add("vector", weights.vector, vector)
+    return fusion.ranked()
 
 
 def _worths(scores: Sequence[float], k: int) -> list[float]:

@@ -13,7 +13,7 @@ from pipelines.documents.document import Box, PageBox, Span
 from serve_apps.retrieval import follow_up
 from serve_apps.retrieval.context import pack
 from serve_apps.retrieval.enhance import Enhanced, Enhancer
-from serve_apps.retrieval.fuse import Found, fuse_many
+from serve_apps.retrieval.fuse import Found, Fusion
 from serve_apps.retrieval.judge import Judge, Judges, ModelJudge
 from serve_apps.retrieval.legs import Index, Legs, Vector
 from serve_apps.retrieval.query import Candidate, Hit, Query, RAGResult, Ranking, Results, Stage
@@ -118,19 +118,20 @@ class Search:
         try:
             await asyncio.sleep(0)  # both are on their way before anything else is looked at
             enhanced = await self._enhanced(scope, query, led_in, trace)
-            live, _ = await walk.keyword
+            live, keyword = await walk.keyword
             while live != walk.index:
                 await walk.end()
                 if live is None:
                     return _nothing("nothing is indexed yet", None, trace)
                 walk = self._walker.begin(scope, asked, live, vector, trace.timings)
-                live, _ = await walk.keyword
+                live, keyword = await walk.keyword
             index = walk.index
-            lists, vector = await self._found(scope, asked, walk, enhanced, trace)
-        finally:
+            fusion, vector = await self._found(scope, asked, walk, keyword, enhanced, trace)
+        except BaseException:
             await walk.end()
-        candidates = fuse_many(lists, self._settings.rrf_k, self._settings.fuse_by)
-        trace.stage("fuse", True, f"weighted RRF of {len(lists)} lists by {self._settings.fuse_by}", len(candidates))
+            raise
+        candidates = fusion.ranked()
+        trace.stage("fuse", True, f"weighted RRF of {fusion.lists} lists by {self._settings.fuse_by}", len(candidates))
         candidates = await self._near(scope, asked, index, vector, candidates, trace)
         candidates, rerank = await self._reranked(scope, asked, candidates, trace)
         if query.round_robin:
@@ -161,25 +162,27 @@ class Search:
         return found
 
     async def _found(
-        self, scope: Scope, query: Query, walk: Walk, enhanced: Enhanced, trace: _Trace
-    ) -> tuple[list[tuple[str, float, list[Found]]], Vector | None]:
-        """Every ranked list with its name and weight, and the question's vector."""
+        self, scope: Scope, query: Query, walk: Walk, keyword: list[Found], enhanced: Enhanced, trace: _Trace
+    ) -> tuple[Fusion, Vector | None]:
+        """Every ranked list, counted, and the question's vector."""
+        fusion = Fusion(self._settings.rrf_k, self._settings.fuse_by)
+        weights = {"keyword": self._settings.weight_keyword, "vector": self._settings.weight_vector}
+        fusion.add("keyword", weights["keyword"], keyword)  # while the vector leg is under way
         near, vector, left = await walk.vector
-        _, keyword = await walk.keyword
+        fusion.add("vector", weights["vector"], near)
         trace.left.extend([left] if left else [])
         words, meaning = query.strategy != "vector", vector is not None
         trace.stage("keyword", words, walk.index.keyword_engine if words else "left out by the strategy", len(keyword))
         without = left or "left out by the strategy"
         trace.stage("vector", meaning, walk.index.vector_engine if meaning else without, len(near))
-        weights = {"keyword": self._settings.weight_keyword, "vector": self._settings.weight_vector}
-        lists = [("keyword", weights["keyword"], keyword), ("vector", weights["vector"], near)]
         if enhanced.variations:
             async with timed(trace.timings, "variations"):
                 more, left = await self._walker.more(scope, query, walk.index, enhanced.variations)
             trace.left.extend([left] if left else [])
             share = self._enhancer.settings.weight
-            lists += [(name, share * weights[name.partition(":")[0]], found) for name, found in more]
-        return lists, vector
+            for name, found in more:
+                fusion.add(name, share * weights[name.partition(":")[0]], found)
+        return fusion, vector
 
     async def _near(
         self,

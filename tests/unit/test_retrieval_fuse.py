@@ -2,7 +2,7 @@
 
 import pytest
 
-from serve_apps.retrieval.fuse import PRESETS, Found, Weights, fuse, fuse_many
+from serve_apps.retrieval.fuse import PRESETS, Found, Fusion, Weights, fuse
 
 
 def leg(*ids: str) -> list[Found]:
@@ -57,19 +57,23 @@ def test_one_leg_alone_keeps_its_order() -> None:
 def test_the_lists_of_several_questions_become_one() -> None:
     """RE-04: sum of 1 / (60 + rank) over every list that has the chunk, joined by chunk."""
     lists = [("vector", 1.0, leg("a", "b")), ("vector:2", 1.0, leg("b", "c")), ("vector:3", 1.0, leg("c", "b", "a"))]
-    fused = fuse_many(lists)
+    fusion = Fusion()
+    for one in lists:
+        fusion.add(*one)
+    fused = fusion.ranked()
     assert [one.chunk_id for one in fused] == ["b", "c", "a"]
     assert fused[0].score == pytest.approx(1 / 62 + 1 / 61 + 1 / 62)
     assert fused[2].score == pytest.approx(1 / 61 + 1 / 63)
     assert fused[2].scores["vector_rank"] == 1 and fused[2].scores["vector:3_rank"] == 3
     assert "vector:2_rank" not in fused[2].scores
-    assert fuse_many([]) == []
+    assert fusion.lists == 3 and Fusion().ranked() == []
 
 
-def test_two_legs_are_the_smallest_case_of_many() -> None:
-    keyword, near, weights = leg("a", "b", "c"), leg("c", "d"), Weights(0.7, 0.3)
-    many = fuse_many([("keyword", 0.7, keyword), ("vector", 0.3, near)])
-    assert fuse(keyword, near, weights) == many
+def test_a_leg_counts_whenever_it_comes() -> None:
+    keyword, near, late = leg("a", "b", "c"), leg("c", "d"), Fusion()
+    late.add("vector", 0.3, near)
+    late.add("keyword", 0.7, keyword)
+    assert late.ranked() == fuse(keyword, near, Weights(0.7, 0.3))
 
 
 def found(**scores: float) -> list[Found]:

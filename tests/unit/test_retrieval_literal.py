@@ -2,7 +2,7 @@
 
 import pytest
 
-from serve_apps.retrieval.fuse import Found, Weights, fuse, fuse_many
+from serve_apps.retrieval.fuse import Found, Weights, fuse
 from serve_apps.retrieval.literal import Literals, find, in_front, is_identifier
 
 
@@ -73,6 +73,6 @@ def test_fused_they_come_first_whatever_the_vectors_say() -> None:
 
 def test_a_quoted_phrase_that_was_found_leaves_nothing_else() -> None:
     keyword = in_front(leg("a", "b"), {"b": ("document of b", frozenset({"net zero"}))}, Literals((), ("net zero",)))
-    assert [one.chunk_id for one in fuse_many([("keyword", 0.7, keyword), ("vector", 0.3, leg("a", "b"))])] == ["b"]
+    assert [one.chunk_id for one in fuse(keyword, leg("a", "b"), Weights(0.7, 0.3))] == ["b"]
     nowhere = in_front(leg("a", "b"), {}, Literals((), ("net zero",)))
-    assert len(fuse_many([("keyword", 0.7, nowhere)])) == 2
+    assert len(fuse(nowhere, [], Weights(0.7, 0.3))) == 2
