@@ -13,6 +13,7 @@ from pipelines.documents.extract.image import png
 from pipelines.documents.extract.opened import Context, Opened
 from pipelines.documents.extract.pdf_shapes import draws_something, picture_share
 from pipelines.documents.extract.pdf_tables import find_grids, place_tables
+from pipelines.documents.extract.pdf_titles import mark_titles
 from pipelines.documents.extract.pdf_words import Native, compose, native_text
 from pipelines.documents.ocr.picture import to_array
 
@@ -115,7 +116,7 @@ def open_pdf(path: Path, context: Context) -> Opened:
 
 def _by_text(page: pdfium.PdfPage, number: int, native: Native) -> Page:
     tokens = place_tables(native.tokens, find_grids(page)) if native.tokens else ()
-    text, words = compose(tokens)
+    text, words = compose(mark_titles(tokens))
     return Page(number, text, words)
 
 

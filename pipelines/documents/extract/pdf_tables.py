@@ -1,7 +1,7 @@
 """Ruled tables of a PDF page: where its cells are, and its words as Markdown in their order."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pypdfium2 as pdfium
@@ -108,7 +108,7 @@ def _place(tokens: Sequence[Token], grid: Grid) -> Sequence[Token]:
         return tokens
     after = rest[first:]
     if after:
-        after[0] = Token(after[0].text, after[0].box, "\n\n")
+        after[0] = replace(after[0], gap="\n\n")
     return [*rest[:first], *_markdown(cells, rows, used), *after]
 
 

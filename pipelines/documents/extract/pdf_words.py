@@ -2,7 +2,7 @@
 
 import ctypes
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import median
 
@@ -14,17 +14,28 @@ from pipelines.documents.document import Box, Word
 _DEVICE = 1_000_000  # page coordinates as integers of this many steps, to get fractions from pdfium's own rotation
 _MIN_BOX = 1e-4
 _PRIVATE, _PRIVATE_END = 0xE000, 0xF900  # code points that mean something in one font only
+_FONT_NAME = 200  # bytes
+_HEAVY = (b"bold", b"black", b"heavy")
 _NEAR = 0.01  # of the page's width: closer than two columns or two cells are
 _PARAGRAPH_GAP = 0.8  # of the usual height of a line, between two lines
 
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A word before its offset is known; `gap` separates it from the one before. Marks of a table have no box."""
+    """A word before its offset is known.
+
+    Attributes:
+        box: None for marks of Markdown, which stand nowhere on the page.
+        gap: what separates it from the word before.
+        size: height of its type in points, 0 where that is not known.
+        bold: its font says so.
+    """
 
     text: str
     box: Box | None
     gap: str
+    size: float = 0.0
+    bold: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,20 +98,37 @@ def _clip(value: float) -> float:
     return min(1.0, max(0.0, value))
 
 
+class _Kind:
+    """How large and heavy a character's type is."""
+
+    def __init__(self, text: pdfium.PdfTextPage) -> None:
+        self._text = text
+        self._box, self._flags = raw.FS_RECTF(), ctypes.c_int()
+        self._name = ctypes.create_string_buffer(_FONT_NAME)
+
+    def of(self, index: int) -> tuple[float, bool]:
+        """Height of the type in points, as it is shown, and whether it is bold."""
+        if not raw.FPDFText_GetLooseCharBox(self._text, index, self._box):
+            return 0.0, False
+        length = raw.FPDFText_GetFontInfo(self._text, index, self._name, _FONT_NAME, self._flags)
+        name = self._name.value.lower() if 0 < length <= _FONT_NAME else b""
+        return abs(self._box.top - self._box.bottom), any(heavy in name for heavy in _HEAVY)
+
+
 def _tokens(page: pdfium.PdfPage, text: pdfium.PdfTextPage) -> tuple[list[Token], int, int]:
     """Tokens, the number of visible characters, and how many of them are damaged."""
-    mapper = Mapper(page)
+    mapper, kind = Mapper(page), _Kind(text)
     left, right, bottom, top = (ctypes.c_double() for _ in range(4))
     tokens: list[Token] = []
     letters: list[str] = []
     box: list[float] = []
     gap = ""
-    visible = damaged = 0
+    visible = damaged = first = 0
 
     def end() -> None:
         nonlocal gap
         if letters:
-            tokens.append(Token("".join(letters), mapper.box(*box), gap))
+            tokens.append(Token("".join(letters), mapper.box(*box), gap, *kind.of(first)))
             letters.clear()
             box.clear()
             gap = ""
@@ -118,6 +146,7 @@ def _tokens(page: pdfium.PdfPage, text: pdfium.PdfTextPage) -> tuple[list[Token]
                 gap = "\n" if gap == "\n" or char in "\r\n\f" else " "
             continue
         visible += 1
+        first = first if letters else index
         damaged += _PRIVATE <= code < _PRIVATE_END or raw.FPDFText_HasUnicodeMapError(text, index) == 1
         letters.append(char)
         if raw.FPDFText_GetCharBox(text, index, left, right, bottom, top):
@@ -151,7 +180,7 @@ def _without_steps(tokens: list[Token]) -> list[Token]:
     result = tokens[:1]
     for last, token in pairwise(tokens):
         if token.gap == "\n" and last.box and token.box and _goes_on(last.box, token.box):
-            token = Token(token.text, token.box, "" if token.text[0] in ",.;:)]" else " ")
+            token = replace(token, gap="" if token.text[0] in ",.;:)]" else " ")
         result.append(token)
     return result
 
@@ -180,5 +209,5 @@ def _with_paragraphs(tokens: list[Token]) -> list[Token]:
         above = tops[line] - bottoms[line - 1]
         if above > _PARAGRAPH_GAP * usual or above < -3 * usual:
             first = lines[line][0]
-            result[first] = Token(tokens[first].text, tokens[first].box, "\n\n")
+            result[first] = replace(tokens[first], gap="\n\n")
     return result

@@ -1,0 +1,107 @@
+"""Titles of a PDF page, told from its text by their type: larger than it, or bold and on a line of their own."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from pipelines.documents.extract.pdf_words import Token
+
+# How much larger than the page's text, and how deep such a title is: LaTeX's sections are 1.4 and 1.2 times as large
+# as its text, Word's headings 1.5 and 1.2.
+_LARGER = ((1.7, 1), (1.35, 2), (1.1, 3))
+_BOLD = 4
+_LONGEST = 120
+_MOST_LINES = 3
+_MOST_SHARE = 0.5  # of the page's characters: where more of it is large it is a poster, and has no titles
+_SENTENCE_ENDS = ".,;"
+
+
+@dataclass(frozen=True, slots=True)
+class _Body:
+    """How most of the page is set."""
+
+    size: float
+    bold: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    tokens: tuple[Token, ...]
+    level: int  # of the title that it is, or is a part of; else 0
+
+    @property
+    def length(self) -> int:
+        return sum(len(token.gap.strip("\n") + token.text) for token in self.tokens)
+
+
+def mark_titles(tokens: Sequence[Token]) -> tuple[Token, ...]:
+    """The tokens with Markdown's marks before those lines that are titles; one over several lines becomes one line.
+
+    What tables are made of stays as it is.
+    """
+    body = _body(tokens)
+    if body is None:
+        return tuple(tokens)
+    groups = list(_groups(_lines(tokens, body)))
+    large = sum(line.length for group in groups for line in group if line.level)
+    if large > _MOST_SHARE * sum(line.length for group in groups for line in group):
+        return tuple(tokens)
+    return tuple(token for group in groups for token in _marked(group))
+
+
+def _body(tokens: Sequence[Token]) -> _Body | None:
+    """The type of most characters; None where nothing is known of any."""
+    kinds: Counter[_Body] = Counter()
+    for token in tokens:
+        if token.size:
+            kinds[_Body(round(2 * token.size) / 2, token.bold)] += len(token.text)
+    return kinds.most_common(1)[0][0] if kinds else None
+
+
+def _lines(tokens: Sequence[Token], body: _Body) -> list[_Line]:
+    starts = [at for at, token in enumerate(tokens) if at == 0 or "\n" in token.gap]
+    bounds = [*starts, len(tokens)]
+    apart = [True, *("\n\n" in tokens[at].gap for at in starts[1:]), True]  # from the line before
+    return [
+        _Line(line := tuple(tokens[bounds[n] : bounds[n + 1]]), _level(line, body, apart[n] and apart[n + 1]))
+        for n in range(len(starts))
+    ]
+
+
+def _level(line: Sequence[Token], body: _Body, alone: bool) -> int:
+    text = "".join(token.text for token in line)
+    letters = sum(map(str.isalpha, text))
+    if not all(token.size for token in line) or letters < 3 or 2 * letters < len(text) or not text[0].isalnum():
+        return 0
+    if text[-1] in _SENTENCE_ENDS:
+        return 0
+    larger = min(token.size for token in line) / max(body.size, 0.5)
+    for least, level in _LARGER:
+        if larger >= least:
+            return level
+    bold = all(token.bold for token in line) and not body.bold
+    return _BOLD if bold and alone and larger > 0.9 else 0
+
+
+def _groups(lines: Sequence[_Line]) -> Iterator[list[_Line]]:
+    """Lines of one title together, all others by themselves."""
+    group: list[_Line] = []
+    for line in lines:
+        goes_on = group and line.level and line.level == group[-1].level and "\n\n" not in line.tokens[0].gap
+        if group and not goes_on:
+            yield group
+            group = []
+        group.append(line)
+    if group:
+        yield group
+
+
+def _marked(group: Sequence[_Line]) -> Iterator[Token]:
+    length = sum(line.length for line in group)
+    title = group[0].level and len(group) <= _MOST_LINES and length <= _LONGEST
+    for number, line in enumerate(group):
+        first, *rest = line.tokens
+        if title and number == 0:
+            yield Token("#" * line.level, None, first.gap)
+        yield replace(first, gap=" ") if title else first
+        yield from rest

@@ -1,0 +1,95 @@
+"""Titles of a PDF, told by their type, lead to chunks that know their section."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from configs.sections import ChunkSettings, OcrSettings, ReadSettings
+from pipelines.documents.chunk.split import split
+from pipelines.documents.document import Page
+from pipelines.documents.extract.desk import Desk
+from tests.fakes import files
+from tests.fakes.files import Transcriber
+
+Sheet = Any
+PLAIN, BOLD = "Helvetica", "Helvetica-Bold"
+PROSE = (
+    "The pump in the northern hall is serviced every nineteen weeks, and its",
+    "bearing is greased with what its maker recommends, as was said before.",
+)
+
+
+def set_in(*lines: tuple[str, float, float, str]) -> Callable[[Sheet], None]:
+    """Draws lines, each as font, size, distance from the top of the page, and text."""
+
+    def draw(sheet: Sheet) -> None:
+        for font, size, down, text in lines:
+            sheet.setFont(font, size)
+            sheet.drawString(20, 580 - down, text)
+
+    return draw
+
+
+def prose(down: float) -> list[tuple[str, float, float, str]]:
+    return [(PLAIN, 10, down + 12 * at, line) for at, line in enumerate(PROSE)]
+
+
+def read(path: Path, draw: Callable[[Sheet], None]) -> Page:
+    desk = Desk(ReadSettings(), OcrSettings(), lambda _: Transcriber())
+    kind, _ = desk.survey(files.pdf(path / "a.pdf", draw), None)
+    return desk.page(path / "a.pdf", kind, 1)
+
+
+def titles(page: Page) -> list[str]:
+    return [line for line in page.text.splitlines() if line.startswith("#")]
+
+
+def test_larger_lines_are_titles_by_how_much_larger_they_are(tmp_path: Path) -> None:
+    """IN-03, CH-01: chunks begin at them; words stand where they say, and marks are no words."""
+    draw = set_in(
+        (BOLD, 18, 20, "Halls of the north"), *prose(50), (BOLD, 14, 110, "Pumps"), *prose(130),
+        (PLAIN, 12, 190, "Bearings of pumps"), *prose(210),
+    )  # fmt: skip
+    page = read(tmp_path, draw)
+    assert titles(page) == ["# Halls of the north", "## Pumps", "### Bearings of pumps"]
+    assert all(page.text[word.start : word.start + len(word.text)] == word.text for word in page.words)
+    assert "".join(word.text for word in page.words) == page.text.replace("#", "").replace(" ", "").replace("\n", "")
+    chunks = split([page], ChunkSettings())
+    assert [chunk.headings for chunk in chunks][-1] == ("Halls of the north", "Pumps", "Bearings of pumps")
+
+
+def test_a_bold_line_is_a_title_only_where_it_stands_alone(tmp_path: Path) -> None:
+    draw = set_in(
+        (BOLD, 10, 20, "Bearings of pumps"), *prose(50), (BOLD, 10, 74, "Never mix greases"), *prose(86),
+        (BOLD, 10, 140, "This is a sentence in bold type."), *prose(170),
+    )  # fmt: skip
+    assert titles(read(tmp_path, draw)) == ["#### Bearings of pumps"]
+
+
+def test_a_title_over_two_lines_is_one(tmp_path: Path) -> None:
+    draw = set_in((BOLD, 16, 20, "What is done in the halls"), (BOLD, 16, 38, "of the north"), *prose(70), *prose(100))
+    assert titles(read(tmp_path, draw)) == ["## What is done in the halls of the north"]
+
+
+def test_large_type_alone_makes_no_title(tmp_path: Path) -> None:
+    """Not a sentence, not a number, not a lead of many lines, and nothing on a poster."""
+    lead = [(PLAIN, 14, 20 + 16 * at, "A lead in large type goes on and on over lines") for at in range(4)]
+    draw = set_in(*lead, *prose(110), (BOLD, 14, 150, "1,204.50"), *prose(180), (BOLD, 14, 220, "It ends here."),
+                  *prose(250), *prose(290), *prose(330))  # fmt: skip
+    assert titles(read(tmp_path, draw)) == []
+    poster = set_in(
+        (BOLD, 40, 60, "Summer fair"), (BOLD, 40, 140, "Harrow Mill"), (PLAIN, 10, 200, "Doors open at ten")
+    )
+    assert titles(read(tmp_path, poster)) == []
+
+
+def test_what_a_table_is_made_of_makes_no_title(tmp_path: Path) -> None:
+    def draw(sheet: Sheet) -> None:
+        set_in(*prose(20), *prose(60))(sheet)
+        sheet.grid([20, 120, 220], [400, 430, 460])
+        sheet.setFont(BOLD, 14)
+        for x, y, text in ((30, 440, "Hall"), (130, 440, "Pumps"), (30, 410, "North"), (130, 410, "Seven")):
+            sheet.drawString(x, y, text)
+
+    page = read(tmp_path, draw)
+    assert "| Hall | Pumps |" in page.text and titles(page) == []
