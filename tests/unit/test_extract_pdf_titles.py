@@ -71,10 +71,16 @@ def test_a_title_over_two_lines_is_one(tmp_path: Path) -> None:
     assert titles(read(tmp_path, draw)) == ["## What is done in the halls of the north"]
 
 
+def test_where_every_line_has_another_size_none_is_a_title(tmp_path: Path) -> None:
+    """As in what scanners write behind their pictures."""
+    guessed = [(PLAIN, 7 + 1.5 * at, 30 + 40 * at, f"What a scanner believes to read {at}") for at in range(7)]
+    assert titles(read(tmp_path, set_in(*guessed))) == []
+
+
 def test_large_type_alone_makes_no_title(tmp_path: Path) -> None:
     """Not a sentence, not a number, not a lead of many lines, and nothing on a poster."""
-    lead = [(PLAIN, 14, 20 + 16 * at, "A lead in large type goes on and on over lines") for at in range(4)]
-    draw = set_in(*lead, *prose(110), (BOLD, 14, 150, "1,204.50"), *prose(180), (BOLD, 14, 220, "It ends here."),
+    lead = [(PLAIN, 14, 20 + 20 * at, "A lead in large type goes on and on over lines") for at in range(4)]
+    draw = set_in(*lead, *prose(120), (BOLD, 14, 150, "1,204.50"), *prose(180), (BOLD, 14, 220, "It ends here."),
                   *prose(250), *prose(290), *prose(330))  # fmt: skip
     assert titles(read(tmp_path, draw)) == []
     poster = set_in(

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from pipelines.documents.document import Box
 from pipelines.documents.extract.pdf_words import Token
 
 # How much larger than the page's text, and how deep such a title is: LaTeX's sections are 1.4 and 1.2 times as large
@@ -13,6 +14,8 @@ _BOLD = 4
 _LONGEST = 120
 _MOST_LINES = 3
 _MOST_SHARE = 0.5  # of the page's characters: where more of it is large it is a poster, and has no titles
+_LEAST_SHARE = 0.35  # that one type has of the page: where OCR has guessed sizes, line after line has another one
+_LEADING = 2.0  # heights of its letters, from one line of a title to the next
 _SENTENCE_ENDS = ".,;"
 
 
@@ -28,6 +31,10 @@ class _Body:
 class _Line:
     tokens: tuple[Token, ...]
     level: int  # of the title that it is, or is a part of; else 0
+
+    @property
+    def boxes(self) -> list[Box]:
+        return [token.box for token in self.tokens if token.box]
 
     @property
     def length(self) -> int:
@@ -50,12 +57,15 @@ def mark_titles(tokens: Sequence[Token]) -> tuple[Token, ...]:
 
 
 def _body(tokens: Sequence[Token]) -> _Body | None:
-    """The type of most characters; None where nothing is known of any."""
+    """The type of most characters; None where nothing is known of any, or none stands out."""
     kinds: Counter[_Body] = Counter()
     for token in tokens:
         if token.size:
             kinds[_Body(round(2 * token.size) / 2, token.bold)] += len(token.text)
-    return kinds.most_common(1)[0][0] if kinds else None
+    if not kinds:
+        return None
+    ((body, characters),) = kinds.most_common(1)
+    return body if characters >= _LEAST_SHARE * kinds.total() else None
 
 
 def _lines(tokens: Sequence[Token], body: _Body) -> list[_Line]:
@@ -87,13 +97,22 @@ def _groups(lines: Sequence[_Line]) -> Iterator[list[_Line]]:
     """Lines of one title together, all others by themselves."""
     group: list[_Line] = []
     for line in lines:
-        goes_on = group and line.level and line.level == group[-1].level and "\n\n" not in line.tokens[0].gap
-        if group and not goes_on:
+        if group and not _goes_on(group[-1], line):
             yield group
             group = []
         group.append(line)
     if group:
         yield group
+
+
+def _goes_on(last: _Line, line: _Line) -> bool:
+    """Large lines stand further apart than those of the text do, and are one title all the same."""
+    if not line.level or line.level != last.level:
+        return False
+    above, below = last.boxes, line.boxes
+    tallest = max(box.y1 - box.y0 for box in (*above, *below))
+    down = min(box.y0 for box in below) - min(box.y0 for box in above)
+    return "\n\n" not in line.tokens[0].gap or 0 <= down <= _LEADING * tallest
 
 
 def _marked(group: Sequence[_Line]) -> Iterator[Token]:
