@@ -49,11 +49,10 @@ def mark_titles(tokens: Sequence[Token]) -> tuple[Token, ...]:
     body = _body(tokens)
     if body is None:
         return tuple(tokens)
-    groups = list(_groups(_lines(tokens, body)))
-    large = sum(line.length for group in groups for line in group if line.level)
-    if large > _MOST_SHARE * sum(line.length for group in groups for line in group):
+    lines = _lines(tokens, body)
+    if sum(line.length for line in lines if line.level) > _MOST_SHARE * sum(line.length for line in lines):
         return tuple(tokens)
-    return tuple(token for group in groups for token in _marked(group))
+    return tuple(token for group in _groups(lines) for token in _marked(group))
 
 
 def _body(tokens: Sequence[Token]) -> _Body | None:
