@@ -28,7 +28,7 @@ def zipped(files: dict[str, bytes], *, method: int = ZIP_DEFLATED, comment: byte
             entry = ZipInfo(name)
             for key, value in how.items():
                 setattr(entry, key, value)
-            archive.writestr(entry, content, method)
+            archive.writestr(entry, content, method, 1)  # nobody keeps it: quickly, not small
         archive.comment = comment
     return made.getvalue()
 
