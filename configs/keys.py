@@ -64,7 +64,7 @@ _READ_BY: Mapping[str, tuple[Part, ...]] = {
 
 # What is read anew each time it is used, so that a running gateway or worker takes it up without a restart.
 _LIVE_GATEWAY: Mapping[str, tuple[str, ...]] = {
-    "search": ("weight_keyword", "weight_vector", "rrf_k", "fuse_by", "fetch", "ef_search", "k1", "b"),
+    "search": ("weight_keyword", "weight_vector", "rrf_k", "fuse_by", "spread", "fetch", "ef_search", "k1", "b"),
     "rerank": (
         "candidates", "weight_keyword", "llm", "llm_seconds", "remote_enabled", "remote_url", "remote_model",
         "remote_key", "remote_candidates", "remote_seconds",

@@ -86,12 +86,14 @@ class SearchSettings(Section):
     """How the legs are run and fused. `exact_scope` is the number of chunks up to which both legs scan exactly.
 
     `fuse_by`: what makes a chunk's place in a leg, its rank there or where its score stands below the best.
+    `spread`: by so much less counts each further passage of a document than the one before it.
     """
 
     weight_keyword: float = Field(0.5, ge=0)
     weight_vector: float = Field(0.5, ge=0)
     rrf_k: int = Field(60, ge=1)
     fuse_by: Literal["rank", "score"] = "score"
+    spread: float = Field(0.1, ge=0, lt=1)
     fetch: int = Field(100, ge=1)
     exact_scope: int = Field(5_000, ge=0)
     ef_search: int = Field(120, ge=10, le=1000)

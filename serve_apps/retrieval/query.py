@@ -112,9 +112,9 @@ class Candidate(NamedTuple):
 
     Attributes:
         scores: `keyword_rank`, `keyword_score`, `vector_rank`, `vector_score` (cosine similarity), the same with `:2`
-            and so on for a question's variations, `fused`, `judge` (as the judge gave it), `rerank` (the judge's and
-            the keyword leg's score, each brought to 0 to 1, weighted): those of the stages that saw it. Ranks begin
-            at 1.
+            and so on for a question's variations, `fused` (less for what follows better passages of its document),
+            `judge` (as the judge gave it), `rerank` (the judge's and the keyword leg's score, each brought to 0 to 1,
+            weighted): those of the stages that saw it. Ranks begin at 1.
     """
 
     chunk_id: str

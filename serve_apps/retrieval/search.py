@@ -131,7 +131,10 @@ class Search:
             await walk.end()
             raise
         candidates = fusion.ranked()
-        trace.stage("fuse", True, f"weighted RRF of {fusion.lists} lists by {self._settings.fuse_by}", len(candidates))
+        how = f"weighted RRF of {fusion.lists} lists by {self._settings.fuse_by}"
+        if self._settings.spread:
+            how += f"; each further passage of a document counts {self._settings.spread:.0%} less"
+        trace.stage("fuse", True, how, len(candidates))
         candidates = await self._near(scope, asked, index, vector, candidates, trace)
         candidates, rerank = await self._reranked(scope, asked, candidates, trace)
         if query.round_robin:
@@ -165,7 +168,7 @@ class Search:
         self, scope: Scope, query: Query, walk: Walk, keyword: list[Found], enhanced: Enhanced, trace: _Trace
     ) -> tuple[Fusion, Vector | None]:
         """Every ranked list, counted, and the question's vector."""
-        fusion = Fusion(self._settings.rrf_k, self._settings.fuse_by)
+        fusion = Fusion(self._settings.rrf_k, self._settings.fuse_by, self._settings.spread)
         weights = {"keyword": self._settings.weight_keyword, "vector": self._settings.weight_vector}
         fusion.add("keyword", weights["keyword"], keyword)  # while the vector leg is under way
         near, vector, left = await walk.vector

@@ -76,6 +76,28 @@ def test_a_leg_counts_whenever_it_comes() -> None:
     assert late.ranked() == fuse(keyword, near, Weights(0.7, 0.3))
 
 
+def test_many_passages_of_a_document_do_not_hide_another_that_is_nearly_as_good() -> None:
+    """RE-19: the second passage counts a tenth less, the third a tenth of that less; a clear lead stays one."""
+    many = [Found(f"a{n}", "a", 1 - n / 100) for n in range(4)]
+
+    def order(other: float, spread: float) -> list[str]:
+        fusion = Fusion(by="score", spread=spread)
+        fusion.add("vector", 1.0, [*many, Found("b0", "b", other)])
+        ranked = fusion.ranked()
+        assert ranked == sorted(ranked, key=lambda one: -one.score)
+        return [one.chunk_id for one in ranked]
+
+    assert order(0.965, 0) == ["a0", "a1", "a2", "a3", "b0"]
+    assert order(0.965, 0.1) == ["a0", "b0", "a1", "a2", "a3"]
+    assert order(0.5, 0.1) == ["a0", "a1", "a2", "a3", "b0"]
+
+
+def test_what_holds_more_of_the_question_stays_before_another_document() -> None:
+    fusion, held = Fusion(spread=0.9), [Found("a0", "a", 3.0, literal=1), Found("a1", "a", 2.0, literal=1)]
+    fusion.add("keyword", 1.0, [*held, Found("b0", "b", 1.0)])
+    assert [one.chunk_id for one in fusion.ranked()] == ["a0", "a1", "b0"]
+
+
 def found(**scores: float) -> list[Found]:
     return [Found(chunk, chunk, score) for chunk, score in scores.items()]
 
