@@ -115,7 +115,7 @@ def test_everything_of_ray_is_killed_and_comes_back(product: Product) -> None:
     for process in connect.processes(product.settings.state_dir):
         with contextlib.suppress(psutil.NoSuchProcess):  # some end with the one before
             process.kill()
-    deadline = time.monotonic() + 300
+    deadline, found = time.monotonic() + 300, dict[str, Any]()
     while time.monotonic() < deadline:
         time.sleep(2)
         if not answers(product):  # to look at every part takes seconds of a core, which the repair needs
@@ -124,6 +124,7 @@ def test_everything_of_ray_is_killed_and_comes_back(product: Product) -> None:
         # While it repairs the supervisor is yellow, and everything else may be well a moment before it says so.
         if found["supervisor"]["colour"] == "green" and all(f["colour"] != "red" for f in found.values()):
             break
+    assert found, "its API never answered again"
     assert "repairs" in found["supervisor"]["detail"]
     assert not found["supervisor"]["detail"].endswith(" 0 repairs")
     hits = json.loads(product.aos("search", "blue pump", "--json").stdout)["results"]

@@ -11,7 +11,7 @@ from pipelines.documents.extract.pdf_words import Token
 # as its text, Word's headings 1.5 and 1.2.
 _LARGER = ((1.7, 1), (1.35, 2), (1.1, 3))
 _BOLD = 4
-_LONGEST = 120
+_LONGEST = 115  # with its marks (#### and a blank) no longer than the chunker takes for a title
 _MOST_LINES = 3
 _MOST_SHARE = 0.5  # of the page's characters: where more of it is large it is a poster, and has no titles
 _LEAST_SHARE = 0.35  # that one type has of the page: where OCR has guessed sizes, line after line has another one
