@@ -94,8 +94,8 @@ class SearchRequest(Narrowed, Body):
             least = LEAST_SIMILARITY[self.preset]
         return Query(
             self.query, self.limit, agent, self.narrowed(), least, self.strategy, self.enhance, self.rerank,
-            self.budget(), self.round_robin, self.patience_ms, tuple(self.history), self.explain,
-            fresh=not self.cache,
+            self.budget(), self.round_robin, patience_ms=self.patience_ms, history=tuple(self.history),
+            explain=self.explain, fresh=not self.cache,
         )  # fmt: skip
 
 

@@ -85,7 +85,7 @@ class Answerer:
         Raises:
             Unavailable: Postgres cannot be reached. A model that cannot is left out, and `fallback` says so.
         """
-        results = await self._search.run(scope, Query(question, limit=KNOWN, agent_id=agent_id))
+        results = await self._search.run(scope, Query(question, limit=KNOWN, agent_id=agent_id, spread=False))
         strange = abstain.foreign(question, results.hits)
         results = replace(results, hits=results.hits[:HITS])
         if not results.hits:

@@ -78,6 +78,8 @@ class Query:
         rerank: False leaves the candidates in their fused order.
         budget: pack the best candidates into a context of this size; None packs nothing.
         round_robin: each document's best hit comes before any document's second.
+        spread: another document's passage that is nearly as good comes before a document's further ones; False for who
+            wants the best passages, wherever they stand.
         patience_ms: how long the caller will wait for the whole; None for as long as it takes.
         history: what was said before, oldest first; a follow-up question is read together with the last two.
         explain: keep every candidate with what each stage thought of it.
@@ -95,6 +97,7 @@ class Query:
     rerank: bool | None = None
     budget: Budget | None = None
     round_robin: bool = False
+    spread: bool = True
     patience_ms: int | None = None
     history: tuple[str, ...] = ()
     explain: bool = False

@@ -132,8 +132,8 @@ class Search:
             raise
         candidates = fusion.ranked()
         how = f"weighted RRF of {fusion.lists} lists by {self._settings.fuse_by}"
-        if self._settings.spread:
-            how += f"; each further passage of a document counts {self._settings.spread:.0%} less"
+        if spread := self._spread(asked):
+            how += f"; each further passage of a document counts {spread:.0%} less"
         trace.stage("fuse", True, how, len(candidates))
         candidates = await self._near(scope, asked, index, vector, candidates, trace)
         candidates, rerank = await self._reranked(scope, asked, candidates, trace)
@@ -168,7 +168,7 @@ class Search:
         self, scope: Scope, query: Query, walk: Walk, keyword: list[Found], enhanced: Enhanced, trace: _Trace
     ) -> tuple[Fusion, Vector | None]:
         """Every ranked list, counted, and the question's vector."""
-        fusion = Fusion(self._settings.rrf_k, self._settings.fuse_by, self._settings.spread)
+        fusion = Fusion(self._settings.rrf_k, self._settings.fuse_by, self._spread(query))
         weights = {"keyword": self._settings.weight_keyword, "vector": self._settings.weight_vector}
         fusion.add("keyword", weights["keyword"], keyword)  # while the vector leg is under way
         near, vector, left = await walk.vector
@@ -186,6 +186,9 @@ class Search:
             for name, found in more:
                 fusion.add(name, share * weights[name.partition(":")[0]], found)
         return fusion, vector
+
+    def _spread(self, query: Query) -> float:
+        return self._settings.spread if query.spread else 0.0
 
     async def _near(
         self,

@@ -98,6 +98,7 @@ async def desk(admin_dsn: str, app_dsn: str) -> AsyncIterator[Desk]:
 async def test_the_best_sentence_is_the_answer_with_its_place(desk: Desk) -> None:
     answer = await desk.ask()
     assert answer.mode == "extractive" and answer.model is None and answer.fallback is None
+    assert not answer.search.query.spread, "an answer takes the best passages, wherever they stand"
     assert answer.text.splitlines()[0] == "The pump weighs twelve kilograms. [1]"
     first = answer.citations[0]
     assert (first.n, first.filename, first.page) == (1, "scan.png", 1)

@@ -164,6 +164,19 @@ async def test_documents_take_turns(place: Place) -> None:
     assert stage(turns, "round_robin").on and turns.total == plain.total == 5
 
 
+async def test_many_passages_of_a_document_do_not_hide_another(place: Place) -> None:
+    """RE-19: nearly as good is enough for another document; who wants the best passages wherever they stand says so."""
+    place.add(
+        book("a.txt", "pump pump pump", "pump pump of it", "pump pump in it"), book("b.txt", "pump pump of it all")
+    )
+    by_default = await place.ask("pump", limit=4, strategy="keyword")
+    best = await place.ask("pump", limit=4, strategy="keyword", spread=False)
+    off = await place.ask("pump", limit=4, strategy="keyword", settings=SearchSettings(spread=0))
+    assert files(by_default) == ["a.txt", "b.txt", "a.txt", "a.txt"]
+    assert files(best) == files(off) == ["a.txt"] * 3 + ["b.txt"]
+    assert "10% less" in stage(by_default, "fuse").detail and "less" not in stage(best, "fuse").detail
+
+
 async def test_a_follow_up_is_searched_for_with_what_was_said(place: Place) -> None:
     """RE-26: the last two messages lead it in, and a vector that was made of the question alone is not used."""
     place.add(book("pump.txt", "The pump of the boiler is ninety."), book("cat.txt", "Cats sleep."))
