@@ -86,7 +86,7 @@ class SearchSettings(Section):
     """How the legs are run and fused. `exact_scope` is the number of chunks up to which both legs scan exactly.
 
     `fuse_by`: what makes a chunk's place in a leg, its rank there or where its score stands below the best.
-    `spread`: by so much less counts each further passage of a document than the one before it.
+    `spread`: by so much less counts each further passage of a document in a list of results.
     """
 
     weight_keyword: float = Field(0.5, ge=0)

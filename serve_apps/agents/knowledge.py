@@ -139,10 +139,11 @@ class Knowledge:
         Raises:
             Unavailable: the search cannot be reached.
         """
-        # An agent asks again in other words by itself, and what its run asks of models stands in its journal.
+        # An agent asks again in other words by itself, and what its run asks of models stands in its journal. What it
+        # answers from are the best passages, wherever they stand.
         asked = Query(
             query, limit, agent, min_similarity=min_similarity, strategy=strategy, enhance=False,
-            round_robin=round_robin, history=history,
+            round_robin=round_robin, spread=False, history=history,
         )  # fmt: skip
         found = await self._search.run(scope, asked)
         passages = [_passage(hit) for hit in found.hits]

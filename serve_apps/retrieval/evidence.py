@@ -14,6 +14,7 @@ from serve_apps.retrieval.query import Hit
 
 LONGEST = 600  # characters of a quote; a longer sentence is a table or a list and is cut at its lines
 SHORTEST = 12  # characters; below stand page numbers and the like
+_TITLE = re.compile(r"\s*#{1,6}[ \t]+\S")
 _ITEM = re.compile(r"\s*(?:[-*•–|]|\d{1,2}[.)])\s*\S")
 
 
@@ -145,11 +146,11 @@ def _blocks(text: str) -> Iterator[tuple[int, int]]:
     """Paragraphs, and lines that are Markdown titles, list items or table rows: those are no part of a sentence."""
     start = at = 0
     for line in text.splitlines(keepends=True):
-        alone = line.lstrip()[:1] in ("#", "|", "-", "*", "•", "")
-        if alone:
+        title = _TITLE.match(line)
+        if title or line.lstrip()[:1] in ("|", "-", "*", "•", ""):
             if at > start:
                 yield start, at
-            if not line.lstrip().startswith("#"):
+            if not title:
                 yield at, at + len(line)
             start = at + len(line)
         at += len(line)

@@ -1,6 +1,6 @@
 """Weighted reciprocal rank fusion: ranked lists become one."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -49,9 +49,9 @@ class Fusion:
     A leg is counted when it is there, while others are still under way.
     """
 
-    def __init__(self, k: int = 60, by: FuseBy = "rank", spread: float = 0.0) -> None:
-        """`k`: how little the first places stand out; `by`: what makes a place; `spread`: see `ranked`."""
-        self._k, self._by, self._kept = k, by, 1 - spread
+    def __init__(self, k: int = 60, by: FuseBy = "rank") -> None:
+        """`k`: how little the first places stand out; `by`: what makes a place."""
+        self._k, self._by = k, by
         self.lists = 0  # that were counted
         self._scores: dict[str, dict[str, float | int]] = {}
         self._documents: dict[str, str] = {}
@@ -93,27 +93,14 @@ class Fusion:
         """What all of them found, best first.
 
         Equal sums are ordered by the better rank in any leg, then by chunk id, so the same lists always give the same
-        order. A document's second passage counts by the share `spread` less, its third by that share less again, so
-        that many passages of one do not hide another that is nearly as good. What holds more of the question
-        literally comes first, whatever its sum; where a quoted phrase was found, only what holds one is left.
+        order. What holds more of the question literally comes first, whatever its sum; where a quoted phrase was
+        found, only what holds one is left.
         """
         scores, documents, best, quoted = self._scores, self._documents, self._best, self._quoted
         kept = sorted((-of["fused"], best[c], c) for c, of in scores.items() if not quoted or c in quoted)
-        if self._kept < 1:
-            kept = sorted(self._spread_out(kept))
         if self._literal:
             kept.sort(key=lambda one: -scores[one[2]].get("literal", 0))
         return [Candidate(chunk, documents[chunk], scores[chunk]) for _, _, chunk in kept]
-
-    def _spread_out(self, ordered: Iterable[tuple[float, int, str]]) -> Iterator[tuple[float, int, str]]:
-        """Lines of negative sum, best rank and chunk, best first: with what each counts beside other documents."""
-        counts: dict[str, float] = {}
-        for fused, best, chunk in ordered:
-            document = self._documents[chunk]
-            count = counts.get(document, 1.0)
-            counts[document] = count * self._kept
-            self._scores[chunk]["fused"] = -fused * count
-            yield fused * count, best, chunk
 
 
 def fuse(
@@ -128,6 +115,6 @@ def fuse(
 
 def _worths(scores: Sequence[float], k: int) -> list[float]:
     """What each score adds to what nothing would: 1 / (k + place) above the last place's."""
-    highest, last = max(scores, default=0.0), k + PLACES
+    highest, last = max((score for score in scores if score > 0), default=0.0), k + PLACES
     each = (PLACES - 1) / highest if highest > 0 else 0.0  # places that a score of one stands above nothing
     return [1 / (last - each * score) - 1 / last if score > 0 else 0.0 for score in scores]

@@ -115,9 +115,9 @@ class Candidate(NamedTuple):
 
     Attributes:
         scores: `keyword_rank`, `keyword_score`, `vector_rank`, `vector_score` (cosine similarity), the same with `:2`
-            and so on for a question's variations, `fused` (less for what follows better passages of its document),
-            `judge` (as the judge gave it), `rerank` (the judge's and the keyword leg's score, each brought to 0 to 1,
-            weighted): those of the stages that saw it. Ranks begin at 1.
+            and so on for a question's variations, `fused`, `judge` (as the judge gave it), `rerank` (the judge's and
+            the keyword leg's score, each brought to 0 to 1, weighted), `spread` (what of it counts after better
+            passages of its document): those of the stages that saw it. Ranks begin at 1.
     """
 
     chunk_id: str
@@ -127,7 +127,8 @@ class Candidate(NamedTuple):
     @property
     def score(self) -> float:
         """What the last stage that judged it said."""
-        return self.scores.get("rerank", self.scores.get("fused", 0.0))
+        scores = self.scores
+        return scores.get("spread", scores.get("rerank", scores.get("fused", 0.0)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +170,7 @@ class Stage:
     """What a stage of the pipeline did.
 
     Attributes:
-        name: `enhance`, `keyword`, `vector`, `fuse`, `filter`, `rerank`, `round_robin` or `pack`.
+        name: `enhance`, `keyword`, `vector`, `fuse`, `filter`, `rerank`, `round_robin`, `spread` or `pack`.
         on: whether it took part.
         detail: with what, or why it did not.
         kept: chunks that were left after it; None where it has none to count.

@@ -18,9 +18,8 @@ from serve_apps.retrieval.judge import Judge, Judges, ModelJudge
 from serve_apps.retrieval.legs import Index, Legs, Vector
 from serve_apps.retrieval.query import Candidate, Hit, Query, RAGResult, Ranking, Results, Stage
 from serve_apps.retrieval.tokens import TokenCounter, Tokens
+from serve_apps.retrieval.turns import DEPTH, round_robin, spread_out
 from serve_apps.retrieval.walk import Timings, Walk, Walker, timed
-
-ROUND_ROBIN_DEPTH = 4  # times the limit: as many of the best candidates take turns by document
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,15 +130,10 @@ class Search:
             await walk.end()
             raise
         candidates = fusion.ranked()
-        how = f"weighted RRF of {fusion.lists} lists by {self._settings.fuse_by}"
-        if spread := self._spread(asked):
-            how += f"; each further passage of a document counts {spread:.0%} less"
-        trace.stage("fuse", True, how, len(candidates))
+        trace.stage("fuse", True, f"weighted RRF of {fusion.lists} lists by {self._settings.fuse_by}", len(candidates))
         candidates = await self._near(scope, asked, index, vector, candidates, trace)
         candidates, rerank = await self._reranked(scope, asked, candidates, trace)
-        if query.round_robin:
-            candidates = round_robin(candidates, ROUND_ROBIN_DEPTH * query.limit)
-            trace.stage("round_robin", True, "each document's best before any document's second", len(candidates))
+        candidates = self._turned(query, candidates, trace)
         return Ranking(
             tuple(candidates),
             "off" if query.strategy == "vector" else index.keyword_engine,
@@ -168,7 +162,7 @@ class Search:
         self, scope: Scope, query: Query, walk: Walk, keyword: list[Found], enhanced: Enhanced, trace: _Trace
     ) -> tuple[Fusion, Vector | None]:
         """Every ranked list, counted, and the question's vector."""
-        fusion = Fusion(self._settings.rrf_k, self._settings.fuse_by, self._spread(query))
+        fusion = Fusion(self._settings.rrf_k, self._settings.fuse_by)
         weights = {"keyword": self._settings.weight_keyword, "vector": self._settings.weight_vector}
         fusion.add("keyword", weights["keyword"], keyword)  # while the vector leg is under way
         near, vector, left = await walk.vector
@@ -186,9 +180,6 @@ class Search:
             for name, found in more:
                 fusion.add(name, share * weights[name.partition(":")[0]], found)
         return fusion, vector
-
-    def _spread(self, query: Query) -> float:
-        return self._settings.spread if query.spread else 0.0
 
     async def _near(
         self,
@@ -232,6 +223,17 @@ class Search:
         trace.stage("rerank", state.startswith("on"), state, len(candidates))
         return candidates, state
 
+    def _turned(self, query: Query, candidates: list[Candidate], trace: _Trace) -> list[Candidate]:
+        """The turns that documents take, as it was asked for or is set."""
+        depth, share = DEPTH * query.limit, self._settings.spread
+        if query.round_robin:
+            trace.stage("round_robin", True, "each document's best before any document's second", len(candidates))
+            return round_robin(candidates, depth)
+        if not query.spread or not share:
+            return candidates
+        trace.stage("spread", True, f"each further passage of a document counts {share:.0%} less", len(candidates))
+        return spread_out(candidates, share, depth)
+
     async def _packed(self, query: Query, hits: Sequence[Hit], trace: _Trace) -> RAGResult | None:
         if query.budget is None:
             return None
@@ -249,16 +251,6 @@ class Search:
         of = f"{packed.total_tokens} of {query.budget.max_tokens} tokens by {packed.counted_with}"
         trace.stage("pack", True, of, len(packed.chunks))
         return packed
-
-
-def round_robin(candidates: Sequence[Candidate], depth: int) -> list[Candidate]:
-    """Each document's best of the first `depth` before any document's second, else as they were; the rest behind."""
-    seen: dict[str, int] = {}
-    turns = []
-    for one in candidates[:depth]:
-        seen[one.document_id] = turn = seen.get(one.document_id, 0) + 1
-        turns.append((turn, one))
-    return [one for _, one in sorted(turns, key=lambda turn: turn[0])] + list(candidates[depth:])
 
 
 def _nothing(why: str, generation: int | None, trace: _Trace) -> Ranking:

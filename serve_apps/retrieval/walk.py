@@ -15,7 +15,7 @@ from serve_apps.retrieval.fuse import Found
 from serve_apps.retrieval.legs import Index, Legs, Vector
 from serve_apps.retrieval.query import Query
 
-AT_ONCE = 2  # variations; each takes two connections
+AT_ONCE = 2  # variations; each takes a connection, and the question itself two
 Near = tuple[list[Found], Vector | None, str | None]  # what was found, with which vector, and why none was used
 Timings = dict[str, float]
 
@@ -68,7 +68,12 @@ class Walker:
                     found.append((f"vector:{n}", await self._legs.vector(scope, asked, index, vectors[one.text])))
             return found
 
-        lists = await asyncio.gather(*(walk(n, one) for n, one in enumerate(variations, 2)))
+        tasks = [asyncio.create_task(walk(n, one)) for n, one in enumerate(variations, 2)]
+        try:
+            lists = await asyncio.gather(*tasks)
+        finally:
+            for task in tasks:  # where one failed, nobody waits for the others
+                task.cancel()
         return [one for found in lists for one in found], left
 
     async def _embedded(

@@ -31,6 +31,13 @@ def test_sentences_carry_their_place_on_the_page() -> None:
         assert {1: PAGE_1, 2: PAGE_2}[one.page][one.start : one.end] == one.text
 
 
+def test_a_number_sign_makes_a_title_only_as_markdown_has_it() -> None:
+    page = "The pump ran.\n#1 cause of all failures is dirt in the oil filter.\n## Filters\nIt was cleaned twice."
+    assert texts(split([hit(page, Span(1, 0, len(page)))])) == [
+        "The pump ran.", "#1 cause of all failures is dirt in the oil filter.", "It was cleaned twice.",
+    ]  # fmt: skip
+
+
 def test_a_span_in_the_middle_of_a_page_keeps_the_pages_offsets() -> None:
     start = PAGE_1.index("It was")
     one, *_ = split([hit(PAGE_1[start:], Span(1, start, len(PAGE_1)))])
