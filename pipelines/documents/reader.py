@@ -19,7 +19,7 @@ from pipelines.documents.sources.files import Kind, hash_file
 
 STAGE = "read"
 IDLE_PATIENCE = 4
-EXTRACTION = 3
+EXTRACTION = 4
 """Count up when the same bytes would give another text."""
 
 _LIBRARIES = (

@@ -4,10 +4,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from configs.sections import ChunkSettings, OcrSettings, ReadSettings
+from pipelines.documents.chunk import headings
 from pipelines.documents.chunk.split import split
-from pipelines.documents.document import Page
+from pipelines.documents.document import Box, Page
 from pipelines.documents.extract.desk import Desk
+from pipelines.documents.extract.pdf_titles import mark_titles
+from pipelines.documents.extract.pdf_words import Token
 from tests.fakes import files
 from tests.fakes.files import Transcriber
 
@@ -75,6 +80,41 @@ def test_where_every_line_has_another_size_none_is_a_title(tmp_path: Path) -> No
     """As in what scanners write behind their pictures."""
     guessed = [(PLAIN, 7 + 1.5 * at, 30 + 40 * at, f"What a scanner believes to read {at}") for at in range(7)]
     assert titles(read(tmp_path, set_in(*guessed))) == []
+    few_alike = [(PLAIN, 10, 30 + 30 * at, f"What a scanner takes for {at}") for at in range(4)]
+    sizes = (5, 6, 7, 8, 9, 9.5, 12, 14, 16)
+    others = [(PLAIN, size, 200 + 30 * at, f"What a scanner takes for {at}") for at, size in enumerate(sizes)]
+    assert titles(read(tmp_path, set_in(*few_alike, *others))) == []
+
+
+def test_what_ocr_wrote_behind_a_picture_makes_none(tmp_path: Path) -> None:
+    def draw(sheet: Sheet) -> None:
+        set_in(*prose(20), *prose(60), *prose(100))(sheet)
+        hidden = sheet.beginText(20, 400)
+        hidden.setTextRenderMode(3)
+        hidden.setFont(PLAIN, 16)
+        hidden.textLine("What it guessed too large")
+        sheet.drawText(hidden)
+
+    page = read(tmp_path, draw)
+    assert "What it guessed too large" in page.text and titles(page) == []
+
+
+def test_type_is_as_large_as_it_is_set_whatever_its_font_and_however_it_is_turned(tmp_path: Path) -> None:
+    """Boxes of characters tell something else: a turned line's are as high as its letters are wide."""
+    lines = [("Courier", 10, 20 + 12 * at, f"Prose of a typewriter, line {at}") for at in range(9)]
+    others = [(PLAIN, 10, 140, "Helvetica among it"), ("Times-Roman", 10, 170, "And Times among it")]
+    assert titles(read(tmp_path, set_in(*lines, *others))) == []
+
+    def turned(sheet: Sheet) -> None:
+        sheet.setPageRotation(90)
+        sheet.rotate(90)
+        sheet.translate(0, -600)
+        set_in(*prose(60), *prose(100), (PLAIN, 10, 150, "Total Revenue"), *prose(180), *prose(270))(sheet)
+        sheet.scale(1.5, 1.5)
+        sheet.setFont(BOLD, 10)
+        sheet.drawString(20, 230, "Cash Flow")
+
+    assert titles(read(tmp_path, turned)) == ["## Cash Flow"]
 
 
 def test_large_type_alone_makes_no_title(tmp_path: Path) -> None:
@@ -84,9 +124,47 @@ def test_large_type_alone_makes_no_title(tmp_path: Path) -> None:
                   *prose(250), *prose(290), *prose(330))  # fmt: skip
     assert titles(read(tmp_path, draw)) == []
     poster = set_in(
-        (BOLD, 40, 60, "Summer fair"), (BOLD, 40, 140, "Harrow Mill"), (PLAIN, 10, 200, "Doors open at ten")
-    )
+        (BOLD, 40, 60, "Summer fair"), (BOLD, 30, 140, "Harrow Mill"), (BOLD, 24, 180, "Music, cakes and a lake"),
+        (PLAIN, 10, 240, "Doors open at ten, by the old gate"),
+    )  # fmt: skip
     assert titles(read(tmp_path, poster)) == []
+
+
+def test_sentences_in_large_type_are_no_titles_wherever_their_lines_end(tmp_path: Path) -> None:
+    lead = ("It was decided by the council of the county,", "after a night of talks.",
+            "The new contract begins in March and it", "ends in December of the same year.")  # fmt: skip
+    draw = set_in(*[(PLAIN, 14, 20 + 17 * at, line) for at, line in enumerate(lead)],
+                  *prose(120), *prose(160), *prose(200), *prose(240), *prose(280))  # fmt: skip
+    assert titles(read(tmp_path, draw)) == []
+
+
+def line(text: str, size: float) -> list[Token]:
+    words = text.split(" ")
+    return [Token(word, Box(0, 0, 0.1, 0.1), " " if at else "\n\n", size) for at, word in enumerate(words)]
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("The new hall", True), ("“The new hall” of Harrow", True), ("What is it?", True), ("Pumps.", False),
+        ("It ended badly for the mill.”", False), ("これは大きな文字の文です。", False),
+        ("هذه جملة كاملة بخط كبير،", False),
+        ("x" * 115, True), ("x" * 116, False), ("14", False), ("1,204.50 EUR", False),
+    ],
+)  # fmt: skip
+def test_a_title_is_short_and_no_sentence_in_any_script(text: str, title: bool) -> None:
+    page = "".join(token.gap + token.text for token in mark_titles([*line(text, 15), *line("prose " * 60, 10)]))
+    marked = page.lstrip().startswith("#")
+    assert marked is title
+    assert not marked or headings.level(page.split("\n")[2], before="", after="", shouting=False) == 2
+
+
+def test_the_lines_of_a_title_count_with_what_joins_them() -> None:
+    def marked(last: str) -> bool:
+        large = [Token("x" * 57, Box(0, 0, 1, 0.02), "", 15.0), Token(last, Box(0, 0.02, 1, 0.04), "\n", 15.0)]
+        return mark_titles([*large, *line("prose " * 60, 10)])[0].text == "##"
+
+    assert marked("y" * 57) and not marked("y" * 58)
 
 
 def test_what_a_table_is_made_of_makes_no_title(tmp_path: Path) -> None:

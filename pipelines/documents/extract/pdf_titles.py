@@ -16,7 +16,8 @@ _MOST_LINES = 3
 _MOST_SHARE = 0.5  # of the page's characters: where more of it is large it is a poster, and has no titles
 _LEAST_SHARE = 0.35  # that one type has of the page: where OCR has guessed sizes, line after line has another one
 _LEADING = 2.0  # heights of its letters, from one line of a title to the next
-_SENTENCE_ENDS = ".,;"
+_SENTENCE_ENDS = (".", ",", ";", "。", "，", "、", "；", "،", "؛", "۔")
+_OPENING, _CLOSING = "\"'‘“«([「『（", "\"'’”»)]」』）"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,15 +31,15 @@ class _Body:
 @dataclass(frozen=True, slots=True)
 class _Line:
     tokens: tuple[Token, ...]
-    level: int  # of the title that it is, or is a part of; else 0
+    level: int  # that its type speaks for; else 0
 
     @property
     def boxes(self) -> list[Box]:
         return [token.box for token in self.tokens if token.box]
 
     @property
-    def length(self) -> int:
-        return sum(len(token.gap.strip("\n") + token.text) for token in self.tokens)
+    def text(self) -> str:
+        return "".join(token.gap.strip("\n") + token.text for token in self.tokens)
 
 
 def mark_titles(tokens: Sequence[Token]) -> tuple[Token, ...]:
@@ -50,7 +51,7 @@ def mark_titles(tokens: Sequence[Token]) -> tuple[Token, ...]:
     if body is None:
         return tuple(tokens)
     lines = _lines(tokens, body)
-    if sum(line.length for line in lines if line.level) > _MOST_SHARE * sum(line.length for line in lines):
+    if sum(len(line.text) for line in lines if line.level) > _MOST_SHARE * sum(len(line.text) for line in lines):
         return tuple(tokens)
     return tuple(token for group in _groups(lines) for token in _marked(group))
 
@@ -78,12 +79,6 @@ def _lines(tokens: Sequence[Token], body: _Body) -> list[_Line]:
 
 
 def _level(line: Sequence[Token], body: _Body, alone: bool) -> int:
-    text = "".join(token.text for token in line)
-    letters = sum(map(str.isalpha, text))
-    if not all(token.size for token in line) or letters < 3 or 2 * letters < len(text) or not text[0].isalnum():
-        return 0
-    if text[-1] in _SENTENCE_ENDS:
-        return 0
     larger = min(token.size for token in line) / max(body.size, 0.5)
     for least, level in _LARGER:
         if larger >= least:
@@ -93,7 +88,7 @@ def _level(line: Sequence[Token], body: _Body, alone: bool) -> int:
 
 
 def _groups(lines: Sequence[_Line]) -> Iterator[list[_Line]]:
-    """Lines of one title together, all others by themselves."""
+    """Lines that are large or bold together, as far as they follow each other; all others by themselves."""
     group: list[_Line] = []
     for line in lines:
         if group and not _goes_on(group[-1], line):
@@ -114,9 +109,21 @@ def _goes_on(last: _Line, line: _Line) -> bool:
     return "\n\n" not in line.tokens[0].gap or 0 <= down <= _LEADING * tallest
 
 
+def _reads_as_title(lines: Sequence[str]) -> bool:
+    """Few words, and no sentences: a lead is large, too, and so are numbers."""
+    text = " ".join(lines)
+    letters, signs = sum(map(str.isalpha, text)), sum(not sign.isspace() for sign in text)
+    return (
+        len(lines) <= _MOST_LINES
+        and len(text) <= _LONGEST
+        and letters >= max(3, signs / 2)
+        and text.lstrip(_OPENING)[:1].isalnum()
+        and not any(line.rstrip(_CLOSING).endswith(_SENTENCE_ENDS) for line in lines)
+    )
+
+
 def _marked(group: Sequence[_Line]) -> Iterator[Token]:
-    length = sum(line.length for line in group)
-    title = group[0].level and len(group) <= _MOST_LINES and length <= _LONGEST
+    title = group[0].level and _reads_as_title([line.text for line in group])
     for number, line in enumerate(group):
         first, *rest = line.tokens
         if title and number == 0:

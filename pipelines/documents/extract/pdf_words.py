@@ -1,6 +1,7 @@
 """The native text of a PDF page as words with boxes, in the order of the content stream."""
 
 import ctypes
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -27,7 +28,7 @@ class Token:
     Attributes:
         box: None for marks of Markdown, which stand nowhere on the page.
         gap: what separates it from the word before.
-        size: height of its type in points, 0 where that is not known.
+        size: of its type in points, 0 where that is not known or it is not shown.
         bold: its font says so.
     """
 
@@ -103,16 +104,23 @@ class _Kind:
 
     def __init__(self, text: pdfium.PdfTextPage) -> None:
         self._text = text
-        self._box, self._flags = raw.FS_RECTF(), ctypes.c_int()
+        self._matrix, self._flags = raw.FS_MATRIX(), ctypes.c_int()
         self._name = ctypes.create_string_buffer(_FONT_NAME)
 
     def of(self, index: int) -> tuple[float, bool]:
-        """Height of the type in points, as it is shown, and whether it is bold."""
-        if not raw.FPDFText_GetLooseCharBox(self._text, index, self._box):
+        """Size of the type in points, as it is shown, 0 where it is not; and whether it is bold.
+
+        A character's box would not do: fonts fill it differently, and turned text has its width for its height.
+        """
+        drawn = raw.FPDFText_GetTextObject(self._text, index)
+        if drawn and raw.FPDFTextObj_GetTextRenderMode(drawn) == raw.FPDF_TEXTRENDERMODE_INVISIBLE:
+            return 0.0, False  # what OCR wrote behind a picture: it guesses sizes
+        if not raw.FPDFText_GetMatrix(self._text, index, self._matrix):
             return 0.0, False
+        size = raw.FPDFText_GetFontSize(self._text, index) * math.hypot(self._matrix.c, self._matrix.d)
         length = raw.FPDFText_GetFontInfo(self._text, index, self._name, _FONT_NAME, self._flags)
         name = self._name.value.lower() if 0 < length <= _FONT_NAME else b""
-        return abs(self._box.top - self._box.bottom), any(heavy in name for heavy in _HEAVY)
+        return size, any(heavy in name for heavy in _HEAVY)
 
 
 def _tokens(page: pdfium.PdfPage, text: pdfium.PdfTextPage) -> tuple[list[Token], int, int]:
