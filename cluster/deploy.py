@@ -153,6 +153,7 @@ def roll_out(settings: sections.Settings, wanted: dict[str, Any], report: Callab
             return
         if time.monotonic() > deadline:
             late = [f"{app.name} {app.status}: {app.message}" for app in found.values() if app.status != "RUNNING"]
+            late += [f"{name} is not there" for name in sorted(names - found.keys())]
             raise Unavailable(f"not healthy after {HEALTHY_SECONDS} s: {'; '.join(late)}")
         time.sleep(0.5)
 

@@ -19,8 +19,10 @@ from pipelines.documents.chunk.split import split
 from pipelines.documents.document import Page
 from tests.evals.report import Report
 
-AIM = 2
-GOAL = "Embedding throughput ≥ 2× `SentenceTransformer.encode` defaults in one run"
+GOALS = {
+    1.5: "embedding chunks/s against `SentenceTransformer.encode` at its defaults (aim ≥ 1.5)",
+    2: "Embedding throughput ≥ 2× `SentenceTransformer.encode` defaults in one run",
+}
 QUESTION = "what does the contract say about the inspection of pump {}?"
 CORPORA = ("nq-utd/corpus.jsonl", "rag-multi-corpus/corpus.jsonl", "scifact/corpus.02.jsonl")
 
@@ -65,7 +67,8 @@ def measure(report: Report, evals: Path, count: int = 240, rounds: int = 3) -> N
     cosine = np.sum(vectors * exact, axis=1)
     ratio = statistics.median(a / b for a, b in zip(quick, slow, strict=True))
 
-    report.figure("embedding ratio", ratio, goal=GOAL, holds=ratio >= AIM)
+    for aim, goal in GOALS.items():
+        report.figure("embedding ratio", ratio, reference=aim, goal=goal, holds=ratio >= aim)
     report.figure("embedding, ours", statistics.median(quick), unit="chunks/s", reference=statistics.median(slow))
     report.figure("chunks", len(texts), reference=f"mean {statistics.mean(map(len, texts)):.0f} characters")
     report.figure("cosine to float32, lowest", float(cosine.min()), goal="≥ 0.998", holds=bool(cosine.min() >= 0.998))

@@ -37,7 +37,7 @@ def main() -> int:
     options = parser.parse_args()
     if not options.evals.is_dir():
         sys.exit(f"{options.evals}: no such folder; give --evals the folder with the data to measure on")
-    report = Report("bench")
+    report = Report("bench", part=options.only is not None)
     for name in options.only or parts:
         parts[name]()
     return report.finish()

@@ -21,8 +21,15 @@ from pipelines.documents.document import Unreadable
 from pipelines.documents.ocr.cascade import Cascade, build
 from pipelines.documents.ocr.picture import dpi_of, to_array
 from tests.evals.report import ROOT, Report
+from tests.instance import AOS, instance
 
+READ = "`aos ingest ../shared/evals/ocr/... --wait` reads every page of the dev scans"
 GOAL = "character error rate per set no worse than plain `tesseract --psm 3` on the same images"
+WHOLE = """
+    select count(*), count(*) filter (where v.page_count = p.read), sum(p.read)
+    from documents d join document_versions v on v.id = d.current_version,
+         lateral (select count(*) as read from pages where version_id = v.id and failure is null) p
+    where d.file_type in ('png', 'jpg', 'pdf')"""
 CASELESS = {"sroie"}  # its truth is upper case
 QUOTES_AND_DASHES = str.maketrans("‘’‚‛“”„‟–—―−", "''''\"\"\"\"----")
 DPI = 300
@@ -154,7 +161,8 @@ def main() -> int:
         print(f"eval-ocr: no data under {options.evals / 'ocr'}; give its place with --evals", file=sys.stderr)
         return 1
     sets = entries(options.evals / "ocr", options.set)
-    report = Report("eval-ocr" if options.strategy == "cascade" else f"eval-ocr-{options.strategy}")
+    part = bool(options.set or options.sample)
+    report = Report("eval-ocr" if options.strategy == "cascade" else f"eval-ocr-{options.strategy}", part=part)
     cascade = build(OcrSettings(strategy=options.strategy))
     for name, rows in sets.items():
         chosen = rows[:: max(1, len(rows) // options.sample)] if options.sample else rows
@@ -167,7 +175,24 @@ def main() -> int:
                     rates = f"{mine.error_rate:.3f} {other.error_rate:.3f}  {mine.seconds:.1f} s {other.seconds:.1f} s"
                     print(f"{name} {entry.id}: {rates}  {engines}", flush=True)
         _report(report, name, ours, theirs, len(chosen))
+    if not part:
+        ingested(report, options.evals / "ocr", options.strategy)
     return report.finish()
+
+
+def ingested(report: Report, folder: Path, strategy: str) -> None:
+    """The same scans through the product, from the command line: is every page of theirs read?"""
+    with instance(OCR_STRATEGY=strategy) as made:
+        token = made.http.headers["Authorization"].removeprefix("Bearer ")
+        command = [AOS, "ingest", str(folder), "--wait", "--json"]
+        done = subprocess.run(
+            command, env={**made.env, "AOS_TOKEN": token}, capture_output=True, text=True, check=False
+        )
+        ((scans, whole, pages),) = made.rows(WHOLE)
+    wanted = sum(path.suffix in (".png", ".jpg", ".pdf") for path in folder.rglob("*"))
+    holds = done.returncode == 0 and wanted == scans == whole
+    report.figure("scans whose every page is read by the product", whole, reference=wanted, goal=READ, holds=holds)
+    report.figure("their pages", pages)
 
 
 def _report(report: Report, name: str, ours: Score, theirs: Score, files: int) -> None:

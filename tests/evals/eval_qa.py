@@ -141,10 +141,10 @@ def paragraphs(report: Report, made: Instance, folder: Path, count: int) -> None
     report.figure("squad2: given answers that hold the gold one", fmean(right) if right else None)
 
 
-def packing(report: Report, made: Instance, shelf_name: str, asked: Sequence[Asked], count: int) -> None:
+def packing(report: Report, made: Instance, corpus: Path, name: str, asked: Sequence[Asked], count: int) -> None:
     """Answer-bearing tokens per token of context: packed, against the first eight passages."""
-    ((workspace,),) = made.rows("select id from workspaces where name = %s", shelf_name)
-    shelf = Shelf(made, str(workspace), {})
+    known = made.rows("select id from workspaces where name = %s", name)
+    shelf = Shelf(made, str(known[0][0]), {}) if known else Shelf.open(made, name, [corpus / name])
     chosen: list[Asked] = qa_data.spread(asked, count)
     shares = shelf.each(chosen, _shares)
     top, packed = fmean(one for one, _ in shares), fmean(one for _, one in shares)
@@ -194,8 +194,8 @@ def _ask_text(client: httpx.Client, text: str) -> dict[str, Any]:
 
 
 def _cosine(client: httpx.Client, text: str) -> float:
-    """Of the nearest passage; the filter keeps passages that only words found from hiding it."""
-    found = post(client, "/api/documents/search", {"query": text, "limit": 10, "min_similarity": -1})["results"]
+    """Of the nearest passage."""
+    found = post(client, "/api/documents/search", {"query": text, "limit": 1, "strategy": "vector"})["results"]
     return max((hit["scores"].get("vector_score", -1.0) for hit in found), default=-1.0)
 
 
@@ -233,12 +233,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     asked = qa_data.questions(corpus)
     names = chosen.format or FORMATS
     parts = chosen.part or ("formats", "abstention", "packing", "squad2")
-    report, began = Report("eval-qa"), time.monotonic()
+    narrowed = bool(chosen.format or chosen.part or chosen.every > 1 or chosen.questions < ASKED)
+    report, began = Report("eval-qa", part=narrowed), time.monotonic()
     with instance() as made:
         if "formats" in parts:
             formats(report, made, corpus, names, asked[:: chosen.every])
-        if "packing" in parts and "formats" in parts:
-            packing(report, made, names[0], asked, CITED)
+        if "packing" in parts:
+            packing(report, made, corpus, names[0], asked, CITED)
         if "abstention" in parts:
             abstention(report, made, corpus, asked, chosen.questions)
         if "squad2" in parts:

@@ -28,11 +28,16 @@ class Figure:
 
 @dataclass
 class Report:
-    """Collects figures under the name of the make target that made them."""
+    """Collects figures under the name of the make target that made them.
+
+    Attributes:
+        part: only some of the target was asked for; it never passes for the whole.
+    """
 
     name: str
     figures: list[Figure] = field(default_factory=list)
     folder: Path = ROOT / ".reports"
+    part: bool = False
 
     def figure(
         self,
@@ -50,7 +55,7 @@ class Report:
         self.figures.append(Figure(name, value, unit, reference, goal, holds))
 
     def finish(self) -> int:
-        """Print, write `.reports/<name>.json`, and return 1 where a goal does not hold."""
+        """Print, write `.reports/<name>.json`, of a part `<name>-part.json`; 1 where a goal does not hold."""
         self.folder.mkdir(exist_ok=True)
         body = {
             "commit": _commit(),
@@ -58,8 +63,9 @@ class Report:
             "at": datetime.now(UTC).isoformat(timespec="seconds"),
             "figures": [asdict(figure) for figure in self.figures],
         }
-        (self.folder / f"{self.name}.json").write_text(json.dumps(body, indent=1) + "\n", encoding="utf-8")
-        table = Table(title=self.name)
+        name = f"{self.name}-part" if self.part else self.name
+        (self.folder / f"{name}.json").write_text(json.dumps(body, indent=1) + "\n", encoding="utf-8")
+        table = Table(title=name)
         for column in ("figure", "value", "reference", "goal", "holds"):
             table.add_column(column, overflow="fold")
         for figure in self.figures:

@@ -24,6 +24,7 @@ KILLS = "`kill -9` of a random OCR worker, five times in one 100-page job, and o
 SAME = "the job ends complete, pages = expected, no duplicate page or chunk, the same set of chunk ids"
 REDONE = "work redone ≤ units in flight"
 ASLEEP = "a job worker that is SIGSTOPped past its lease and woken: its write is refused"
+AGAIN = "The same folder ingested again: 0 pages read, reported as unchanged."
 REINDEX = "reindex-all of the samples reads 0 images and survives a worker kill"
 
 
@@ -111,7 +112,12 @@ def undisturbed(made: Instance, folder: Path, counter: Counter, report: Report) 
     before = counter.runs()
     job = made.ingest(folder)
     report.figure("undisturbed: pages done", job["pages"]["done"], reference=job["pages"]["expected"])
-    return chunk_ids(made), counter.runs() - before
+    ids, runs = chunk_ids(made), counter.runs() - before
+    again = made.ingest(folder)
+    reads, kept = counter.runs() - before - runs, again["documents"]["unchanged"]
+    report.figure("ingested again: pages read", reads, reference=0, goal=AGAIN, holds=reads == 0)
+    report.figure("ingested again: documents unchanged", kept, reference=25, goal=AGAIN, holds=kept == 25)
+    return ids, runs
 
 
 def kills(made: Instance, folder: Path, counter: Counter, report: Report, expected: list[str], runs: int) -> None:

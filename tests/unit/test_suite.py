@@ -28,6 +28,13 @@ def test_errors_count_as_failures_and_a_run_that_broke_off_counts_nothing(tmp_pa
     assert suite.counted(counts) == {"passed": 3, "failed": 3, "skipped": 3}
 
 
+def test_only_a_few_failed_tests_are_forgiven() -> None:
+    assert suite.forgivable([0, 1, 1], [[], ["a"], ["b", "c"]])
+    assert not suite.forgivable([1, 1], [["a", "b"], ["c", "d"]]), "too many"
+    assert not suite.forgivable([0, 2], [["a"], []]), "a run broke off"
+    assert not suite.forgivable([1, 1], [["a"], []]), "a run failed, and none of its tests did"
+
+
 def test_failed_tests_are_named_as_pytest_names_them(tmp_path: Path) -> None:
     counts = tmp_path / "counts.xml"
     counts.write_text(

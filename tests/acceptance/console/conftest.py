@@ -127,9 +127,11 @@ def windows(browser: Browser, seen: Seen, lines: Lines) -> Iterator[Callable[[],
         lines.windows += 1
         return context.new_page()
 
-    yield opened
-    for context in contexts:
-        context.close()
+    try:
+        yield opened
+    finally:
+        for context in contexts:
+            context.close()
     lines.foreign += seen.foreign
     assert seen.foreign == []
 
