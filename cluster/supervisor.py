@@ -22,7 +22,7 @@ from cluster.state import embedded
 from cluster.state.bootstrap import first_admin, new_password
 from cluster.state.daemon import end, make_private, running, tail
 from cluster.state.kept import kept_secret
-from cluster.state.migrate import migrate
+from cluster.state.migrate import let_in, migrate
 from configs.sections import Settings
 from configs.settings import load
 
@@ -43,7 +43,7 @@ class Status:
 
 
 def prepare(settings: Settings, report: Report) -> str | None:
-    """Start the embedded servers, migrate, make the first administrator.
+    """Start the embedded servers, migrate, let the application in, make the first administrator.
 
     Returns:
         The first administrator's new password, until it was `told`: a start that fails later must not lose it. None
@@ -51,7 +51,8 @@ def prepare(settings: Settings, report: Report) -> str | None:
 
     Raises:
         Unavailable: a server does not come up or cannot be reached.
-        InvalidSettings: an external Postgres without an owner's connection.
+        InvalidSettings: an external Postgres without an owner's connection, or whose row-level security does not bind
+            the application.
     """
     make_private(settings.state_dir)
     report("postgres and redis")
@@ -63,6 +64,7 @@ def prepare(settings: Settings, report: Report) -> str | None:
         )
     applied = asyncio.run(migrate(found.postgres_admin))
     report(f"schema: {len(applied)} migrations applied" if applied else "schema: up to date")
+    asyncio.run(let_in(found.postgres_admin, found.postgres))
     kept = _first_password(settings)
     made = asyncio.run(first_admin(found.postgres_admin, settings.auth, lambda: kept_secret(kept, new_password)))
     return kept.read_text(encoding="utf-8") if made is None and kept.exists() else made

@@ -18,9 +18,7 @@ from configs.sections_retrieval import (
 )
 from configs.sections_skills import AcademySettings, SandboxSettings, ScheduleSettings, SkillSettings
 
-KNOWN_DEFAULT_SECRETS = frozenset(
-    {"AOS@Admin2026!", "changeme", "change-me", "secret", "password", "admin", "postgres", "your-secret-key"}
-)
+LEAST_KEY_BYTES = 32  # of HS256's key: RFC 7518, section 3.2
 
 
 class PostgresSettings(Section):
@@ -57,11 +55,13 @@ class AuthSettings(Section):
     admin_email: str = "admin@orchestrator.local"
     admin_password: Secret = None
 
-    @field_validator("secret_key", "admin_password")
+    @field_validator("secret_key")
     @classmethod
-    def _refuse_known(cls, value: str | None) -> str | None:
-        if value is not None and value in KNOWN_DEFAULT_SECRETS:
-            raise ValueError("is a published default; choose another, or leave it out and one is made")
+    def _refuse_short(cls, value: str | None) -> str | None:
+        if value is not None and len(value.encode()) < LEAST_KEY_BYTES:
+            raise ValueError(
+                f"has less than {LEAST_KEY_BYTES} bytes; make one with `openssl rand -base64 48`, or leave it out"
+            )
         return value
 
 

@@ -12,15 +12,18 @@ from starlette.requests import HTTPConnection
 from cluster.basics.errors import Forbidden, NotFound, Unauthenticated
 from cluster.basics.scope import WorkspaceId
 from cluster.state.identity import Member
+from serve_apps.agents.rights import NoMember
 from serve_apps.http.parts import Parts
 from serve_apps.http.permissions import MATRIX, RouteKey, check
 from serve_apps.http.problems import PasswordChangeRequired, ScopeMismatch
 from serve_apps.http.tokens import KEY_START
+from skills.credentials import CredentialForbidden
 
 # For the document of the API only: the check itself is below, and runs before FastAPI parses a body.
 bearer = HTTPBearer(auto_error=False, description="An access token from POST /api/auth/login, or an API key.")
 
 CURL = b"application/x-www-form-urlencoded"
+IN_TRAIL = "on record already"  # a note (PEP 678) on a refusal that its own row tells more exactly
 PASSWORD_ROUTE = "/api/auth/password"
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
@@ -40,9 +43,14 @@ class Guarded(APIRoute):
             access = MATRIX.get((request.method, path))
             if access is None:
                 raise Forbidden(f"{request.method} {path} has no permissions")
-            if not access.public:
-                request.state.member = await _admit(request, path)
-            return await handler(request)
+            if access.public:
+                return await handler(request)
+            member = request.state.member = await _admit(request, path)
+            try:
+                return await handler(request)
+            except Forbidden as error:
+                await denied(parts_of(request), member, f"{request.method} {path}", request.url.path, error)
+                raise
 
         return guarded
 
@@ -81,11 +89,18 @@ async def admit(connection: HTTPConnection, parts: Parts, key: RouteKey, credent
         check(member, MATRIX[key])
         agree(member, connection.query_params.get("tenant_id"), connection.query_params.get("workspace_id"))
     except Forbidden as error:
-        # Postgres' text has no NUL, and an address may be as long as a caller likes.
-        object_ = connection.url.path.replace("\0", "\ufffd")[:300]
-        await parts.audit.denied(member.scope, f"{key[0]} {key[1]}", object_, {"why": error.detail})
+        await denied(parts, member, f"{key[0]} {key[1]}", connection.url.path, error)
         raise
     return member
+
+
+async def denied(parts: Parts, member: Member, action: str, object_: str, error: Forbidden) -> None:
+    """Put a refusal into the audit trail, where it is not in it already."""
+    if isinstance(error, NoMember | CredentialForbidden) or IN_TRAIL in getattr(error, "__notes__", ()):
+        return  # what looks at the rights of a turn, or at a credential, puts on record itself what it refuses
+    # Postgres' text has no NUL, and an address may be as long as a caller likes.
+    told, why = (text.replace("\0", "\ufffd")[:300] for text in (object_, str(error)))
+    await parts.audit.denied(member.scope, action, told, {"why": why})
 
 
 async def _identify(parts: Parts, credential: str, wanted: str | None) -> Member:

@@ -8,10 +8,11 @@ from pydantic import Field
 
 from cluster.basics.errors import Invalid, Unauthenticated
 from cluster.state.identity import Member, Refresh, SignInAgain, TokenReused, secret_hash
-from configs.sections import KNOWN_DEFAULT_SECRETS
-from serve_apps.http.admit import Guarded, Its, Me, agree
+from configs.section import KNOWN_DEFAULT_SECRETS
+from serve_apps.http.admit import Guarded, Its, Me, agree, denied
 from serve_apps.http.fields import Body, Email, Password
 from serve_apps.http.parts import Parts
+from serve_apps.http.problems import ScopeMismatch
 from serve_apps.http.shapes import Session
 from serve_apps.http.throttle import Guesses
 from serve_apps.http.tokens import Claims
@@ -61,7 +62,7 @@ async def login(body: Login, request: Request, parts: Its) -> Session:
         if known is not None:
             await parts.audit.denied(known.scope, "session.begin", known.user)
         raise WrongCredentials
-    agree(member, body.tenant_id, body.workspace_id)
+    await _agreed(parts, member, body, "session.begin")
     await guesses.succeeded()
     return await _begin(parts, member)
 
@@ -77,7 +78,7 @@ async def refresh(body: RefreshRequest, parts: Its) -> Session:
     except TokenReused as error:
         await parts.audit.denied(error.scope, "session.refresh", error.scope.user or "")
         raise
-    agree(member, body.tenant_id, body.workspace_id)
+    await _agreed(parts, member, body, "session.refresh")
     return _session(parts, member, text)
 
 
@@ -97,7 +98,7 @@ async def logout(body: RefreshRequest, parts: Its) -> Response:
         return Response(status_code=204)
     except SignInAgain:
         return Response(status_code=204)
-    agree(member, body.tenant_id, body.workspace_id)
+    await _agreed(parts, member, body, "session.end")
     async with parts.database.transaction(member.scope) as tx:
         await parts.audit.record(tx, member.scope, "session.end", member.user)
     return Response(status_code=204)
@@ -136,6 +137,15 @@ def check_password(text: str) -> None:
     """
     if len(text) < LEAST_PASSWORD or text in KNOWN_DEFAULT_SECRETS:
         raise Invalid("this password is too easy", fix=f"Choose at least {LEAST_PASSWORD} characters of your own.")
+
+
+async def _agreed(parts: Parts, member: Member, body: Body, action: str) -> None:
+    """As `agree`, for a public route, which does not know into whose trail a refusal belongs."""
+    try:
+        agree(member, body.tenant_id, body.workspace_id)
+    except ScopeMismatch as error:
+        await denied(parts, member, action, member.user, error)
+        raise
 
 
 async def _begin(parts: Parts, member: Member) -> Session:

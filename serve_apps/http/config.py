@@ -17,7 +17,6 @@ from configs.settings import InvalidConfiguration, Layered, Source
 from serve_apps.http.admit import Guarded, Its, Me, agree
 from serve_apps.http.fields import AnyJson, Body
 from serve_apps.http.parts import Parts
-from serve_apps.http.tokens import signing_secret
 
 router = APIRouter(route_class=Guarded, tags=["admin"])
 
@@ -190,12 +189,10 @@ def _startable(settings: Settings, parts: Parts) -> None:
     """What programs would refuse when they start is refused here, while it can still be said.
 
     Raises:
-        InvalidSettings: the plan of the applications does not hold, or the signing secret is too short.
+        InvalidSettings: the plan of the applications does not hold.
         Invalid: the URL of Redis is none.
     """
     parts.operating.cluster.check(settings)
-    if settings.auth.secret_key is not None:
-        signing_secret(settings.auth, settings.state_dir)
     if settings.redis.url is not None or settings.redis.host is not None:
         try:
             Redis.from_url(redis_endpoint(settings))

@@ -14,6 +14,7 @@ from cluster.state.identity import Member
 from cluster.state.postgres import Row
 from serve_apps.http.admit import Guarded, Its, Me, agree
 from serve_apps.http.fields import Body, Limit, Name, Skip, Text
+from serve_apps.http.parts import Parts
 from serve_apps.retrieval.golden.compare import differences, largest
 from serve_apps.retrieval.golden.measure import Options
 
@@ -138,8 +139,7 @@ async def begin(set_id: SetInPath, body: RunRequest, me: Me, parts: Its) -> RunS
     wanted = body.generation is None and body.answers is not False
     options = Options(wanted, body.generation, agent, body.concurrency)
     run = await parts.golden_runs.begin(me.scope, str(set_id), options)
-    async with parts.database.transaction(me.scope) as tx:
-        await parts.audit.record(tx, me.scope, "golden_run.begin", run, detail={"set": str(set_id)})
+    await _recorded(parts, me, "golden_run.begin", run, str(set_id))
     return RunShape(**await parts.golden_runs.show(me.scope, run))
 
 
@@ -171,13 +171,16 @@ async def resume(golden_run_id: RunInPath, me: Me, parts: Its) -> RunShape:
     if str(shown["created_by"]) != me.user:
         raise Conflict("somebody else began this run", fix="Begin one of your own.")
     await parts.golden_runs.resume(me.scope, str(golden_run_id))
+    await _recorded(parts, me, "golden_run.resume", str(golden_run_id), str(shown["set_id"]))
     return RunShape(**await parts.golden_runs.show(me.scope, str(golden_run_id)))
 
 
 @router.post("/api/golden-runs/{golden_run_id}/cancel", status_code=202)
 async def cancel(golden_run_id: RunInPath, me: Me, parts: Its) -> RunShape:
     """End a run; what was asked stays."""
+    shown = await parts.golden_runs.show(me.scope, str(golden_run_id))
     await parts.golden_runs.cancel(me.scope, str(golden_run_id))
+    await _recorded(parts, me, "golden_run.cancel", str(golden_run_id), str(shown["set_id"]))
     return RunShape(**await parts.golden_runs.show(me.scope, str(golden_run_id)))
 
 
@@ -213,6 +216,11 @@ async def compare(
             for key, was, is_ in largest(one, two, measure)[:limit]
         ],
     )
+
+
+async def _recorded(parts: Parts, me: Member, action: str, run: str, of_set: str) -> None:
+    async with parts.database.transaction(me.scope) as tx:
+        await parts.audit.record(tx, me.scope, action, run, detail={"set": of_set})
 
 
 def _result(row: Row, me: Member, shown: Row) -> ResultShape:

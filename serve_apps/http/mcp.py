@@ -15,7 +15,7 @@ from starlette.types import Receive, Scope, Send
 
 from cluster.basics.errors import AosError, Forbidden, Invalid
 from cluster.state.identity import Member
-from serve_apps.http.admit import Guarded, Me, parts_of
+from serve_apps.http.admit import Guarded, Me, denied, parts_of
 from serve_apps.http.mcp_tools import OFFERS, Offer
 from serve_apps.http.permissions import MATRIX, check
 
@@ -126,18 +126,21 @@ async def _carried_out(request: Request, name: str, arguments: dict[str, Any]) -
         raise Invalid(f"there is no tool {name[:100]!r}; there are {', '.join(OFFERS)}")
     try:
         check(me, _access(offer))
+        made = (await offer.run(_given(offer, arguments), me, parts)).model_dump(mode="json")
     except Forbidden as error:
-        await parts.audit.denied(me.scope, f"mcp {name}", " ".join(offer.route), {"why": error.detail})
+        await denied(parts, me, f"mcp {name}", " ".join(offer.route), error)
         raise
-    try:
-        given = offer.takes.model_validate(arguments)
-    except ValidationError as error:
-        wrong = (f"{'.'.join(map(str, one['loc']))[:100]}: {one['msg'][:300]}" for one in error.errors()[:5])
-        raise Invalid("; ".join(wrong)) from None
-    made = (await offer.run(given, me, parts)).model_dump(mode="json")
     text = json.dumps(made, ensure_ascii=False)
     broken = made.get("error") is not None  # a turn that began well and ended badly
     return CallToolResult(content=[TextContent(text=text)], structured_content=made, is_error=broken)
+
+
+def _given(offer: Offer, arguments: dict[str, Any]) -> Any:
+    try:
+        return offer.takes.model_validate(arguments)
+    except ValidationError as error:
+        wrong = (f"{'.'.join(map(str, one['loc']))[:100]}: {one['msg'][:300]}" for one in error.errors()[:5])
+        raise Invalid("; ".join(wrong)) from None
 
 
 def _tool(name: str, offer: Offer) -> "Tool":

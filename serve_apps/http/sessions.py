@@ -183,6 +183,7 @@ async def begin(body: SessionRequest, me: Me, parts: Its) -> SessionOpened:
     agent = await parts.links.resolve(me.scope, body.agent_id)
     async with parts.database.transaction(me.scope) as tx:
         opened = await parts.conversations.open(tx, me.scope, body.session_id, agent, body.title or "")
+        await parts.audit.record(tx, me.scope, "session.open", opened.id, detail={"agent": opened.agent})
     return SessionOpened(**SessionShape.of(opened).model_dump(), session_id=UUID(opened.id))
 
 

@@ -9,7 +9,7 @@ from uuid import UUID
 
 import jwt
 
-from cluster.basics.errors import InvalidSettings, Unauthenticated
+from cluster.basics.errors import Unauthenticated
 from cluster.basics.scope import TenantId, UserId, WorkspaceId
 from cluster.state.kept import kept_secret
 from configs.sections import AuthSettings
@@ -93,13 +93,7 @@ def new_key() -> NewKey:
 
 
 def signing_secret(settings: AuthSettings, state_dir: Path) -> str:
-    """The configured secret, else one that is made once and kept beside the state, readable by its owner only.
-
-    Raises:
-        InvalidSettings: the configured secret is shorter than 32 bytes.
-    """
+    """The configured secret, else one that is made once and kept beside the state, readable by its owner only."""
     if settings.secret_key is not None:
-        if len(settings.secret_key.encode()) < 32:
-            raise InvalidSettings("AUTH_SECRET_KEY has less than 32 bytes", fix="openssl rand -base64 48")
         return settings.secret_key
     return kept_secret(state_dir / "auth-secret", lambda: secrets.token_urlsafe(48)).strip()

@@ -7,14 +7,14 @@ from uuid import UUID, uuid4
 from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
-from cluster.basics.errors import Conflict
+from cluster.basics.errors import Conflict, Forbidden
 from cluster.state.audit import Outcome
 from cluster.state.identity import Member
 from serve_apps.agents.acting import BadArguments, flaw
 from serve_apps.agents.equip import AuditTrail
 from serve_apps.agents.errors import Refused
 from serve_apps.agents.limits import in_time
-from serve_apps.http.admit import Guarded, Its, Me, agree
+from serve_apps.http.admit import IN_TRAIL, Guarded, Its, Me, agree
 from serve_apps.http.fields import Body, JsonObject
 from serve_apps.http.parts import Parts
 from serve_apps.http.skill_shapes import OnTheSpot, SkillInPath
@@ -79,7 +79,11 @@ async def test_skill(skill_name: SkillInPath, body: TestRequest, me: Me, parts: 
         raise BadArguments(found)
     call = Call(me.scope, agent, uuid4().hex, body.arguments)
     begun = time.monotonic()
-    result = await in_time(tool.run(call), MOST_SECONDS, skill_name)
+    try:
+        result = await in_time(tool.run(call), MOST_SECONDS, skill_name)
+    except Forbidden as error:
+        error.add_note(IN_TRAIL)  # the fence has recorded the call, however it ended
+        raise
     ms = round((time.monotonic() - begun) * 1000)
     return TestedSkill(skill=manifest.name, version=manifest.version, result=result, ms=ms)
 

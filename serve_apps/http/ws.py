@@ -8,11 +8,11 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, WebSocket, WebSocketDisconnect
 from pydantic import Field, TypeAdapter, ValidationError
 
-from cluster.basics.errors import AosError, Conflict, Invalid, NotFound, TooLarge, Unauthenticated
+from cluster.basics.errors import AosError, Conflict, Forbidden, Invalid, NotFound, TooLarge, Unauthenticated
 from cluster.state.identity import Member
 from serve_apps.agents.encode import Chunk, Reading, Verbosity, s4
 from serve_apps.agents.ports import Incoming, RunId
-from serve_apps.http.admit import admit, agree, parts_of
+from serve_apps.http.admit import admit, agree, denied, parts_of
 from serve_apps.http.fields import Body
 from serve_apps.http.live import BUG, Begun, beating, begin, failure
 from serve_apps.http.parts import Parts
@@ -102,7 +102,7 @@ class Talk:
                 raise TooLarge(f"a message has at most {self._parts.http.max_body_bytes} characters")
             await self._obey(_parsed(text))
         except AosError as error:
-            await self._tell(s4(failure(1, error), ""))
+            await self._failed(error)
 
     async def end(self) -> None:
         """Stop the turn that runs: closing the orchestrator's events stops its model."""
@@ -153,7 +153,7 @@ class Talk:
             await self._pass_on(begun, verbosity, stream)
         except AosError as error:
             self._over = True
-            await self._tell(s4(failure(1, error), ""))
+            await self._failed(error)
         except Exception:
             self._over = True
             await self._tell(s4(BUG, ""))
@@ -170,6 +170,11 @@ class Talk:
                     if chunk is not None and (stream or chunk.is_final):
                         self._over = chunk.is_final
                         await self._tell(chunk)
+
+    async def _failed(self, error: AosError) -> None:
+        if isinstance(error, Forbidden):
+            await denied(self._parts, self._me, f"{SOCKET} {PATH}", PATH, error)
+        await self._tell(s4(failure(1, error), ""))
 
     async def _tell(self, chunk: Chunk | None) -> None:
         await _send(self._socket, chunk)

@@ -1,11 +1,14 @@
-"""The first administrator's password survives a start that fails, and nothing keeps it once it was told."""
+"""The first start and one beside it: the password survives a start that fails; ready is said when it is ready."""
 
+import json
 from pathlib import Path
 
 import pytest
 
 from cluster import supervisor
+from cluster.cli import run
 from configs.settings import load
+from tests.fakes.daemon import supervising
 
 pytestmark = pytest.mark.postgres
 
@@ -23,3 +26,25 @@ def test_the_first_password_is_given_again_until_somebody_has_seen_it(
     supervisor.told(settings)
     assert supervisor.prepare(settings, lambda line: None) is None
     assert not list(tmp_path.glob("first-password*"))
+
+
+@pytest.mark.parametrize(("last", "code"), [([60, "ready", ""], 0), ([0.1, "failed", "port 80 is taken"], 1)])
+def test_up_beside_a_product_that_still_starts_waits_for_its_end(
+    admin_dsn: str,
+    app_dsn: str,
+    redis_url: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    last: list[object],
+    code: int,
+) -> None:
+    """It said that it was ready, with exit code 0, as soon as a supervisor ran."""
+    servers = {"DATABASE_URL": app_dsn, "DATABASE_ADMIN_URL": admin_dsn, "REDIS_URL": redis_url}
+    for name, value in {"AOS_STATE_DIR": str(tmp_path), **servers}.items():
+        monkeypatch.setenv(name, value)
+    with supervising(tmp_path, json.dumps([[3, "starting", "applications"], last])):
+        assert run(["up"]) == code
+    shown = capsys.readouterr()
+    assert "  applications\n" in shown.out
+    assert ("Ready" in shown.out) is (code == 0) and ("port 80 is taken" in shown.err) is (code == 1)

@@ -205,7 +205,14 @@ async def test_a_run_whose_process_died_is_interrupted_and_goes_on_with_what_is_
     assert (await place.ended(begun))["state"] == "completed" and len(place.answerer.asked) == 2
 
 
-async def test_a_run_can_be_cancelled_and_there_is_room_for_two(place: Place) -> None:
+def acts(admin_dsn: str, run: str) -> list[str]:
+    query = "select action from audit where object = %s and detail ->> 'set' is not null order by seq"
+    with psycopg.connect(admin_dsn) as connection:
+        return [str(action) for (action,) in connection.execute(query, (run,)).fetchall()]
+
+
+async def test_a_run_can_be_cancelled_and_there_is_room_for_two(place: Place, admin_dsn: str) -> None:
+    """Who cancelled it and who had it go on is in the audit trail."""
     path = await place.filled()
     place.answerer.permits = asyncio.Semaphore(0)
     first = (await place.operator.post(f"{path}/runs", json={})).json()["id"]
@@ -216,6 +223,10 @@ async def test_a_run_can_be_cancelled_and_there_is_room_for_two(place: Place) ->
     place.answerer.permits.release()
     assert (await place.ended(first))["state"] == "cancelled"
     assert (await place.operator.post(f"/api/golden-runs/{first}/cancel")).status_code == 409
+    assert acts(admin_dsn, first) == ["golden_run.begin", "golden_run.cancel"]
+    place.answerer.permits = None
+    assert (await place.operator.post(f"/api/golden-runs/{first}/resume")).status_code == 202
+    assert acts(admin_dsn, first)[-1] == "golden_run.resume"
 
 
 async def test_two_runs_are_compared_over_their_questions(place: Place) -> None:

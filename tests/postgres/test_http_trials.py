@@ -102,6 +102,9 @@ async def test_a_skill_that_is_for_others_or_nowhere_is_not_called(client: httpx
     answer = await call(client, "for_admins", n=1)
     assert (answer.status_code, answer.json()["code"]) == (403, "skill_not_permitted")
     assert trail(admin_dsn)[-1][:3] == ("skill.call", "for_admins", "denied")
+    with psycopg.connect(admin_dsn) as connection:
+        rows = connection.execute("select action from audit where outcome = 'denied'").fetchall()
+    assert rows == [("skill.call",)], "one refusal, one row"
     assert (await call(client, "no_such_skill")).status_code == 404
     somebody = {"arguments": {"query": "q"}, "agent_id": str(uuid4())}
     assert (await client.post("/api/skills/search_knowledge:test", json=somebody)).status_code == 404

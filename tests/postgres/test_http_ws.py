@@ -113,7 +113,7 @@ def test_gw_05_a_token_comes_by_header_subprotocol_first_message_or_query(server
 
 
 def test_x_39_a_tenant_in_a_message_is_compared_and_the_socket_is_in_the_matrix(server: Server, admin_dsn: str) -> None:
-    """X-39: another tenant, workspace or user is refused; a socket that the matrix does not know starts no app."""
+    """X-39: another tenant, workspace or user is refused and on record; an unknown socket starts no app."""
     with server.open() as socket:
         for name in ("tenant_id", "workspace_id", "user_id"):
             say(socket, type="message", message="hi", **{name: str(uuid4())})
@@ -124,7 +124,7 @@ def test_x_39_a_tenant_in_a_message_is_compared_and_the_socket_is_in_the_matrix(
         assert chunks(socket)[-1]["data"]["code"] == "scope_mismatch"
     with psycopg.connect(admin_dsn) as connection:
         row = connection.execute("select count(*) from audit where action like 'WS %'").fetchone()
-    assert row == (1,) and server.agents.asked == []
+    assert row == (4,) and server.agents.asked == []
     assert (SOCKET, PATH) in MATRIX
     with pytest.raises(MatrixMismatch):
         check_complete([*MATRIX, (SOCKET, "/elsewhere")])

@@ -5,7 +5,17 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from configs.settings import InvalidConfiguration, load
+from configs.section import KNOWN_DEFAULT_SECRETS, Section
+from configs.sections import Settings
+from configs.settings import InvalidConfiguration, environment_names, load
+
+SECRETS = [
+    f"{name}.{key}"
+    for name, info in Settings.model_fields.items()
+    if isinstance(info.annotation, type) and issubclass(info.annotation, Section)
+    for key in info.annotation.model_fields
+    if info.annotation.is_secret(key)
+]
 
 
 def test_ch_02_in_08_in_09_defaults_are_the_documented_ones() -> None:
@@ -35,6 +45,7 @@ def test_every_setting_has_a_name_in_the_environment() -> None:
         ({"AOS_CHUNK_SISE": "1"}, "AOS_CHUNK_SISE: unknown"),
         ({"AUTH_SECRET_KEY": "changeme"}, "published default"),
         ({"AOS_ADMIN_PASSWORD": "AOS@Admin2026!"}, "published default"),
+        ({"AUTH_SECRET_KEY": "k" * 31}, "auth.secret_key (AUTH_SECRET_KEY): Value error, has less than 32 bytes"),
         ({"AOS_PROFILE": "staging"}, "use one of dev, prod"),
         ({"AOS_CONFIG": "/nowhere.yaml"}, "no such file"),
     ],
@@ -44,6 +55,38 @@ def test_au_02_what_is_wrong_is_refused_with_its_path(env: dict[str, str], told:
     with pytest.raises(InvalidConfiguration) as refused:
         load(env)
     assert told in str(refused.value)
+
+
+@pytest.mark.parametrize("name", SECRETS)
+def test_no_secret_is_a_published_default(name: str) -> None:
+    """Also those of servers that this product only talks to; the value itself is not told."""
+    for known in sorted(KNOWN_DEFAULT_SECRETS):
+        with pytest.raises(InvalidConfiguration, match="is a published default") as refused:
+            load({environment_names()[name]: known})
+        assert refused.value.keys == (name,)
+    load({environment_names()[name]: "k" * 44})
+
+
+@pytest.mark.parametrize(
+    ("name", "url", "published"),
+    [
+        ("DATABASE_URL", "postgresql://app:postgres@db/aos", True),
+        ("DATABASE_URL", "postgresql://app:AOS%40Admin2026!@one,two:5433/aos?sslmode=require", True),
+        ("DATABASE_ADMIN_URL", "postgresql://owner@db/aos?password=changeme", True),
+        ("REDIS_URL", "redis://:changeme@cache:6379/0", True),
+        ("DATABASE_URL", "postgresql://postgres:b2c7fe10@postgres/postgres", False),
+        ("DATABASE_URL", "host=/run/postgres user=postgres dbname=admin", False),
+        ("REDIS_URL", "unix:///run/password/secret", False),
+        ("REDIS_URL", "redis://[broken", False),
+    ],
+)
+def test_the_password_in_a_url_is_no_published_default_either(name: str, url: str, published: bool) -> None:
+    if not published:
+        load({name: url})
+        return
+    with pytest.raises(InvalidConfiguration, match="published default as its password") as refused:
+        load({name: url})
+    assert f"({name})" in str(refused.value) and "@" not in str(refused.value)
 
 
 def test_an_unknown_key_in_a_file_is_refused(tmp_path: Path) -> None:
