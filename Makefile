@@ -11,6 +11,7 @@ PYTHON ?= python3.11
 VENV := .venv
 RUN := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
+BEGAN := $(shell date +%s)
 
 help: ## list the targets
 	@grep -hE '^[a-z][a-z-]*:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -40,7 +41,7 @@ $(STAMP): pyproject.toml configs/constraints.txt
 	@touch $@
 
 demo: install ## start everything, ingest the samples, ask three questions
-	$(RUN) -m tests.acceptance.demo
+	$(RUN) -m tests.acceptance.demo --began $(BEGAN)
 
 up: install ## start everything; returns when all is healthy
 	$(VENV)/bin/aos up

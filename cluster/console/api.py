@@ -29,6 +29,10 @@ class Refused(AosError):
     code = "refused"
 
 
+class Away(Refused):
+    """The API cannot be asked just now: a part of it, or all that stands behind the proxy, is being repaired."""
+
+
 @dataclass(frozen=True, slots=True)
 class Told:
     """One server-sent event; `id` is what to come back with."""
@@ -69,6 +73,7 @@ class Api:
         Raises:
             Unavailable: nobody listens at the URL.
             Unauthenticated: no token, or it is refused and cannot be refreshed.
+            Away: it is being started or repaired.
             Refused: any other problem, with the API's own detail and fix.
         """
         return _json(self._answer(method, path, **options))
@@ -156,6 +161,11 @@ class Api:
         headers = {"Idempotency-Key": key or str(uuid4())}
         return self.request("POST", "/api/documents/batch-scan", json=body, headers=headers)
 
+    def estimate(self, path: str, agent: str | None) -> JSON:
+        """What `ingest` of the same would find and take, counted by the server; nothing is started."""
+        body = {"path": path, "dry_run": True} | ({"agent_id": agent} if agent else {})
+        return self.request("POST", "/api/documents/batch-scan", json=body)
+
     def documents(self, limit: int | None = None) -> Iterator[JSON]:
         """Every document that this user may see, page by page."""
         found = 0
@@ -228,10 +238,14 @@ def _json(answer: httpx.Response) -> JSON:
     if answer.is_success:
         return dict(answer.json()) if answer.content else {}
     problem: JSON = {}
-    if "json" in answer.headers.get("content-type", ""):
+    ours = "json" in answer.headers.get("content-type", "")
+    if ours:
         body = answer.json()
         problem = body if isinstance(body, dict) else {}
     detail = problem.get("detail") or problem.get("title") or answer.text[:500] or answer.reason_phrase
     if answer.status_code == 401:
         raise Unauthenticated(str(detail), fix="Run `aos login`, or set AOS_TOKEN.")
-    raise Refused(f"{detail} ({answer.status_code})", fix=str(problem.get("fix") or ""))
+    # The API's own errors are JSON. What says "not found" or "server error" in plain text is the proxy before it, which
+    # has no route or no replica to hand a request to.
+    away = answer.status_code in (502, 503, 504) or (answer.status_code in (404, 500) and not ours)
+    raise (Away if away else Refused)(f"{detail} ({answer.status_code})", fix=str(problem.get("fix") or ""))

@@ -2,7 +2,6 @@
 
 import json
 import sys
-from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,7 +11,7 @@ from rich.console import Console
 from rich.prompt import Prompt
 from rich.text import Text
 
-from cluster.basics.errors import Invalid, NotFound
+from cluster.basics.errors import Invalid
 from cluster.console import show, watch
 from cluster.console.api import JSON, Api
 
@@ -74,7 +73,7 @@ def ingest(
     path: Annotated[Path, typer.Argument(help="A folder or file that the server can read.")],
     agent: Annotated[str | None, typer.Option(help="Link the documents to this agent (id or name).")] = None,
     wait: Annotated[bool, typer.Option("--wait", help="Show progress until the job ends.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count what would be sent.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count what would be read.")] = False,
     key: Annotated[str | None, typer.Option("--idempotency-key", help="The same key never makes a second job.")] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -85,8 +84,7 @@ def ingest(
     session: Session = context.obj
     path = path.expanduser().absolute()
     if dry_run:
-        found = _count(path)
-        session.print(found, as_json, f"{path}: {found['files']} files, {found['bytes']:,} bytes: {found['types']}")
+        _estimate(session, path, agent, as_json)
         return
     started = session.api.ingest(str(path), agent, key)
     if not wait:
@@ -176,7 +174,9 @@ def show_job(context: typer.Context, job_id: JobId, as_json: AsJson = False) -> 
 @jobs.command("watch")
 def watch_job(context: typer.Context, job_id: JobId, as_json: AsJson = False) -> None:
     """Follow a job to its end: exit 0 complete, 3 partial, 1 failed. Example: aos jobs watch ID"""
-    _follow(context.obj, job_id, as_json)
+    session: Session = context.obj
+    session.api.request("GET", f"/api/jobs/{job_id}")  # a server that does not run is told at once, not waited for
+    _follow(session, job_id, as_json)
 
 
 @jobs.command("cancel")
@@ -246,14 +246,12 @@ def _change(session: Session, job_id: str, verb: str, as_json: bool) -> None:
     session.print(found, as_json, f"Job {job_id}: {found.get('state', found.get('status', verb))}")
 
 
-def _count(path: Path) -> JSON:
-    if not path.exists():
-        raise NotFound(f"{path} does not exist", fix="Give a folder or a file that exists.")
-    files = [path] if path.is_file() else [found for found in path.rglob("*") if found.is_file()]
-    types = Counter(file.suffix.lower() or "(none)" for file in files)
-    return {
-        "path": str(path),
-        "files": len(files),
-        "bytes": sum(file.stat().st_size for file in files),
-        "types": dict(types.most_common()),
-    }
+def _estimate(session: Session, path: Path, agent: str | None, as_json: bool) -> None:
+    """A file here is weighed here; a folder is the server's, which alone knows what of it a scan would take."""
+    if path.is_file():
+        size, kind = path.stat().st_size, path.suffix.lower() or "(none)"
+        body = {"path": str(path), "files": 1, "bytes": size, "types": {kind: 1}}
+        session.plain(body, as_json, f"{path}: 1 file, {size:,} bytes, {kind}")
+        return
+    found = session.api.estimate(str(path), agent)
+    session.plain(found, as_json, "" if as_json else show.estimate(found))

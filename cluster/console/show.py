@@ -89,3 +89,20 @@ def _cell(value: object) -> str:
         failed = f", {value['failed']} failed" if value.get("failed") else ""
         return f"{value.get('done', 0)}/{value.get('expected', 0)}{failed}"
     return str(value)
+
+
+def estimate(found: JSON) -> str:
+    """What a scan would find: what was not looked at is inferred, and said to be."""
+    least, about = "" if found["complete"] else "at least ", "" if found["exact"] else "about "
+    lines = [
+        f"{found['root']}: {least}{found['files']} files, {about}{found['unchanged']} of them unchanged, "
+        f"{about}{found['pages']} pages to read"
+    ]
+    if not found["exact"]:
+        lines.append(f"  inferred from the {found['looked_at']} files that there was time to look at")
+    for title, counts in (("kinds", found["kinds"]), ("cannot be read", found["reasons"])):
+        if counts:
+            lines.append(f"  {title}: " + ", ".join(f"{name} {count}" for name, count in counts.items()))
+    if found["seconds"] is not None:
+        lines.append(f"  about {found['seconds']:.0f} s, at {found['pages_per_second']:.1f} pages/s as in recent jobs")
+    return "\n".join(lines)

@@ -4,18 +4,32 @@ import time
 from collections.abc import Callable
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from cluster.console.api import JSON
+from cluster.basics.errors import AosError, Unavailable
+from cluster.console.api import JSON, Away
 
 ENDED = {"completed": 0, "partial": 3, "failed": 1, "cancelled": 1}  # state -> exit code
 POLL_SECONDS = 0.5
+PATIENCE_SECONDS = 600.0  # a whole repair, Ray killed and the models loaded again, fits into it
 
 
-def follow(read: Callable[[], JSON], console: Console, quiet: bool = False) -> JSON:
-    """Poll a job until it ends and return its last state; `quiet` shows nothing."""
-    started = time.monotonic()
+def follow(read: Callable[[], JSON], console: Console, quiet: bool = False, patience: float = PATIENCE_SECONDS) -> JSON:
+    """Poll a job until it ends and return its last state.
+
+    Args:
+        read: asks for the job.
+        console: where progress is shown.
+        quiet: shows nothing.
+        patience: seconds that the API may be away: the job goes on, or will, without anybody who watches.
+
+    Raises:
+        Unavailable: it was away for longer; the detail has the last reason.
+        AosError: whatever else `read` raises.
+    """
+    started = answered = time.monotonic()
     columns = (
         TextColumn("{task.fields[phase]}"),
         BarColumn(),
@@ -28,7 +42,15 @@ def follow(read: Callable[[], JSON], console: Console, quiet: bool = False) -> J
         task = progress.add_task("", total=None, phase="queued", rate="", failures="")
         first: int | None = None
         while True:
-            job = read()
+            try:
+                job = read()
+            except (Unavailable, Away) as error:
+                if time.monotonic() - answered > patience:
+                    raise _given_up(patience, error) from error
+                progress.update(task, failures=f"the API is away, asking again: {escape(str(error))}")
+                time.sleep(POLL_SECONDS)
+                continue
+            answered = time.monotonic()
             pages = job.get("pages") or {}
             done = int(pages.get("done", 0)) + int(pages.get("failed", 0))
             first = done if first is None else first
@@ -63,6 +85,13 @@ def summary(job: JSON) -> Table:
     if job.get("error"):
         table.caption = str(job["error"])
     return table
+
+
+def _given_up(patience: float, last: AosError) -> Unavailable:
+    return Unavailable(
+        f"the API was away for {patience:.0f} s; the job is not lost ({last})",
+        fix="Run `aos doctor`, then follow it again: aos jobs list, aos jobs watch ID.",
+    )
 
 
 def _rate(done: int, left: int, seconds: float) -> str:

@@ -113,8 +113,17 @@ def folder(root: Path) -> Folder:
         OSError: it cannot be entered.
     """
     shown = sorted((one for one in root.iterdir() if not one.name.startswith(".")), key=lambda one: one.name)
-    inside = [one.name for one in shown if one.is_dir()]
-    return Folder(tuple(islice(inside, MOST_FOLDERS)), sum(one.is_file() for one in shown), len(inside) > MOST_FOLDERS)
+    inside = [one.name for one in shown if _seen(one.is_dir)]
+    files = sum(_seen(one.is_file) for one in shown)
+    return Folder(tuple(islice(inside, MOST_FOLDERS)), files, len(inside) > MOST_FOLDERS)
+
+
+def _seen(look: Callable[[], bool]) -> bool:
+    """False where the file system does not let it be seen."""
+    try:
+        return look()
+    except OSError:
+        return False
 
 
 def _looked(reader: Reader, path: Path) -> Looked:

@@ -99,6 +99,9 @@ async def store(blobs: BlobStore, member: Member, file: UploadFile, filename: st
     except Unreadable as error:
         await asyncio.to_thread(blobs.delete, location)
         raise refused(error) from error
+    except BaseException:
+        await asyncio.to_thread(blobs.delete, location)
+        raise
     return Stored(location, str(kind))
 
 

@@ -1,5 +1,6 @@
 """Files as hostile as they come, and engines that misbehave on chosen pages."""
 
+import errno
 import functools
 import io
 import os
@@ -7,7 +8,7 @@ import signal
 import time
 import zipfile
 from collections.abc import Callable, Mapping
-from pathlib import Path
+from pathlib import Path, PosixPath
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,6 +83,39 @@ def package(path: Path, parts: Mapping[str, str | bytes]) -> Path:
         for name, content in parts.items():
             archive.writestr(name, content)
     return path
+
+
+def bent_lzma(path: Path, name: str, content: bytes) -> Path:
+    """A package of one part, compressed with LZMA, whose properties no decoder takes."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_LZMA) as archive:
+        archive.writestr(name, content)
+    data = bytearray(path.read_bytes())
+    data[30 + len(name) + 4] = 0xFF  # behind the local header and its name: version (2), size (2), the properties
+    path.write_bytes(data)
+    return path
+
+
+class Barred(PosixPath):
+    """A path below whose folders named `barred` nothing can be looked at: listed, not entered, root or not."""
+
+    code = errno.EACCES
+
+    def stat(self, *, follow_symlinks: bool = True) -> os.stat_result:
+        if "barred" in self.parent.parts:
+            raise OSError(self.code, os.strerror(self.code), str(self))
+        return super().stat(follow_symlinks=follow_symlinks)
+
+
+class Sick(Barred):
+    """The disk below fails."""
+
+    code = errno.EIO
+
+
+class Away(Barred):
+    """The server of the mount below forgot us."""
+
+    code = errno.ESTALE
 
 
 def pdf(path: Path, *pages: Callable[..., None], **options: object) -> Path:

@@ -27,5 +27,16 @@ def test_the_answer_stands_on_the_named_page(question: dict[str, str | int]) -> 
         assert str(question["must_contain"]) in page.text
 
 
+@pytest.mark.parametrize("sample", [*sorted({str(one["file"]) for one in QUESTIONS}), "tariffs-2026.xlsx"])
+def test_a_name_without_a_suffix_is_read_as_well(sample: str, tmp_path: Path) -> None:
+    """IN-01: as uploads are kept; a library that goes by the suffix of a path refused every workbook."""
+    desk, path = Desk(ReadSettings(), OcrSettings(), files.transcriber), tmp_path / "blob"
+    path.write_bytes((SAMPLES / sample).read_bytes())
+    kind, count = desk.survey(path, sample)
+    named_kind, named_count = desk.survey(SAMPLES / sample, None)
+    assert (kind, count) == (named_kind, named_count)
+    assert desk.page(path, kind, 1).text == desk.page(SAMPLES / sample, kind, 1).text
+
+
 def test_the_samples_are_small() -> None:
     assert sum(path.stat().st_size for path in SAMPLES.iterdir() if path.is_file()) < 1_500_000

@@ -1,6 +1,7 @@
 """Finding, confining, hashing and recognising files."""
 
 import hashlib
+import os
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,9 @@ import pytest
 from cluster.basics.errors import Forbidden, NotFound, TooLarge
 from pipelines.documents.document import Reason, Unreadable
 from pipelines.documents.sources.files import Kind, Limits, confine, hash_file, sniff, walk
+from pipelines.documents.stages import FileTask, survey_file
 from tests.fakes import files
+from tests.fakes.reading import FormFeedReader
 
 
 def test_walk_is_sorted_and_skips_what_is_hidden(tmp_path: Path) -> None:
@@ -29,9 +32,36 @@ def test_walk_follows_no_link_out_and_no_loop(tmp_path: Path) -> None:
     (root / "a" / "own.txt").write_text("own")
     (root / "escape").symlink_to(outside)
     (root / "escape.txt").symlink_to(outside / "secret.txt")
+    (root / "gone.txt").symlink_to(outside / "nothing.txt")
     (root / "a" / "loop").symlink_to(root)
-    (root / "broken").symlink_to(root / "nowhere")
     assert [path.name for path in walk(root)] == ["own.txt"]
+
+
+def test_what_cannot_be_followed_is_handed_out_and_its_survey_says_why(tmp_path: Path) -> None:
+    (tmp_path / "broken").symlink_to(tmp_path / "nowhere")
+    (tmp_path / "endless").symlink_to(tmp_path / ("x" * 300))  # to look behind it fails, and not with "not found"
+    (tmp_path / "itself").symlink_to(tmp_path / "itself")
+    (tmp_path / "last.txt").write_text("x")
+    os.mkfifo(tmp_path / "pipe")  # whoever opens it waits for ever
+    found = list(walk(tmp_path))
+    assert [path.name for path in found] == ["broken", "endless", "itself", "last.txt"]
+    surveyed = [survey_file(FormFeedReader(), FileTask(path.name, str(path), path.name)) for path in found]
+    reasons = [one.failure.reason if one.failure else None for one in surveyed]
+    assert reasons == [Reason.CHANGED, Reason.CHANGED, Reason.CHANGED, None]
+
+
+@pytest.mark.parametrize("kind", [files.Barred, files.Sick, files.Away])
+def test_a_folder_that_can_be_listed_but_not_entered_does_not_end_the_walk(
+    tmp_path: Path, kind: type[files.Barred]
+) -> None:
+    """One folder without its x bit ended the worker's shift, again and again."""
+    (tmp_path / "barred").mkdir()
+    for name in ("a.txt", "barred/b.txt", "barred/c.txt", "d.txt"):
+        (tmp_path / name).write_text("x")
+    found = [str(path.relative_to(tmp_path)) for path in walk(kind(tmp_path))]
+    assert found == ["a.txt", "barred/b.txt", "barred/c.txt", "d.txt"]
+    with pytest.raises(NotFound, match="cannot be looked at"):
+        list(walk(kind(tmp_path / "barred" / "b.txt")))
 
 
 def test_walk_refuses_more_than_allowed(tmp_path: Path) -> None:
@@ -125,6 +155,8 @@ def test_packages_are_told_apart_by_their_parts(tmp_path: Path) -> None:
     ):
         assert sniff(files.package(tmp_path / "upload", {part: "<x/>"}), f"a.{kind}") is kind
     assert sniff(files.package(tmp_path / "upload", {"mimetype": "application/epub+zip"}), "a.epub") is Kind.EPUB
+    bent = files.bent_lzma(tmp_path / "bent.epub", "mimetype", b"application/epub+zip")
+    assert sniff(bent) is Kind.EPUB
     damaged = tmp_path / "damaged.docx"
     damaged.write_bytes(b"PK\x03\x04" + bytes(50))
     assert sniff(damaged) is Kind.DOCX  # so that reading says CORRUPT

@@ -1,12 +1,18 @@
 """The command line against a real HTTP server: what it sends, prints, exits with, and keeps."""
 
+import io
 import json
 import stat
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
+from cluster.basics.errors import Unavailable
 from cluster.cli import run
+from cluster.console import watch
+from cluster.console.api import Api, Refused
+from cluster.console.credentials import Credentials
 from tests.fakes.api_server import ApiServer
 
 JOB = {
@@ -56,6 +62,46 @@ def test_ingest_waits_and_exits_with_the_jobs_outcome(
     assert state in shown and "encrypted" in shown
 
 
+AWAY = [(502, {}), (503, {"detail": "Postgres does not answer"}), (500, "Internal Server Error"), (404, "no route")]
+
+
+@pytest.mark.parametrize("words", [["ingest", "/srv/scans", "--wait"], ["jobs", "watch", "j1"]])
+def test_a_job_is_followed_while_the_api_is_repaired(api: ApiServer, words: list[str]) -> None:
+    """Ray was killed and came back, the job went on, and whoever watched was told that it had failed.
+
+    502 to 504 are the API's; in plain text its proxy says that it has nobody to ask.
+    """
+    api.answers |= {
+        "POST /api/documents/batch-scan": (202, {"job_id": "j1", "status": "queued"}),
+        "GET /api/jobs/j1": [JOB, *AWAY, ended("partial")],
+    }
+    assert run(words) == 3
+
+
+def test_a_server_that_is_away_from_the_first_is_told_at_once(
+    api: ApiServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    api.answers["GET /api/jobs/j1"] = (503, {"detail": "Postgres does not answer", "fix": "aos doctor"})
+    assert run(["jobs", "watch", "j1"]) == 1
+    assert len(api.calls) == 1 and "Postgres does not answer (503)" in capsys.readouterr().err
+
+
+def test_a_watcher_gives_up_with_the_reason_after_some_time(api: ApiServer, tmp_path: Path) -> None:
+    server, shown = Api(api.url, "access-1", Credentials(tmp_path)), io.StringIO()
+    api.answers["GET /api/jobs/j1"] = [JOB, (503, {"detail": "[Errno 111] Postgres is away"})]
+    console = Console(file=shown, force_terminal=True, width=200)
+    with pytest.raises(Unavailable, match=r"away for 1 s.*Postgres is away") as given_up:
+        watch.follow(lambda: server.request("GET", "/api/jobs/j1"), console, patience=1)
+    assert "aos jobs watch" in given_up.value.hint
+    assert "the API is away, asking again: [Errno 111]" in shown.getvalue()
+
+
+def test_an_error_of_the_api_itself_is_not_waited_out(api: ApiServer, tmp_path: Path) -> None:
+    server = Api(api.url, "access-1", Credentials(tmp_path))
+    with pytest.raises(Refused, match="nothing here"):
+        watch.follow(lambda: server.request("GET", "/api/jobs/j1"), Console(quiet=True))
+
+
 def test_a_broken_connection_is_tried_again_with_the_same_key(api: ApiServer, tmp_path: Path) -> None:
     api.answers["POST /api/documents/batch-scan"] = (202, {"job_id": "j1", "status": "queued"})
     api.breaks = 2
@@ -97,14 +143,28 @@ def test_content_is_whole_over_several_answers(api: ApiServer, capsys: pytest.Ca
     assert [call.path.partition("first_page=")[2].partition("&")[0] for call in api.calls] == ["1", "101", "201"]
 
 
-def test_a_dry_run_counts_and_sends_nothing(api: ApiServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = tmp_path / "scans" / "deep"
-    folder.mkdir(parents=True)
-    (folder / "a.PDF").write_bytes(b"12345")
-    (folder / "b.txt").write_bytes(b"1")
-    assert run(["ingest", str(tmp_path / "scans"), "--dry-run", "--json"]) == 0
+def test_a_dry_run_of_a_folder_is_the_servers_count(api: ApiServer, capsys: pytest.CaptureFixture[str]) -> None:
+    """Counted here, hidden files were among them, and a folder that only the server has did not exist."""
+    estimated = {
+        "status": "dry_run", "base": "/srv", "root": "/srv/scans", "files": 40, "complete": False, "looked_at": 10,
+        "exact": False, "unchanged": 8, "pages": 90, "kinds": {"pdf": 9}, "reasons": {"encrypted": 1},
+        "pages_per_second": 1.5, "seconds": 60.0, "jobs": 2,
+    }  # fmt: skip
+    api.answers["POST /api/documents/batch-scan"] = estimated
+    assert run(["ingest", "/srv/scans", "--dry-run", "--agent", "lawyer", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == estimated
+    assert api.calls[0].body == {"path": "/srv/scans", "dry_run": True, "agent_id": "lawyer"}
+    assert run(["ingest", "/srv/scans", "--dry-run"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    for part in ("at least 40 files", "about 90 pages", "the 10 files", "pdf 9", "encrypted 1", "about 60 s"):
+        assert part in shown
+
+
+def test_a_dry_run_of_a_file_sends_nothing(api: ApiServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a.PDF").write_bytes(b"12345")
+    assert run(["ingest", str(tmp_path / "a.PDF"), "--dry-run", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert (found["files"], found["bytes"], found["types"]) == (2, 6, {".pdf": 1, ".txt": 1})
+    assert (found["files"], found["bytes"], found["types"]) == (1, 5, {".pdf": 1})
     assert api.calls == []
 
 

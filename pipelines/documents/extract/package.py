@@ -1,5 +1,6 @@
 """Zipped XML packages (OOXML, ODF, EPUB): checked for bombs before anything unpacks them."""
 
+import lzma
 import re
 import zipfile
 import zlib
@@ -16,6 +17,7 @@ _PROLOG_BYTES = 4096
 DAMAGED = (
     zipfile.BadZipFile,
     zlib.error,
+    lzma.LZMAError,
     etree.LxmlError,
     EOFError,
     OSError,
@@ -62,7 +64,7 @@ def _check_prolog(archive: zipfile.ZipFile, part: zipfile.ZipInfo) -> None:
         with archive.open(part) as file:
             if _DECLARATION.search(file.read(_PROLOG_BYTES)):
                 raise Unreadable(Reason.BOMB, f"{part.filename} declares XML entities")
-    except (zipfile.BadZipFile, zlib.error, EOFError):
+    except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError):
         return  # One damaged part is the format's own business: it may not need it.
 
 

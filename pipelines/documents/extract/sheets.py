@@ -27,13 +27,14 @@ def open_xlsx(path: Path, context: Context) -> Opened:
     """Each sheet begins a part of its own with `## Sheet: name`."""
     check_package(path, context.read.max_unpacked_bytes)
     try:
-        with zipfile.ZipFile(path) as archive:
-            size = sum(part.file_size for part in archive.infolist())
-        book = openpyxl.load_workbook(path, data_only=True, keep_links=False, read_only=size > _WHOLE_BYTES)
-        parts: list[str] = []
-        for sheet in book.worksheets:
-            parts += _sheet_parts(sheet, context.read.part_chars)
-        book.close()
+        with path.open("rb") as file:  # by its path the library would refuse one whose name has no suffix: an upload's
+            with zipfile.ZipFile(file) as archive:
+                size = sum(part.file_size for part in archive.infolist())
+            book = openpyxl.load_workbook(file, data_only=True, keep_links=False, read_only=size > _WHOLE_BYTES)
+            parts: list[str] = []
+            for sheet in book.worksheets:
+                parts += _sheet_parts(sheet, context.read.part_chars)
+            book.close()
     except DAMAGED as error:
         raise damaged(error) from error
     return Parts(parts)

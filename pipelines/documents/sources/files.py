@@ -25,24 +25,30 @@ class Limits:
 def walk(root: Path, limits: Limits | None = None) -> Iterator[Path]:
     """Every regular file below `root`, in sorted order, so that two walks of one folder agree.
 
-    Hidden names (leading dot) are skipped. A link is followed only while its target stays below `root`, and a
-    folder is entered once, so that neither an escape nor a loop of links is possible. What cannot be entered or
-    followed is handed out as if it were a file: opening it tells why, and nothing is passed over in silence.
+    A folder is entered once, so that no loop of links is possible. What cannot be looked at, entered or followed is
+    handed out as if it were a file: opening it tells why.
+
+    Passed over without a word are hidden names (leading dot), pipes, sockets and devices, and links that lead out of
+    `root`: whoever is handed one of those would open what lies outside.
 
     Args:
         root: a folder, or a single file, which is then the only result.
         limits: the default is `Limits()`.
 
     Raises:
-        NotFound: `root` does not exist.
+        NotFound: `root` does not exist, or cannot be looked at.
         TooLarge: there is more than `limits` allow.
     """
     limits = limits or Limits()
-    base = root.resolve()
-    if base.is_file():
+    try:
+        base = root.resolve()
+        alone, within = base.is_file(), base.is_dir()
+    except (OSError, RuntimeError) as error:  # RuntimeError: as in `_walk`
+        raise NotFound(f"{root} cannot be looked at: {error}") from error
+    if alone:
         yield root
         return
-    if not base.is_dir():
+    if not within:
         raise NotFound(f"{root} is not a folder")
     for count, path in enumerate(_walk(root, base, {base}, limits.depth)):
         if count >= limits.files:
@@ -64,16 +70,19 @@ def _walk(folder: Path, base: Path, entered: set[Path], depth: int) -> Iterator[
         path = folder / entry.name
         try:
             target = path.resolve()
+            if entry.is_symlink() and not target.is_relative_to(base):
+                continue
+            # Both ask the file system, and only "there is none" means no: a folder that may be listed but not
+            # entered, a sick disk and a mount that went away raise, and one such entry must not end the walk.
+            within, is_file = target.is_dir(), target.is_file()
+            broken = entry.is_symlink() and not target.exists()
         except (OSError, RuntimeError):  # RuntimeError: a link that leads to itself, before Python 3.13
             yield path
             continue
-        if entry.is_symlink() and not target.is_relative_to(base):
-            continue
-        if target.is_dir():
-            if target not in entered:
-                entered.add(target)
-                yield from _walk(path, base, entered, depth - 1)
-        elif target.is_file():
+        if within and target not in entered:
+            entered.add(target)
+            yield from _walk(path, base, entered, depth - 1)
+        elif is_file or broken:
             yield path
 
 

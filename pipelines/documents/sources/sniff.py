@@ -1,5 +1,6 @@
 """What a file is: its content decides, its name only says which sort of text it is."""
 
+import lzma
 import mmap
 import zipfile
 import zlib
@@ -171,6 +172,7 @@ def _zipped(path: Path, named: Kind | None) -> Kind | None:
     except (
         zipfile.BadZipFile,
         zlib.error,
+        lzma.LZMAError,  # a plain Exception, unlike what bzip2 raises
         OSError,
         NotImplementedError,
         RuntimeError,

@@ -1,0 +1,38 @@
+"""A product that somebody else starts or that repairs itself is waited for, and is not called ready before it is."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from cluster.basics.errors import Unavailable
+from cluster.cli import wait_until_ready
+from tests.fakes.daemon import supervising
+
+
+def test_it_waits_until_it_is_ready_and_tells_what_happens(tmp_path: Path) -> None:
+    (tmp_path / "supervisor.json").write_text(
+        json.dumps({"phase": "ready", "detail": "", "pid": 1, "restarts": 0})  # of one that was killed
+    )
+    said: list[str] = []
+    turns = [[0.5, "starting", "ray"], [0.5, "starting", "applications"], [60, "ready", ""]]
+    with supervising(tmp_path, json.dumps(turns)):
+        wait_until_ready(tmp_path, said.append)
+    assert said == ["ray", "applications"]
+
+
+def test_one_that_does_not_become_ready_is_named_with_what_it_said_last(tmp_path: Path) -> None:
+    with (
+        supervising(tmp_path, json.dumps([[60, "repairing", "lost ray"]])),
+        pytest.raises(Unavailable, match="not ready after 1 s, repairing: lost ray"),
+    ):
+        wait_until_ready(tmp_path, lambda line: None, seconds=1)
+
+
+def test_one_that_ends_says_why(tmp_path: Path) -> None:
+    with (
+        supervising(tmp_path, json.dumps([[0.5, "starting", "ray"], [0.1, "failed", "port 80 is taken"]])),
+        pytest.raises(Unavailable, match="port 80 is taken") as refused,
+    ):
+        wait_until_ready(tmp_path, lambda line: None)
+    assert "supervisor.log" in refused.value.hint
