@@ -54,8 +54,8 @@ class Report:
             holds = False
         self.figures.append(Figure(name, value, unit, reference, goal, holds))
 
-    def finish(self) -> int:
-        """Print, write `.reports/<name>.json`, of a part `<name>-part.json`; 1 where a goal does not hold."""
+    def finish(self, shown: bool = True) -> int:
+        """Write `.reports/<name>.json`, of a part `<name>-part.json`, and print it; 1 where a goal does not hold."""
         self.folder.mkdir(exist_ok=True)
         body = {
             "commit": _commit(),
@@ -73,7 +73,8 @@ class Report:
             table.add_row(
                 figure.name, _show(figure.value, figure.unit), _show(figure.reference, ""), figure.goal, verdict
             )
-        Console(width=150).print(table)
+        if shown:
+            Console(width=150).print(table)
         return 1 if any(figure.goal and figure.holds is not True for figure in self.figures) else 0
 
 
