@@ -56,9 +56,14 @@ class Shown:
     read: bool
     answers: Sequence[Judged]
 
+    @property
+    def right(self) -> bool:
+        """Whether every sample was read, and every answer is right and opens where it says."""
+        return self.read and all(one.right and one.open == one.citations for one in self.answers)
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the demonstration; 0 when every answer is right, every citation opens on its page, and it was in time."""
+    """Run the demonstration; 0 when every answer is right and opens on its page, however long it took."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--began", type=float, help="when `make` began, seconds since 1970; else now")
     given: float | None = parser.parse_args(arguments).began
@@ -74,8 +79,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         console.print(f"error: {error}\n  fix: {error.hint}", style="red", markup=False)
     report = Report("demo")
     figures(report, shown, time.time() - began, installed=given is not None and _installed_since(given))
-    missed = report.finish(shown=False)
-    return 1 if missed or shown is None or not shown.read else 0
+    report.finish(shown=False)
+    return 0 if shown is not None and shown.right else 1
 
 
 def demonstrate(settings: Settings, console: Console) -> Shown:
@@ -95,13 +100,13 @@ def demonstrate(settings: Settings, console: Console) -> Shown:
     console.rule("Three questions")
     answers = [ask(api, question, console) for question in questions()]
     console.rule("Done")
-    right = read and all(one.right and one.open == one.citations for one in answers)
-    console.print(f"{'All answers are right' if right else '[red]Not everything is right[/red]'}", end=" ")
+    seen = Shown(password is not None, read, answers)
+    console.print(f"{'All answers are right' if seen.right else '[red]Not everything is right[/red]'}", end=" ")
     console.print(f"after {time.monotonic() - began:.0f} s; memory {doctor.memory_bytes(settings) / 2**30:.2f} GiB.")
     if settings.console.enabled:
         console.print(f"Console:   {server}/console", highlight=False)
     console.print(f"API:       {server}/docs\nAsk more:  .venv/bin/aos ask 'your question'\nStop:      make down")
-    return Shown(password is not None, read, answers)
+    return seen
 
 
 def figures(report: Report, shown: Shown | None, seconds: float, *, installed: bool) -> None:
