@@ -26,7 +26,7 @@ def draw_actions(desk: Desk, blocks: gr.Blocks, body: gr.HTML) -> None:
         with gr.Accordion("Switch or go back", open=False, elem_id="index-switch") as switching:
             to = gr.Dropdown([], value=None, label="Give readers")
             change = part()
-            sure = gr.Checkbox(False, label="I have read what changes")
+            sure = gr.Checkbox(False, label="I have read what changes", interactive=False)
             forced = gr.Checkbox(False, label="Even though the gate refused it", visible=False)
             go = gr.Button("Switch", variant="stop", interactive=False)
             done = part()
@@ -62,7 +62,8 @@ def _switching(
         chosen = wanted if wanted in ids else next(iter(ids), None)
         refused = any(str(one["id"]) == chosen and one["role"] == "refused" for one in found["items"])
         return [
-            gr.update(choices=choices, value=chosen), switch_view(found, chosen), False,
+            gr.update(choices=choices, value=chosen), switch_view(found, chosen),
+            gr.update(value=False, interactive=chosen is not None),  # nobody has read what is not shown yet
             gr.update(visible=refused, value=False),
         ]  # fmt: skip
 

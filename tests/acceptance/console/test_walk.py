@@ -122,6 +122,7 @@ def rolled_back(page: Page, http: httpx.Client) -> None:
         page.wait_for_timeout(500)
     expect(page.get_by_role("heading", name=f"Generation {after}")).to_be_visible(timeout=SLOW)
     page.get_by_role("button", name="Switch or go back").click()
+    expect(page.locator("table.index-change")).to_be_visible(timeout=SLOW)
     page.get_by_label("I have read what changes").check(timeout=SLOW)
     page.get_by_role("button", name="Switch", exact=True).click(timeout=SLOW)
     expect(page.get_by_text("Readers use generation")).to_be_visible(timeout=SLOW)
