@@ -25,14 +25,16 @@ def spread_out(candidates: Sequence[Candidate], share: float, depth: int) -> lis
     counts is noted as `spread`. What holds more of the question literally stays before the rest, and what a judge has
     seen before what none has.
     """
+    head = candidates[:depth]
+    if len({one.document_id for one in head}) == len(head):
+        return list(candidates)
     counts: dict[str, float] = {}
     counted = []
-    for one in candidates[:depth]:
-        count = counts.get(one.document_id, 1.0)
+    for at, one in enumerate(head):
+        count, worth, scores = counts.get(one.document_id, 1.0), one.score, one.scores
         counts[one.document_id] = max(count * (1 - share), LEAST)
-        counted.append(one if count == 1 else one._replace(scores={**one.scores, "spread": one.score * count}))
-    return sorted(counted, key=_order) + list(candidates[depth:])
-
-
-def _order(one: Candidate) -> tuple[float, bool, float]:
-    return -one.scores.get("literal", 0), "rerank" not in one.scores, -one.score
+        if count < 1:
+            worth *= count
+            one = one._replace(scores={**scores, "spread": worth})
+        counted.append((-scores.get("literal", 0), "rerank" not in scores, -worth, at, one))
+    return [one for *_, one in sorted(counted)] + list(candidates[depth:])
