@@ -29,7 +29,7 @@ WHOLE = """
     select count(*), count(*) filter (where v.page_count = p.read), sum(p.read)
     from documents d join document_versions v on v.id = d.current_version,
          lateral (select count(*) as read from pages where version_id = v.id and failure is null) p
-    where d.file_type in ('png', 'jpg', 'pdf')"""
+    where d.file_type in ('image', 'pdf')"""
 CASELESS = {"sroie"}  # its truth is upper case
 QUOTES_AND_DASHES = str.maketrans("‘’‚‛“”„‟–—―−", "''''\"\"\"\"----")
 DPI = 300
