@@ -94,14 +94,14 @@ async def store(blobs: BlobStore, member: Member, file: UploadFile, filename: st
         FileUnsupported, FileRefused: with the reason.
     """
     location = await blobs.put(member.tenant, member.workspace, _blocks(file))
+    kind = None
     try:
         kind = await asyncio.to_thread(sniff, blobs.path(location), filename)
     except Unreadable as error:
-        await asyncio.to_thread(blobs.delete, location)
         raise refused(error) from error
-    except BaseException:
-        await asyncio.to_thread(blobs.delete, location)
-        raise
+    finally:
+        if kind is None:
+            await asyncio.to_thread(blobs.delete, location)
     return Stored(location, str(kind))
 
 
