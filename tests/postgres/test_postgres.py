@@ -5,7 +5,7 @@ import pytest
 
 from cluster.basics.errors import Overloaded
 from cluster.basics.scope import Scope, TenantId, WorkspaceId
-from cluster.state.postgres import Database
+from cluster.state.postgres import Database, Transaction
 from configs.settings import load
 
 SCOPE = Scope(
@@ -49,6 +49,28 @@ async def test_a_connection_that_the_server_closed_is_not_lent(app_dsn: str, adm
             await database.read(SCOPE, "delete from jobs")
         async with database.transaction() as tx:
             assert await tx.one("select aos_tenant() as tenant") == {"tenant": None}
+    finally:
+        await database.close()
+
+
+async def test_the_connection_that_came_back_last_is_lent_first(app_dsn: str) -> None:
+    """Its server process is the one whose caches are warm; psycopg_pool by itself takes turns."""
+    database = Database(app_dsn, size=2)
+    await database.open()
+
+    async def lent(tx: Transaction) -> int:
+        row = await tx.one("select pg_backend_pid() as pid")
+        assert row is not None
+        return int(row["pid"])
+
+    try:
+        async with database.transaction() as outer:
+            async with database.transaction() as inner:
+                assert await lent(inner) != await lent(outer)
+            last = await lent(outer)
+        for _ in range(3):
+            async with database.transaction() as tx:
+                assert await lent(tx) == last
     finally:
         await database.close()
 
