@@ -1,5 +1,6 @@
 """The two ways into the index, each one query in a transaction of its own: by words and by meaning."""
 
+import asyncio
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
@@ -96,14 +97,15 @@ class Legs:
         Where another index is answered, what was found is of no use.
         """
         (before, resolve), worded = self._resolving(scope, query), self._worded(scope, query, expected)
+        asked = literal.find(query.words)
         try:
-            seen, rows = await self._database.read_all(scope, resolve, worded)
+            (seen, rows), held = await self._beside(scope, asked, worded.values, resolve, worded)
         except (UndefinedObject, UndefinedTable):  # the way through the expected index may be gone by now
             live = await self.resolve(scope, query)
             if live == expected:
                 raise
             return live, []
-        return self._resolved(scope, query, before, seen), await self._lifted(scope, query, worded, rows)
+        return self._resolved(scope, query, before, seen), await self._lifted(scope, asked, worded.values, rows, held)
 
     def _resolving(self, scope: Scope, query: Query) -> tuple[Index | None, Read]:
         """What was answered before, and the query; of an agent's documents nothing is remembered."""
@@ -134,9 +136,9 @@ class Legs:
 
         Before them stand those that hold an identifier or a quoted phrase of the question as it is written.
         """
-        worded = self._worded(scope, query, index)
-        (rows,) = await self._database.read_all(scope, worded)
-        return await self._lifted(scope, query, worded, rows)
+        worded, asked = self._worded(scope, query, index), literal.find(query.words)
+        (rows,), held = await self._beside(scope, asked, worded.values, worded)
+        return await self._lifted(scope, asked, worded.values, rows, held)
 
     def _worded(self, scope: Scope, query: Query, index: Index) -> Read:
         values = _scoped(scope, query) | {
@@ -154,38 +156,37 @@ class Legs:
             return self._read("keyword_full_text", values)
         return self._read("keyword_all" if _everything(query) else "keyword_indexed", values, INDEXED)
 
-    async def _lifted(self, scope: Scope, query: Query, worded: Read, found: Sequence[Found]) -> list[Found]:
-        """What was found by words, that which holds the question's literals in front; no score, no shared word."""
-        ranked = [one for one in _ordered(found) if one.score > 0]
-        asked = literal.find(query.words)
+    async def _beside(
+        self, scope: Scope, asked: Literals, values: Mapping[str, Any], *reads: Read
+    ) -> tuple[list[list[Any]], list[Row]]:
+        """What each query finds and, at the same time, where it stands literally, for that takes as long again."""
         if not asked:
-            return ranked
-        return literal.in_front(ranked, await self._holding(scope, worded.values, asked, ranked), asked)
+            return await self._database.read_all(scope, *reads), []
+        literally = self._database.read(scope, SQL["literal"], **_holding(asked, values))
+        return await asyncio.gather(self._database.read_all(scope, *reads), literally)
 
-    async def _holding(
-        self, scope: Scope, values: Mapping[str, Any], asked: Literals, ranked: Sequence[Found]
-    ) -> dict[str, tuple[str, frozenset[str]]]:
-        """Which chunks hold what is asked for: chunk id to document id and what stands there.
+    async def _lifted(
+        self, scope: Scope, asked: Literals, values: Mapping[str, Any], found: Sequence[Found], rows: list[Row]
+    ) -> list[Found]:
+        """What was found by words, that which holds the question's literals in front; no score, no shared word.
 
         An identifier that stands in more than `depth` chunks tells little, and BM25 has weighed it. Of a phrase that
         does, those are taken which share most words with the whole question.
         """
-        most = values["depth"] + 1
-        given = {**values, "codes": list(asked.codes), "phrases": list(asked.phrases), "most": most, "among": None}
-        rows = await self._database.read(scope, SQL["literal"], **given)
+        ranked = [one for one in _ordered(found) if one.score > 0]
+        if not asked:
+            return ranked
         counts = Counter(row["wanted"] for row in rows)
-        common = [wanted for wanted, count in counts.items() if count == most]
+        common = [wanted for wanted, count in counts.items() if count > values["depth"]]
         rows = [row for row in rows if row["wanted"] not in common]
-        if phrases := [wanted for wanted in common if wanted in asked.phrases]:
-            among = [one.chunk_id for one in ranked]
-            rows += await self._database.read(
-                scope, SQL["literal"], **{**given, "codes": [], "phrases": phrases, "among": among}
-            )
+        if phrases := tuple(wanted for wanted in common if wanted in asked.phrases):
+            given = _holding(Literals(phrases=phrases), values, [one.chunk_id for one in ranked])
+            rows += await self._database.read(scope, SQL["literal"], **given)
         held: dict[str, tuple[str, frozenset[str]]] = {}
         for row in rows:
             before = held.get(row["id"], ("", frozenset()))[1]
             held[row["id"]] = row["document_id"], before | {row["wanted"]}
-        return held
+        return literal.in_front(ranked, held, asked)
 
     async def vector(self, scope: Scope, query: Query, index: Index, vector: Vector) -> list[Found]:
         """Chunks whose vectors are nearest to the question's, by cosine similarity, best first."""
@@ -260,6 +261,12 @@ class Legs:
 def _ordered(found: Sequence[Found]) -> list[Found]:
     """Best first, equals by chunk id."""
     return sorted(sorted(found, key=CHUNK), key=SCORE, reverse=True)
+
+
+def _holding(asked: Literals, values: Mapping[str, Any], among: list[str] | None = None) -> dict[str, Any]:
+    """What the query of literals is given: at most one chunk of each more than the leg's depth."""
+    wanted = {"codes": list(asked.codes), "phrases": list(asked.phrases)}
+    return {**values, **wanted, "most": values["depth"] + 1, "among": among}
 
 
 def _with_room(depth: int) -> int:

@@ -194,6 +194,16 @@ async def test_the_definers_function_takes_no_scope_from_its_caller(admin: psyco
     assert others == (0,)
 
 
+async def test_what_looks_up_for_a_caller_is_planned_for_what_it_is_asked(admin: psycopg.Connection[Any]) -> None:
+    """Postgres 18 keeps plans of functions: one for all questions took ten seconds where its own takes four ms."""
+    rows = admin.execute(
+        "select proname, proconfig from pg_proc p join pg_language l on l.oid = p.prolang"
+        " where l.lanname = 'sql' and prosecdef and 'depth' = any(proargnames) or proname = 'holding_literally'"
+    ).fetchall()
+    assert {name for name, _ in rows} == {"holding_literally", "rank_full_text", "entities_named"}
+    assert all("plan_cache_mode=force_custom_plan" in config for _, config in rows)
+
+
 async def test_stats_tell_what_is_in_effect(admin: psycopg.Connection[Any], pool: Database) -> None:
     """VS-03: model, dimension, indexes, and how much is embedded, of this workspace alone."""
     scope, other = corpus.open_home(admin, "a"), corpus.open_home(admin, "b")
