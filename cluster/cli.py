@@ -3,15 +3,13 @@
 import json
 import os
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
 
-from cluster.basics.errors import AosError, Unavailable
+from cluster.basics.errors import AosError
 from cluster.console import (
     api,
     chat,
@@ -31,8 +29,6 @@ from cluster.console import (
 from cluster.console.commands import AsJson, Session
 from cluster.console.credentials import Credentials
 from configs.settings import InvalidConfiguration, load
-
-LOOK_SECONDS = 0.2
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -86,6 +82,7 @@ def up(
     """
     from cluster import doctor as probes  # the commands that only talk HTTP need not load these
     from cluster import supervisor
+    from cluster.state import supervised
 
     session: Session = context.obj
     settings = load()
@@ -95,7 +92,6 @@ def up(
         if not as_json:
             session.out.print(f"  {line}", highlight=False, markup=False)
 
-    running = supervisor.find(settings.state_dir) is not None
     password = supervisor.prepare(settings, report)
     if password is not None and not as_json:
         line = f"\nFirst administrator {settings.auth.admin_email}, password (shown once): {password}\n"
@@ -104,16 +100,13 @@ def up(
     if foreground:
         supervisor.supervise(settings, report)
         return
-    if running:
-        wait_until_ready(settings.state_dir, report)
-    else:
-        supervisor.spawn(settings, report)
+    supervisor.spawn(settings, report)
     body = {
         "url": api.base_url(settings.http),
         "docs": f"{api.base_url(settings.http)}/docs",
         "console": f"{api.base_url(settings.http)}/console" if settings.console.enabled else None,
         "state_dir": str(settings.state_dir),
-        "log": str(supervisor.log_path(settings.state_dir)),
+        "log": str(supervised.log_path(settings.state_dir)),
         "memory_bytes": probes.memory_bytes(settings),
         "admin_email": settings.auth.admin_email,
         "admin_password": password,
@@ -123,41 +116,6 @@ def up(
     shown += f"Idle memory: {probes.memory_bytes(settings) / 2**30:.2f} GiB   Sign in: aos login   Stop: aos down"
     session.print(body, as_json, shown)
     supervisor.told(settings)
-
-
-def wait_until_ready(state_dir: Path, report: Callable[[str], None], seconds: float | None = None) -> None:
-    """Wait for a supervisor that somebody else has started; what it says meanwhile is reported, as at a start.
-
-    Args:
-        state_dir: whose supervisor.
-        report: takes a line.
-        seconds: the default is what a start may take.
-
-    Raises:
-        Unavailable: it ended, or is still starting or repairing when the time is up; the detail says why.
-    """
-    from cluster import connect, deploy, supervisor
-    from cluster.state.daemon import tail
-
-    log = supervisor.log_path(state_dir)
-    patience = connect.START_SECONDS + deploy.HEALTHY_SECONDS if seconds is None else seconds
-    deadline, seen = time.monotonic() + patience, ""
-    while True:
-        process, status = supervisor.find(state_dir), supervisor.read_status(state_dir)
-        if process is None:
-            reason = status.detail if status is not None and status.phase == "failed" else tail(log)
-            raise Unavailable(f"it ended before it was ready: {reason}", fix=f"The whole log: {log}")
-        # The file may still hold the last word of one that was killed.
-        said = status if status is not None and status.pid == process.pid else None
-        if said is not None and said.phase == "ready":
-            return
-        if said is not None and said.phase != "failed" and said.detail not in {"", seen}:
-            seen = said.detail
-            report(seen)
-        if time.monotonic() > deadline:
-            what = "starting" if said is None else f"{said.phase}: {said.detail}"
-            raise Unavailable(f"not ready after {patience:.0f} s, {what}", fix=f"See why: {log}")
-        time.sleep(LOOK_SECONDS)
 
 
 @app.command()

@@ -16,12 +16,12 @@ import psycopg
 import pytesseract
 import redis
 
-from cluster import connect, deploy, supervisor
+from cluster import connect, deploy
 from cluster.basics.errors import AosError, Unavailable
 from cluster.console.api import base_url
 from cluster.console.findings import Colour, Finding
 from cluster.models.rerank_choice import DEFAULT, model_of
-from cluster.state import embedded
+from cluster.state import embedded, supervised
 from configs.sections import Settings
 
 ENOUGH_DISK = 5 * 2**30  # bytes below which a large folder may not fit
@@ -57,7 +57,7 @@ def look(part: str, settings: Settings) -> list[Finding]:
 
 
 def _supervisor(settings: Settings) -> Iterable[Finding]:
-    process, status = supervisor.find(settings.state_dir), supervisor.read_status(settings.state_dir)
+    process, status = supervised.find(settings.state_dir), supervised.read(settings.state_dir)
     if process is None:
         yield Finding("supervisor", Colour.RED, f"does not run for {settings.state_dir}", "Run `aos up`.")
     elif status is None or status.phase != "ready":
@@ -262,7 +262,7 @@ def _memory(settings: Settings) -> Iterable[Finding]:
 def memory_bytes(settings: Settings) -> int:
     """Proportional memory of everything that `aos up` started: shared pages are counted once."""
     state = settings.state_dir
-    own = supervisor.find(state)
+    own = supervised.find(state)
     servers = embedded.processes(state)
     children = [child for server in servers for child in server.children(recursive=True)]
     total = 0

@@ -2,44 +2,32 @@
 
 import asyncio
 import fcntl
-import json
+import math
 import os
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import FrameType
 
-import psutil
-
 from cluster import connect
-from cluster.basics.errors import AosError, Conflict, InvalidSettings, Unavailable
+from cluster.basics.errors import AosError, Conflict, InvalidSettings
+from cluster.deploy import HEALTHY_SECONDS
 from cluster.rollout import Rollout
-from cluster.state import embedded
+from cluster.state import embedded, supervised
 from cluster.state.bootstrap import first_admin, new_password
-from cluster.state.daemon import end, make_private, running, tail
+from cluster.state.daemon import end, make_private
 from cluster.state.kept import kept_secret
 from cluster.state.migrate import let_in, migrate
+from cluster.state.supervised import MODULE, Status
 from configs.sections import Settings
 from configs.settings import load
 
 Report = Callable[[str], None]
 WATCH_SECONDS = 1.0
 LONGEST_PAUSE = 60.0
-MODULE = "cluster.supervisor"  # its name when run with `python -m` is another
-
-
-@dataclass(frozen=True, slots=True)
-class Status:
-    """What the supervisor last wrote: `phase` is starting, ready, repairing, failed or stopped."""
-
-    phase: str
-    detail: str
-    pid: int
-    restarts: int = 0
 
 
 def prepare(settings: Settings, report: Report) -> str | None:
@@ -89,7 +77,7 @@ def supervise(settings: Settings, report: Report) -> None:
     state = settings.state_dir
     with (state / "supervisor.lock").open("w") as lock:
         _hold(lock.fileno(), state)
-        _pid_file(state).write_text(f"{os.getpid()}\n")
+        supervised.pid_path(state).write_text(f"{os.getpid()}\n")
         stopping = _Stopping()
         signal.signal(signal.SIGTERM, stopping)
         signal.signal(signal.SIGINT, stopping)
@@ -97,28 +85,31 @@ def supervise(settings: Settings, report: Report) -> None:
             rollout = Rollout(settings)
             _bring_up(settings, rollout, report)
             rollout.began(report)
-            _write(state, Status("ready", "", os.getpid()))
+            supervised.write(state, Status("ready", "", os.getpid()))
             _watch(settings, report, rollout)
         except AosError as error:
-            _write(state, Status("failed", f"{error} {error.hint}".strip(), os.getpid()))
+            supervised.write(state, Status("failed", f"{error} {error.hint}".strip(), os.getpid()))
             raise
         except _Stop:
             report("stopping")
         finally:
             _stop_parts(state)
-            _pid_file(state).unlink(missing_ok=True)
-        _write(state, Status("stopped", "", os.getpid()))
+            supervised.pid_path(state).unlink(missing_ok=True)
+        supervised.write(state, Status("stopped", "", os.getpid()))
 
 
 def spawn(settings: Settings, report: Report) -> None:
-    """Start the supervisor as a daemon and wait until everything is healthy.
+    """Start the supervisor as a daemon, unless one runs already, and wait until everything is healthy.
 
     Raises:
-        Unavailable: it failed or died; the detail says why.
+        Unavailable: it failed or died, or the one that runs is not ready in time; the detail says why.
     """
-    state, log = settings.state_dir, log_path(settings.state_dir)
+    state, log = settings.state_dir, supervised.log_path(settings.state_dir)
+    if supervised.find(state) is not None:
+        supervised.wait_until_ready(state, report, connect.START_SECONDS + HEALTHY_SECONDS)
+        return
     make_private(log.parent)
-    status_path(state).unlink(missing_ok=True)
+    supervised.status_path(state).unlink(missing_ok=True)
     with log.open("a") as output:
         child = subprocess.Popen(
             ["env", f"AOS_STATE_DIR={state}", f"AOS_PROFILE={settings.profile}", sys.executable, "-m", MODULE],
@@ -127,61 +118,21 @@ def spawn(settings: Settings, report: Report) -> None:
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
-    try:
-        _wait_until_ready(child, state, report)
+    try:  # as long as it takes: the limits of its own parts end it
+        supervised.wait_until_ready(state, report, math.inf, lambda: child.pid if child.poll() is None else None)
     except KeyboardInterrupt:
         child.terminate()  # half a product helps nobody: it stops what it started
         child.wait()
         raise
 
 
-def _wait_until_ready(child: subprocess.Popen[bytes], state: Path, report: Report) -> None:
-    seen, log = "", log_path(state)
-    while True:
-        status = read_status(state)
-        if status is not None and status.phase == "ready":
-            return
-        if status is not None and status.detail not in {"", seen}:
-            seen = status.detail
-            if status.phase != "failed":
-                report(seen)
-        if child.poll() is not None:
-            status = read_status(state)
-            reason = status.detail if status is not None and status.phase == "failed" else tail(log)
-            raise Unavailable(reason, fix=f"The whole log: {log}")
-        time.sleep(0.2)
-
-
 def stop(state_dir: Path) -> bool:
     """Stop the supervisor and everything it started; data stays. Returns whether anything ran."""
-    supervisor = find(state_dir)
+    supervisor = supervised.find(state_dir)
     ran = bool(supervisor or connect.processes(state_dir) or embedded.processes(state_dir))
     end(supervisor, signal.SIGTERM, seconds=90)
     _stop_parts(state_dir)  # what a supervisor that was itself killed left running
     return ran
-
-
-def find(state_dir: Path) -> psutil.Process | None:
-    """The supervisor that runs for this state directory."""
-    return running(_pid_file(state_dir), "python", MODULE) or running(_pid_file(state_dir), "aos", "up")
-
-
-def read_status(state_dir: Path) -> Status | None:
-    """What the supervisor last wrote; None before its first word, and where a power cut left what cannot be read."""
-    try:
-        return Status(**json.loads(status_path(state_dir).read_text(encoding="utf-8")))
-    except (FileNotFoundError, ValueError, TypeError):
-        return None
-
-
-def status_path(state_dir: Path) -> Path:
-    """Where the supervisor says how far it is."""
-    return state_dir / "supervisor.json"
-
-
-def log_path(state_dir: Path) -> Path:
-    """The daemon's log."""
-    return state_dir / "logs" / "supervisor.log"
 
 
 class _Stop(BaseException):
@@ -202,7 +153,7 @@ class _Stopping:
 
 def _bring_up(settings: Settings, rollout: Rollout, report: Report) -> None:
     def say(line: str) -> None:
-        _write(settings.state_dir, Status("starting", line, os.getpid()))
+        supervised.write(settings.state_dir, Status("starting", line, os.getpid()))
         report(line)
 
     say("ray")
@@ -226,11 +177,11 @@ def _watch(settings: Settings, report: Report, rollout: Rollout | None = None) -
         restarts += 1
         report(f"lost {lost}: repairing")
         try:
-            _write(settings.state_dir, Status("repairing", f"lost {lost}", os.getpid(), restarts))
+            supervised.write(settings.state_dir, Status("repairing", f"lost {lost}", os.getpid(), restarts))
             embedded.start(settings)
             connect.connect(settings)
             rollout.deploy(report)
-            _write(settings.state_dir, Status("ready", "", os.getpid(), restarts))
+            supervised.write(settings.state_dir, Status("ready", "", os.getpid(), restarts))
         except (AosError, OSError) as error:  # of the system's own above all a full disk, which somebody may empty
             pause, unrepaired = min(LONGEST_PAUSE, pause * 2), lost
             report(f"repair failed, again in {pause:.0f} s: {error}")
@@ -257,17 +208,6 @@ def _hold(descriptor: int, state_dir: Path) -> None:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
         raise Conflict(f"it already runs for {state_dir}", fix="`aos down` stops it.") from error
-
-
-def _pid_file(state_dir: Path) -> Path:
-    return state_dir / "supervisor.pid"
-
-
-def _write(state_dir: Path, status: Status) -> None:
-    path = status_path(state_dir)
-    fresh = path.with_suffix(".new")
-    fresh.write_text(json.dumps(asdict(status)), encoding="utf-8")
-    fresh.replace(path)  # a reader sees the old or the new one, never half
 
 
 def _say(line: str) -> None:

@@ -19,13 +19,20 @@ SOCKET_PATH_LIMIT = 107  # bytes in sockaddr_un.sun_path on Linux, less the fina
 
 
 def running(pid_file: Path, program: str, argument: str) -> psutil.Process | None:
-    """The process a pid file names, if its command line has both words; a pid reused by another does not count."""
+    """The process a pid file names; a pid reused by another does not count.
+
+    Args:
+        pid_file: begins with the process's number.
+        program: how the name of its file begins, or of the script that an interpreter runs.
+        argument: one of its words, or a folder in one.
+    """
     try:
         process = psutil.Process(int(pid_file.read_text().split()[0]))
-        words = " ".join(process.cmdline())
+        program_file, words = process.exe(), process.cmdline()  # servers write over their words, not over their file
     except (FileNotFoundError, PermissionError, IndexError, ValueError, psutil.Error):
         return None
-    return process if program in words and argument in words else None
+    named = any(Path(word).name.startswith(program) for word in (program_file, *words[1:2]))
+    return process if named and (argument in words or f"{argument}/" in " ".join(words)) else None
 
 
 def end(process: psutil.Process | None, how: signal.Signals = signal.SIGTERM, seconds: float = 60) -> None:

@@ -16,7 +16,6 @@ from rich.console import Console
 
 from cluster import doctor, supervisor
 from cluster.basics.errors import AosError, Unauthenticated
-from cluster.cli import wait_until_ready
 from cluster.console import show, watch
 from cluster.console.api import Api, Refused, base_url
 from cluster.console.credentials import Credentials
@@ -134,10 +133,7 @@ def start(settings: Settings, console: Console) -> str | None:
         console.print(f"  {line}", highlight=False, markup=False)
 
     password = supervisor.prepare(settings, report)
-    if supervisor.find(settings.state_dir) is None:
-        supervisor.spawn(settings, report)
-    else:
-        wait_until_ready(settings.state_dir, report)
+    supervisor.spawn(settings, report)
     return password
 
 

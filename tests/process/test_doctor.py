@@ -12,6 +12,7 @@ from rich.console import Console
 from cluster import connect, doctor, supervisor
 from cluster.basics.errors import Unavailable
 from cluster.console.findings import Colour, as_json, is_red, table
+from cluster.state import supervised
 from configs.settings import load
 from tests.fakes.api_server import serve_api
 
@@ -43,8 +44,8 @@ def test_a_start_that_fails_says_why_and_leaves_nothing_running(
         monkeypatch.setenv("AOS_STATE_DIR", str(tmp_path))
         with pytest.raises(Unavailable, match=f"port {port} is taken"):
             supervisor.spawn(load(), lambda line: None)
-    assert supervisor.find(tmp_path) is None
-    assert supervisor.read_status(tmp_path) is not None
+    assert supervised.find(tmp_path) is None
+    assert supervised.read(tmp_path) is not None
 
 
 def test_a_wall_that_is_missing_around_scripts_is_pointed_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

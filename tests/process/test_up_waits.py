@@ -1,13 +1,29 @@
 """A product that somebody else starts or that repairs itself is waited for, and is not called ready before it is."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from cluster.basics.errors import Unavailable
-from cluster.cli import wait_until_ready
+from cluster.state.supervised import MODULE, find, pid_path, wait_until_ready
 from tests.fakes.daemon import supervising
+
+PATIENCE = 60  # seconds
+
+
+def test_a_stranger_whose_words_only_look_alike_is_not_taken_for_it(tmp_path: Path) -> None:
+    """`aos down` would have ended whoever got its pid, if he worked in a folder named aos and had "up" in a word."""
+    program = "import time; time.sleep(60)"
+    stranger = subprocess.Popen([sys.executable, "-c", program, "/srv/aos/backup", f"{MODULE}.py"])
+    try:
+        pid_path(tmp_path).write_text(f"{stranger.pid}\n")
+        assert find(tmp_path) is None
+    finally:
+        stranger.kill()
+        stranger.wait()
 
 
 def test_it_waits_until_it_is_ready_and_tells_what_happens(tmp_path: Path) -> None:
@@ -17,7 +33,7 @@ def test_it_waits_until_it_is_ready_and_tells_what_happens(tmp_path: Path) -> No
     said: list[str] = []
     turns = [[0.5, "starting", "ray"], [0.5, "starting", "applications"], [60, "ready", ""]]
     with supervising(tmp_path, json.dumps(turns)):
-        wait_until_ready(tmp_path, said.append)
+        wait_until_ready(tmp_path, said.append, PATIENCE)
     assert said == ["ray", "applications"]
 
 
@@ -34,5 +50,5 @@ def test_one_that_ends_says_why(tmp_path: Path) -> None:
         supervising(tmp_path, json.dumps([[0.5, "starting", "ray"], [0.1, "failed", "port 80 is taken"]])),
         pytest.raises(Unavailable, match="port 80 is taken") as refused,
     ):
-        wait_until_ready(tmp_path, lambda line: None)
+        wait_until_ready(tmp_path, lambda line: None, PATIENCE)
     assert "supervisor.log" in refused.value.hint

@@ -8,6 +8,7 @@ import pytest
 from cluster import doctor, supervisor
 from cluster.basics.errors import Conflict, InvalidSettings
 from cluster.console.findings import is_red
+from cluster.state import supervised
 from configs.settings import load
 
 
@@ -20,9 +21,9 @@ def test_old_pgvector_is_pointed_out(version: str, colour: str) -> None:
 
 
 def test_no_status_and_a_strangers_pid_mean_it_does_not_run(tmp_path: Path) -> None:
-    assert supervisor.read_status(tmp_path) is None
+    assert supervised.read(tmp_path) is None
     (tmp_path / "supervisor.pid").write_text(f"{os.getpid()}\n")
-    assert supervisor.find(tmp_path) is None
+    assert supervised.find(tmp_path) is None
     assert supervisor.stop(tmp_path) is False
 
 

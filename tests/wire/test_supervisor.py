@@ -11,7 +11,7 @@ import pytest
 
 from cluster import connect, deploy, supervisor
 from cluster.basics.errors import Unavailable
-from cluster.state import embedded
+from cluster.state import embedded, supervised
 from configs.sections import Settings
 from configs.settings import load
 from tests.fakes.api_server import ApiServer, serve_api
@@ -95,11 +95,11 @@ def test_it_repairs_until_the_applications_are_back(tmp_path: Path) -> None:
             embedded.stop(tmp_path)
     assert said[0] == "lost postgres or redis: repairing" and said[1].startswith("the settings' rows could not be read")
     assert said[2].startswith("repair failed, again in 2 s")
-    status = supervisor.read_status(tmp_path)
+    status = supervised.read(tmp_path)
     assert status is not None and (status.phase, status.restarts) == ("ready", 2)
 
 
 def test_a_status_that_a_power_cut_left_empty_is_none(tmp_path: Path) -> None:
     for left in ("", "{}", "[1]"):
-        supervisor.status_path(tmp_path).write_text(left)
-        assert supervisor.read_status(tmp_path) is None
+        supervised.status_path(tmp_path).write_text(left)
+        assert supervised.read(tmp_path) is None

@@ -1,0 +1,100 @@
+"""How far the supervisor of a state directory is: what it wrote last, whether it runs, waiting until it is ready."""
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import psutil
+
+from cluster.basics.errors import Unavailable
+from cluster.state.daemon import running, tail
+
+MODULE = "cluster.supervisor"  # its name when run with `python -m` is another
+LOOK_SECONDS = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """What the supervisor last wrote: `phase` is starting, ready, repairing, failed or stopped."""
+
+    phase: str
+    detail: str
+    pid: int
+    restarts: int = 0
+
+
+def read(state_dir: Path) -> Status | None:
+    """What it last wrote; None before its first word, and where a power cut left what cannot be read."""
+    try:
+        return Status(**json.loads(status_path(state_dir).read_text(encoding="utf-8")))
+    except (FileNotFoundError, ValueError, TypeError):
+        return None
+
+
+def write(state_dir: Path, status: Status) -> None:
+    """Say how far it is; a reader sees the last word or this one, never half."""
+    path = status_path(state_dir)
+    fresh = path.with_suffix(".new")
+    fresh.write_text(json.dumps(asdict(status)), encoding="utf-8")
+    fresh.replace(path)
+
+
+def find(state_dir: Path) -> psutil.Process | None:
+    """Its process, while it runs."""
+    return running(pid_path(state_dir), "python", MODULE) or running(pid_path(state_dir), "aos", "up")
+
+
+def status_path(state_dir: Path) -> Path:
+    """Where it says how far it is."""
+    return state_dir / "supervisor.json"
+
+
+def pid_path(state_dir: Path) -> Path:
+    """Where it says which process it is."""
+    return state_dir / "supervisor.pid"
+
+
+def log_path(state_dir: Path) -> Path:
+    """The daemon's log."""
+    return state_dir / "logs" / "supervisor.log"
+
+
+def wait_until_ready(
+    state_dir: Path, report: Callable[[str], None], seconds: float, pid: Callable[[], int | None] | None = None
+) -> None:
+    """Wait, and report what it says meanwhile.
+
+    Args:
+        state_dir: whose supervisor.
+        report: takes a line.
+        seconds: how long at most.
+        pid: its process, None once that has ended; when left out, what `find` finds.
+
+    Raises:
+        Unavailable: it ended, or is still starting or repairing when the time is up; the detail says why.
+    """
+    log, deadline, seen = log_path(state_dir), time.monotonic() + seconds, ""
+    while True:
+        process = _found(state_dir) if pid is None else pid()
+        status = read(state_dir)
+        if process is None:
+            reason = status.detail if status is not None and status.phase == "failed" else tail(log)
+            raise Unavailable(f"it ended before it was ready: {reason}", fix=f"The whole log: {log}")
+        # The file may still hold the last word of one that was killed.
+        said = status if status is not None and status.pid == process else None
+        if said is not None and said.phase == "ready":
+            return
+        if said is not None and said.phase != "failed" and said.detail not in {"", seen}:
+            seen = said.detail
+            report(seen)
+        if time.monotonic() > deadline:
+            what = "starting" if said is None else f"{said.phase}: {said.detail}"
+            raise Unavailable(f"not ready after {seconds:.0f} s, {what}", fix=f"See why: {log}")
+        time.sleep(LOOK_SECONDS)
+
+
+def _found(state_dir: Path) -> int | None:
+    process = find(state_dir)
+    return None if process is None else process.pid
