@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from pipelines.documents.chunk import headings
 from pipelines.documents.chunk.sentences import sentences
 from serve_apps.retrieval.query import Hit
 
 LONGEST = 600  # characters of a quote; a longer sentence is a table or a list and is cut at its lines
 SHORTEST = 12  # characters; below stand page numbers and the like
-_TITLE = re.compile(r"\s*#{1,6}[ \t]+\S")
 _ITEM = re.compile(r"\s*(?:[-*•–|]|\d{1,2}[.)])\s*\S")
 
 
@@ -146,7 +146,7 @@ def _blocks(text: str) -> Iterator[tuple[int, int]]:
     """Paragraphs, and lines that are Markdown titles, list items or table rows: those are no part of a sentence."""
     start = at = 0
     for line in text.splitlines(keepends=True):
-        title = _TITLE.match(line)
+        title = headings.is_marked(line.strip())
         if title or line.lstrip()[:1] in ("|", "-", "*", "•", ""):
             if at > start:
                 yield start, at

@@ -52,6 +52,11 @@ def title(line: str) -> str:
     return (match[2].rstrip("#").rstrip() if match else line) or line
 
 
+def is_marked(line: str) -> bool:
+    """Whether a stripped line is a title by Markdown's marks."""
+    return _MARKDOWN.fullmatch(line) is not None
+
+
 def is_shouting(lines: Sequence[str]) -> bool:
     """More than a third of the page's lines are upper case."""
     filled = [line for line in lines if line]
