@@ -26,7 +26,7 @@ from tests.instance import AOS, instance
 READ = "`aos ingest ../shared/evals/ocr/... --wait` reads every page of the dev scans"
 GOAL = "character error rate per set no worse than plain `tesseract --psm 3` on the same images"
 WHOLE = """
-    select count(*), count(*) filter (where v.page_count = p.read), sum(p.read)
+    select count(*), count(*) filter (where v.page_count = p.read), sum(p.read)::int
     from documents d join document_versions v on v.id = d.current_version,
          lateral (select count(*) as read from pages where version_id = v.id and failure is null) p
     where d.file_type in ('image', 'pdf')"""
