@@ -4,7 +4,7 @@ from cluster.state.postgres import Transaction
 from serve_apps.agents.ports import Outcome, Turn
 from serve_apps.agents.runner import Kept as After
 from serve_apps.agents.runner import Remember
-from serve_apps.retrieval.claims import of_lines, of_text
+from serve_apps.retrieval.claims import as_said, of_lines, of_text
 from serve_apps.retrieval.trail import Kept, StoredAnswers
 
 
@@ -26,7 +26,7 @@ def _kept(turn: Turn, outcome: Outcome) -> Kept:
     traced = {str(line.get("step")): line for line in outcome.trace}
     documents, model = traced.get("documents", {}), traced.get("model", {})
     if documents.get("outcome") == "extractive":
-        quotes = {" ".join(str(one["quote"]).split()) for one in outcome.citations}
+        quotes = {as_said(str(one["quote"])) for one in outcome.citations}
         mode, claims = "extractive", of_lines(outcome.answer, quotes, known)
     else:
         mode, claims = "generated", of_text(outcome.answer, known)

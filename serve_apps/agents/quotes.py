@@ -18,12 +18,14 @@ from serve_apps.retrieval.quote import describe, page_of
 SQL = load_queries(Path(__file__).parents[1] / "retrieval" / "answer.sql")
 
 # [n: "quote"], as `retrieval.generate` has it; a bare [n] and, where a reply was cut off, half a mark prove nothing.
+# Code is left as it is: there [n] is an index, and no reader takes it for a citation.
 _OPEN, _CLOSE = "[\"“”'‘’]+", "[\"“”'‘’]+"
 MARK = re.compile(
-    rf"[ \t]*\[\s*(?P<n>\d{{1,3}})\s*:\s*{_OPEN}(?P<quote>.{{1,1000}}?){_CLOSE}\s*\]"
-    r"|[ \t]*(?<![\w\])])\[(?P<bare>\d{1,3})\](?![(\[:])"
+    r"(?P<fence>^[ \t]*```)|(?P<code>`(?![^`\n]*\[\s*\d{1,3}\s*:)[^`\n]+`)"
+    rf"|[ \t]*\[\s*(?P<n>\d{{1,3}})\s*:\s*{_OPEN}(?P<quote>.{{1,1000}}?){_CLOSE}\s*\]"
+    r"|[ \t]*\[(?P<bare>\d{1,3})\]"
     rf"|[ \t]*(?<![\w\])])\[\s*(?P<half>\d{{1,3}})(?:\s*:\s*(?:{_OPEN}[^\[\]]*)?)?\Z",
-    re.DOTALL,
+    re.DOTALL | re.MULTILINE,
 )
 
 
@@ -78,17 +80,23 @@ class Quotes:
     citations: list[dict[str, Any]] = field(default_factory=list)
     removed: list[dict[str, Any]] = field(default_factory=list)
     told: int = 0
+    fenced: bool = False  # what comes next is in a block of code
 
     def checked(self, text: str) -> str:
         """A text with [k] for each mark whose quote stands in its source, and without the others.
 
-        The same place keeps its number k; the numbers are those of the citations, not of the sources.
+        The same place keeps its number k; the numbers are those of the citations, not of the sources. Texts are given
+        in the order in which they are read: a block of code may begin in one and end in a later one.
         """
         if not len(self.sources):
             return text
         return MARK.sub(self._mark, text)
 
     def _mark(self, found: re.Match[str]) -> str:
+        if found["fence"] is not None:
+            self.fenced = not self.fenced
+        if self.fenced or found["fence"] is not None or found["code"] is not None:
+            return found[0]
         if found["half"] is not None:
             self.removed.append({"n": int(found["half"]), "why": "half a quote"})
             return ""

@@ -71,6 +71,7 @@ class Release:
             lead: put before the first piece, to part it from an earlier text.
         """
         self._show, self._clock, self._quotes, self._guard, self._lead = show, clock, quotes, guard, lead
+        quotes.fenced = False  # an earlier text may have ended within its code
         self._cited = len(quotes.sources) > 0
         self._whole = self._cited or guard.calls or guard.is_claim is not None  # whole sentences only
         self._raw = ""  # not looked at, or held

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pipelines.documents.chunk.sentences import sentences
 
 MARK = re.compile(r"[ \t]*\[(\d{1,3})\]")
+_NUMBER = re.compile(r"\[(\d{1,3})\]")
 _ONLY_MARKS = re.compile(r"(?:\s*\[\d{1,3}\])+[\s.!?;,]*")
 
 
@@ -54,6 +55,11 @@ class Conflict:
     def sentence(self) -> str:
         """For the reader."""
         return f"The sources disagree: {', '.join(f'{one.value} [{one.citation}]' for one in self.stated)}."
+
+
+def as_said(quote: str) -> str:
+    """A quote as a sentence of an answer: white space folded, and the page's own `[2]`, no citation, as `(2)`."""
+    return _NUMBER.sub(r"(\1)", " ".join(quote.split()))
 
 
 def text_of(claims: Sequence[Claim], conflicts: Sequence[Conflict]) -> str:

@@ -17,6 +17,7 @@ REPLIES = [
     'Pets may come [1: "Pets are welcome"] and rent is due [1: "Rent is due on the first."]; see [7] and [1].',
     'Invented [1: "The lease ends in June 2027"]. Nowhere [4: "The lease ends in May 2027"]. Bare [1]. Half [1: "Th',
     'Many [1: "The lease ends in May 2027"] [1: "Rent is due on the first."][1: "Pets are welcome"]\nand a line.',
+    'In May 2027[1]. So it says[1][2], twice [1] [1]: [1: "The lease ends in May 2027"][1] and [1](page).',
     '[1: "Pets are welcome"] comes first. ' + "Long words without an end " * 30 + '[1: "Pets are welcome"].',
 ]
 
@@ -68,3 +69,16 @@ def test_every_mark_that_is_shown_is_a_citation_whose_quote_is_on_the_page(text:
     for cited in known.values():
         assert PAGE[cited["start"] : cited["end"]] == cited["quote"]
     assert "[" not in MARK.sub("", whole)
+
+
+def test_a_bare_mark_is_removed_wherever_it_stands_but_in_code() -> None:
+    """EX-02: once there is a citation 1, a `[1]` that nobody checked would be read as it."""
+    said = (
+        'It ends in May 2027[1]. So it says[1][2], twice [1] [1]: [1: "The lease ends in May 2027"][1] and [1](page).'
+    )
+    code = "Take `rows[1]`, or:\n```\nrows[1] = [1: 2]\nother[2]\n```\nand that[1]."
+    _, whole, _ = stream(f"{said}\n{code}", random.Random(2))
+    assert whole == (
+        "It ends in May 2027. So it says, twice: [1] and(page).\n"
+        "Take `rows[1]`, or:\n```\nrows[1] = [1: 2]\nother[2]\n```\nand that."
+    )

@@ -1,6 +1,6 @@
 """Claims and their marks, as answers are written and read."""
 
-from serve_apps.retrieval.claims import Claim, Conflict, Stated, of_lines, of_text, text_of
+from serve_apps.retrieval.claims import Claim, Conflict, Stated, as_said, of_lines, of_text, text_of
 
 
 def test_an_answer_is_its_claims_a_line_each() -> None:
@@ -21,6 +21,12 @@ def test_a_written_answer_is_read_back_sentence_by_sentence() -> None:
         Claim("No source here.", ()),
     )
     assert of_text("", {1}) == ()
+
+
+def test_a_quote_with_a_reference_number_of_its_own_is_read_back_as_a_claim() -> None:
+    said = as_said("BERT [2] beats\n ELMo.")
+    claims = (Claim(said, (1,)),)
+    assert said == "BERT (2) beats ELMo." and of_lines(text_of(claims, []), {said}, {1, 2}) == claims
 
 
 def test_lines_that_are_quotes_are_claims() -> None:
