@@ -17,7 +17,7 @@ from configs.sections import LlmSettings
 from serve_apps.retrieval import abstain, conflict, evidence, generate, support
 from serve_apps.retrieval.abstain import Foreign
 from serve_apps.retrieval.cite import Citations, Pages
-from serve_apps.retrieval.claims import Claim, Conflict, Dropped, Stated, text_of
+from serve_apps.retrieval.claims import Claim, Conflict, Dropped, Stated, as_said, text_of
 from serve_apps.retrieval.evidence import Judged
 from serve_apps.retrieval.query import Hit, Query, Results
 from serve_apps.retrieval.quote import Citation, page_of
@@ -109,25 +109,29 @@ class Answerer:
             text = await generate.write(self._client, self._llm, question, sources, self._sleep)
         except AosError as error:
             return None, f"extractive, {error}", ()
-        claims, dropped = await self._checked(question, generate.parse(text), cited)
+        claims, dropped, unmeasured = await self._checked(question, generate.parse(text), cited)
+        fallback = _joined(results.fallback, unmeasured)
         dropped += tuple(Dropped(line, "it has no quote") for line in generate.bare(text))
         if claims:
             conflicts = _conflicts(question, cited, claims)
             answer = Answer(
-                text_of(claims, conflicts), "generated", tuple(cited.all), results, model, results.fallback,
+                text_of(claims, conflicts), "generated", tuple(cited.all), results, model, fallback,
                 claims, conflicts, dropped,
             )  # fmt: skip
             return answer, None, dropped
         if generate.NOTHING in text:
             why = f"{model} found no answer in the passages"
-            return replace(_nothing(results, why, fallback=results.fallback), model=model, dropped=dropped), None, ()
+            return replace(_nothing(results, why, fallback=fallback), model=model, dropped=dropped), None, ()
         return None, f"extractive, no claim of {model} had a quote that stands in its source", dropped
 
     async def _checked(
         self, question: str, written: Sequence[generate.Claim], cited: Citations
-    ) -> tuple[tuple[Claim, ...], tuple[Dropped, ...]]:
-        """Each claim with the citations that support it; the others with what is wrong with them."""
-        kept, dropped = list[Claim](), list[Dropped]()
+    ) -> tuple[tuple[Claim, ...], tuple[Dropped, ...], str | None]:
+        """Each claim with the citations that support it; the others with what is wrong with them.
+
+        At the end why some were not compared by meaning, if nobody could.
+        """
+        kept, dropped, unmeasured = list[Claim](), list[Dropped](), None
         for claim in written:
             found = [place for n, quote in claim.evidence if (place := cited.place(n, quote))]
             quotes = [one.quote for one in found]
@@ -136,26 +140,26 @@ class Answerer:
             if found:
                 near = None
                 if support.shared(claim.text, quotes, about) < support.LEAST_SHARED:
-                    measured, _ = await self._near(self._embedder, claim.text, [" ".join(quotes)])
-                    near = measured[0]
+                    measured, away = await self._near(self._embedder, claim.text, [" ".join(quotes)])
+                    near, unmeasured = measured[0], away or unmeasured
                 why = support.objection(claim.text, quotes, about, question, near)
             if why is None:
                 numbers = dict.fromkeys(cited.number(one) for one in found)
                 kept.append(Claim(claim.text, tuple(numbers)))
             else:
                 dropped.append(Dropped(claim.text, why))
-        return tuple(kept), tuple(dropped)
+        return tuple(kept), tuple(dropped), unmeasured
 
     async def _extractive(
         self, scope: Scope, question: str, results: Results, cited: Citations, strange: Foreign, why: str | None
     ) -> Answer:
         judged, unmeasured = await self._judged(scope, question, results.hits)
-        fallback = "; ".join(dict.fromkeys(part for part in (why, results.fallback, unmeasured) if part)) or None
+        fallback = _joined(why, results.fallback, unmeasured)
         claims = []
         for one in evidence.best([one for one in judged if abstain.supports(one, strange)]):
             place = cited.sentence(evidence.with_list(one.sentence, results.hits[one.sentence.hit]))
             if place is not None and not cited.covers(place):
-                claims.append(Claim(" ".join(place.quote.split()), (cited.number(place),)))
+                claims.append(Claim(as_said(place.quote), (cited.number(place),)))
         if not claims:
             return _nothing(results, abstain.reason(judged, strange), fallback=fallback)
         conflicts = _conflicts(question, cited, claims)
@@ -199,6 +203,10 @@ class Answerer:
                 numbers=[number for _, number in places],
             )
         return {(row["version_id"], row["number"]): page_of(row) for row in rows}
+
+
+def _joined(*reasons: str | None) -> str | None:
+    return "; ".join(dict.fromkeys(one for one in reasons if one)) or None
 
 
 def _nothing(results: Results, why: str, *, fallback: str | None) -> Answer:

@@ -13,7 +13,7 @@ from serve_apps.retrieval.query import Query
 SQL = load_queries(Path(__file__).with_name("cache.sql"))
 FORM = 1  # of entries; another number forgets all that there are
 NO_AGENT = "-"
-_NOT_ASKED = frozenset({"text", "patience_ms", "fresh"})  # what does not change which answer is right
+_NOT_ASKED = frozenset({"text", "fresh"})  # what does not change which answer is right
 
 Sort = Literal["search", "answer"]
 

@@ -17,7 +17,8 @@ from serve_apps.retrieval.cache_place import Corpora, Corpus, Place, Sort, place
 from serve_apps.retrieval.cache_store import CacheAway
 from serve_apps.retrieval.decision import CacheDecision
 from serve_apps.retrieval.flight import Flights
-from serve_apps.retrieval.query import Query, Results
+from serve_apps.retrieval.judge import as_configured
+from serve_apps.retrieval.query import LONGEST_QUESTION, Query, Results
 
 T = TypeVar("T")
 Make = Callable[[Vector | None], Awaitable[T]]
@@ -173,7 +174,8 @@ class CachedSearch:
         if decision.outcome == "hit" or decision.shared:
             timings = {"cache": (perf_counter() - start) * 1000}
         timings["total"] = (perf_counter() - start) * 1000
-        return replace(results, query=query, timings_ms=timings, cache=decision)
+        packed = None if results.packed is None else replace(results.packed, query=query.text)
+        return replace(results, query=query, packed=packed, timings_ms=timings, cache=decision)
 
 
 class CachedAnswerer:
@@ -207,6 +209,8 @@ class CachedAnswerer:
 def _not_for_the_cache(query: Query) -> str | None:
     if not query.words:
         return "the question is empty"
+    if len(query.text.strip()) > LONGEST_QUESTION:
+        return f"only the first {LONGEST_QUESTION:,} characters of questions are compared"
     if query.fresh:
         return "it was to be worked out anew"
     return None if query.generation is None else "a generation was asked for by number"
@@ -219,6 +223,8 @@ def _difference(reason: str) -> str:
 
 def _unfit(results: Results) -> str | None:
     """What was found with a part missing is not what will be found when it is back."""
+    if not as_configured(results.rerank):
+        return f"rerank {results.rerank}"
     return results.fallback or too_large(results)
 
 

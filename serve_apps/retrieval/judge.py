@@ -178,6 +178,13 @@ class Judges:
         return sorted(judged + unjudged, key=lambda one: -one.scores.get("literal", 0))
 
 
+def as_configured(state: str) -> bool:
+    """Whether the first judge that is on judged, or none was to, by what `order` says; another is a fallback."""
+    if state.startswith("on"):
+        return ";" not in state
+    return state in (f"off: {WITHOUT}", "off: not asked for", "off: nothing to rank")
+
+
 def _to_one(scores: NDArray[np.float32]) -> NDArray[np.float64]:
     """From the lowest to the highest of the scores, so that logits and probabilities are treated alike."""
     low, high = float(np.nanmin(scores)), float(np.nanmax(scores))

@@ -9,7 +9,7 @@ from typing import Any
 from redis.asyncio import Redis
 
 from cluster.basics.scope import Scope
-from cluster.models.ports import Embedder
+from cluster.models.ports import Embedder, Reranker
 from cluster.state.postgres import Database
 from configs.sections_retrieval import CacheSettings, RerankSettings, SearchSettings
 from serve_apps.retrieval.cache import SemanticCache
@@ -61,9 +61,9 @@ class Replica:
     cache: SemanticCache[Results]
 
 
-def plain_search(database: Database, embedder: Embedder | None = None) -> Search:
-    """Without a cache and without a judge."""
-    return Search(database, embedder or FakeEmbedder(), None, SearchSettings(), RerankSettings())
+def plain_search(database: Database, embedder: Embedder | None = None, reranker: Reranker | None = None) -> Search:
+    """Without a cache."""
+    return Search(database, embedder or FakeEmbedder(), reranker, SearchSettings(), RerankSettings())
 
 
 def replica(
@@ -73,11 +73,12 @@ def replica(
     embedder: Embedder | None = None,
     now: Any = time.time,
     made_with: str = "test",
+    reranker: Reranker | None = None,
 ) -> Replica:
     """A new one; those over the same Redis share entries."""
     settings = settings or CacheSettings()
     store = CacheStore(redis, settings, time.monotonic)
     cache = SemanticCache(store, Codec(Results), settings, LEXICON, now, lambda: f"token{next(_tokens)}")
-    inner = Counted(plain_search(database, embedder))
+    inner = Counted(plain_search(database, embedder, reranker))
     search = CachedSearch(inner, Corpora(database), cache, embedder or FakeEmbedder(), lambda: made_with)
     return Replica(search, inner, cache)

@@ -112,7 +112,7 @@ class ScriptedSearch:
             boxes=(PageBox(2, Box(0.1, 0.2, 0.3, 0.4)),), ocr_confidence=0.9, engine="tesseract", score=0.5,
             scores={"fused": 0.5, "keyword_rank": 1},
         )  # fmt: skip
-        return Results(query, (hit,), 7, "bm25", "exact", "off: none", 1, None, {"total": 1.5, "keyword": 1.0})
+        return Results(query, (hit,), 7, "bm25", "exact", "off: not asked for", 1, None, {"total": 1.5, "keyword": 1.0})
 
 
 @dataclass

@@ -9,7 +9,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from cluster.basics.errors import AosError
+from cluster.basics.errors import AosError, Unavailable
 from cluster.models.encoder import Window, cut
 from cluster.models.ports import EmbedderFacts, Lane
 
@@ -81,9 +81,23 @@ class FakeEmbedder:
         return encoder.encode([found[0] for found in encoder.windows(texts)])
 
 
+class TiredEmbedder(FakeEmbedder):
+    """Answers once, and is away from then on."""
+
+    async def embed(self, texts: Sequence[str], lane: Lane = Lane.QUESTION) -> NDArray[np.float32]:
+        if self.asked:
+            self.failing = Unavailable("no weights")
+        return await super().embed(texts, lane)
+
+
 class FakeReranker:
-    """A `Reranker` that counts the question's words in each text."""
+    """A `Reranker` that counts the question's words in each text. `failing` is raised by every call."""
+
+    def __init__(self, failing: AosError | None = None) -> None:
+        self.failing = failing
 
     async def score(self, query: str, texts: Sequence[str]) -> NDArray[np.float32]:
+        if self.failing is not None:
+            raise self.failing
         asked = set(words(query))
         return np.array([len(asked & set(words(text))) for text in texts], dtype=np.float32)

@@ -18,11 +18,11 @@ from pipelines.documents.index.generations import Generations
 from pipelines.documents.library import Library
 from pipelines.documents.links import AgentChange, Links
 from pipelines.documents.store import Arrival, Store, StoredPage
-from serve_apps.retrieval.query import Filters, Query
+from serve_apps.retrieval.query import LONGEST_QUESTION, Budget, Filters, Query
 from tests.fakes import corpus
 from tests.fakes.cached import Replica, plain_search, replica
 from tests.fakes.corpus import Book, Passage, hash_vector
-from tests.fakes.models import FakeEmbedder
+from tests.fakes.models import FakeEmbedder, FakeReranker
 
 QUESTION = "How long is the notice period of the lease in Oslo?"
 IN_OTHER_WORDS = "Could you tell me how long the notice period of the lease in Oslo is?"
@@ -334,6 +334,42 @@ async def test_what_was_found_without_the_embedder_is_not_remembered(home: Home,
     assert well.cache is not None and well.cache.outcome == "miss" and well.vector != "off"
     found = await broken.search.run(home.scope, Query(QUESTION))
     assert found.cache is not None and found.cache.outcome == "hit", "the same words need no vector"
+
+
+async def test_what_was_found_without_its_judge_is_not_remembered(home: Home, pool: Database, redis: Redis) -> None:
+    """Everybody would have had the unjudged order for a day, because one call failed."""
+    judge = FakeReranker(Unavailable("a replica failed"))
+    one = replica(pool, redis, reranker=judge)
+    unjudged = await one.search.run(home.scope, Query(QUESTION))
+    assert unjudged.cache is not None and "not remembered: rerank off" in unjudged.cache.reason
+    judge.failing = None
+    judged, again = await one.search.run(home.scope, Query(QUESTION)), await one.search.run(home.scope, Query(QUESTION))
+    assert judged.rerank == "on" and judged.cache is not None and judged.cache.outcome == "miss"
+    assert again.rerank == "on" and again.cache is not None and again.cache.outcome == "hit"
+
+
+async def test_of_questions_that_are_longer_than_what_is_compared_nothing_is_remembered(
+    home: Home, first: Replica
+) -> None:
+    """Two that differ only behind it would have had one answer."""
+    same = f"{QUESTION} ".ljust(LONGEST_QUESTION, "x")
+    for end in (" In days?", " In hours?"):
+        found = await first.search.run(home.scope, Query(same + end))
+        assert found.cache is not None and found.cache.outcome == "bypass" and "4,000" in found.cache.reason
+    assert len(first.inner.asked) == 2
+
+
+async def test_who_does_not_wait_for_help_leaves_nothing_to_who_does(home: Home, first: Replica) -> None:
+    hurried, patient = Query(QUESTION, patience_ms=50), Query(QUESTION)
+    found = [await first.search.run(home.scope, one) for one in (hurried, patient, hurried)]
+    assert [one.cache.outcome for one in found if one.cache] == ["miss", "miss", "hit"]
+
+
+async def test_a_context_that_is_remembered_carries_the_words_of_who_asks_now(home: Home, first: Replica) -> None:
+    for text in (QUESTION, IN_OTHER_WORDS):
+        found = await first.search.run(home.scope, Query(text, budget=Budget(500)))
+        assert found.packed is not None and found.packed.query == text
+    assert first.inner.asked == [QUESTION]
 
 
 async def test_an_entry_lives_as_long_as_it_is_told(home: Home, pool: Database, redis: Redis) -> None:

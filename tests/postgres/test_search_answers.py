@@ -19,7 +19,7 @@ from serve_apps.retrieval.answer import NOT_FOUND, Answer, Answerer
 from serve_apps.retrieval.search import Search
 from tests.fakes import corpus
 from tests.fakes.corpus import Book, Passage, Sheet, hash_vector
-from tests.fakes.models import FakeEmbedder
+from tests.fakes.models import FakeEmbedder, TiredEmbedder
 
 SCAN = "Service sheet\n\nThe pump weighs twelve kilograms. It is painted red."
 WORDS = tuple(
@@ -225,6 +225,22 @@ async def test_sources_that_contradict_each_other_are_both_shown(
     assert files == {"scan.png", "letter.txt"}
     assert answer.text.splitlines()[-1].startswith("The sources disagree: ")
     assert all(f"[{one.n}]" in answer.text for one in answer.citations)
+
+
+async def test_a_pages_own_reference_numbers_are_no_citations_of_the_answer(desk: Desk) -> None:
+    _add(desk, "survey.txt", "The turbine of Corvane [2] beats the older one [1] by far.")
+    answer = await desk.ask("Which turbine beats the older one by far?")
+    assert answer.text.splitlines()[0] == "The turbine of Corvane (2) beats the older one (1) by far. [1]"
+    assert answer.citations[0].quote == "The turbine of Corvane [2] beats the older one [1] by far."
+
+
+async def test_claims_that_nobody_could_compare_by_meaning_are_said(desk: Desk) -> None:
+    """Such an answer is not remembered: with the embedder back it may say more."""
+    reply = says('Its colour is like blood. [1: "It is painted red."]\nThe pump weighs 12 kilograms. '
+                 '[1: "The pump weighs twelve kilograms."]')  # fmt: skip
+    answer = await desk.ask(reply=reply, embedder=TiredEmbedder())
+    assert answer.mode == "generated" and answer.search.fallback is None and "no weights" in str(answer.fallback)
+    assert [one.text for one in answer.dropped] == ["Its colour is like blood."]
 
 
 async def test_sources_that_agree_are_no_conflict(desk: Desk) -> None:

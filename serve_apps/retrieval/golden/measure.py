@@ -12,7 +12,7 @@ from cluster.state.postgres import Database, load_queries
 from serve_apps.retrieval.answer import Answer
 from serve_apps.retrieval.golden.form import GoldenQuestion
 from serve_apps.retrieval.golden.score import Place, of_answer, of_documents, of_passages
-from serve_apps.retrieval.judge import WITHOUT
+from serve_apps.retrieval.judge import as_configured
 from serve_apps.retrieval.query import Query, Results
 from serve_apps.retrieval.quote import Citation
 
@@ -95,7 +95,7 @@ class Examiner:
         failures = [f"search: {results.fallback}"] if results.fallback else []
         if results.vector == "off" and not failures:
             failures.append("search: by words only")
-        if not _as_configured(results.rerank):
+        if not as_configured(results.rerank):
             failures.append(f"rerank: {results.rerank}")
         places = [Place(hit.document_id, hit.filename, hit.text) for hit in results.hits]
         if question.documents:
@@ -148,13 +148,6 @@ def _with(
 ) -> Outcome:
     both = tuple(dict.fromkeys([*found.failures, *failures]))
     return Outcome({**found.measured, **measured}, found.retrieved, mode, answer, found.generation, found.engines, both)
-
-
-def _as_configured(rerank: str) -> bool:
-    """Whether the first judge of relevance judged, or none was to; another in its place is a fallback."""
-    if rerank.startswith("on"):
-        return ";" not in rerank
-    return rerank in (f"off: {WITHOUT}", "off: not asked for", "off: nothing to rank")
 
 
 def _engines(results: Results) -> dict[str, str]:
