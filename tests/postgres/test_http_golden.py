@@ -205,6 +205,20 @@ async def test_a_run_whose_process_died_is_interrupted_and_goes_on_with_what_is_
     assert (await place.ended(begun))["state"] == "completed" and len(place.answerer.asked) == 2
 
 
+async def test_engines_that_changed_while_a_run_was_interrupted_fail_it(place: Place, admin_dsn: str) -> None:
+    """It counted only those that it met after it was resumed, and was complete."""
+    path = await place.filled()
+    place.answerer.failing = [Unavailable("gone")]
+    begun = (await place.run(path))["id"]
+    with psycopg.connect(admin_dsn) as connection:  # as if the index over words had been made only now
+        asked = "update golden_results set engines = engines || '{\"keyword\": \"full_text\"}' where failures = '{}'"
+        assert connection.execute(asked).rowcount == 2
+    assert (await place.operator.post(f"/api/golden-runs/{begun}/resume")).status_code == 202
+    shown = await place.ended(begun)
+    (why,) = shown["failures"]
+    assert shown["state"] == "failed" and why["what"].startswith("keyword: not the same for all questions")
+
+
 def acts(admin_dsn: str, run: str) -> list[str]:
     query = "select action from audit where object = %s and detail ->> 'set' is not null order by seq"
     with psycopg.connect(admin_dsn) as connection:

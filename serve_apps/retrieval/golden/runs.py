@@ -174,13 +174,12 @@ class GoldenRuns:
             log.error("golden run %s stopped and can be resumed", run, exc_info=error)
 
     async def _work(self, held: _Held) -> None:
-        engines = Counter[tuple[str, str]]()
-        beat, work = asyncio.create_task(self._beats(held)), asyncio.create_task(self._all(held, engines))
+        beat, work = asyncio.create_task(self._beats(held)), asyncio.create_task(self._all(held))
         try:
             await asyncio.wait([beat, work], return_when=asyncio.FIRST_COMPLETED)
             if work.done():
                 work.result()
-                await self._finish(held, engines)
+                await self._finish(held)
             else:
                 beat.result()
         except _Taken:
@@ -192,22 +191,19 @@ class GoldenRuns:
                 task.cancel()
             await asyncio.gather(beat, work, return_exceptions=True)
 
-    async def _all(self, held: _Held, engines: Counter[tuple[str, str]]) -> None:
+    async def _all(self, held: _Held) -> None:
         left = list(reversed(held.questions))
-        hands = [asyncio.create_task(self._hand(held, left, engines)) for _ in range(held.options.concurrency)]
+        hands = [asyncio.create_task(self._hand(held, left)) for _ in range(held.options.concurrency)]
         try:
             await asyncio.gather(*hands)
         finally:
             for hand in hands:
                 hand.cancel()
 
-    async def _hand(
-        self, held: _Held, left: list[tuple[int, GoldenQuestion]], engines: Counter[tuple[str, str]]
-    ) -> None:
+    async def _hand(self, held: _Held, left: list[tuple[int, GoldenQuestion]]) -> None:
         while left:
             position, question = left.pop()
             outcome = await self._examiner.ask(held.scope, question, held.options)
-            engines.update(outcome.engines.items())
             await self._put(held, position, question, outcome)
 
     async def _put(self, held: _Held, position: int, question: GoldenQuestion, outcome: Outcome) -> None:
@@ -219,7 +215,7 @@ class GoldenRuns:
                 self._sql["put_result"],
                 **named, key=question.key, position=position, question=question.question,
                 measured=Jsonb(dict(outcome.measured)), retrieved=list(outcome.retrieved), mode=outcome.mode,
-                answer=outcome.answer, failures=list(outcome.failures),
+                answer=outcome.answer, failures=list(outcome.failures), engines=Jsonb(dict(outcome.engines)),
             )  # fmt: skip
             await tx.run(self._sql["progress"], **named, generation=outcome.generation)
 
@@ -232,8 +228,10 @@ class GoldenRuns:
                 if await tx.one(self._sql["beat"], **named, fence=held.fence, lease=self._lease) is None:
                     raise _Taken
 
-    async def _finish(self, held: _Held, engines: Counter[tuple[str, str]]) -> None:
+    async def _finish(self, held: _Held) -> None:
         rows = list((await self.measured(held.scope, held.run)).values())
+        # Of all its questions, those before an interruption included: they may have met other engines.
+        engines = Counter(engine for row in rows for engine in row["engines"].items())
         failures = _failures([row["failures"] for row in rows], engines)
         async with self._db.transaction(held.scope) as tx:
             await tx.one(

@@ -29,11 +29,12 @@ select key from golden_results where run_id = %(run)s and workspace_id = %(works
 
 -- put_result: What came of a question.
 insert into golden_results (run_id, key, tenant_id, workspace_id, position, question, measured, retrieved, mode, answer,
-                            failures)
+                            failures, engines)
 values (%(run)s, %(key)s, %(tenant)s, %(workspace)s, %(position)s, %(question)s, %(measured)s, %(retrieved)s, %(mode)s,
-        %(answer)s, %(failures)s)
+        %(answer)s, %(failures)s, %(engines)s)
 on conflict (run_id, key) do update set measured = excluded.measured, retrieved = excluded.retrieved,
-    mode = excluded.mode, answer = excluded.answer, failures = excluded.failures, at = clock_timestamp();
+    mode = excluded.mode, answer = excluded.answer, failures = excluded.failures, engines = excluded.engines,
+    at = clock_timestamp();
 
 -- progress: How far it is.
 update golden_runs r set done = (select count(*) from golden_results g where g.run_id = r.id),
@@ -67,8 +68,8 @@ select g.key, g.question, g.measured, g.mode, g.answer, g.failures,
 from golden_results g where g.run_id = %(run)s and g.workspace_id = %(workspace)s and g.tenant_id = %(tenant)s
 order by g.position, g.key offset %(skip)s limit %(limit)s;
 
--- measured: The measures of each question.
-select g.key, g.question, g.measured, g.failures from golden_results g
+-- measured: The measures of each question, and the engines that answered it.
+select g.key, g.question, g.measured, g.failures, g.engines from golden_results g
 where g.run_id = %(run)s and g.workspace_id = %(workspace)s and g.tenant_id = %(tenant)s order by g.position, g.key;
 
 -- cited: The texts of pages at places that an answer cites.
