@@ -9,9 +9,11 @@ from serve_apps.retrieval.pack import Item, choose, worth
 from serve_apps.retrieval.query import BUDGETS, Budget
 from serve_apps.retrieval.tokens import Tokens
 from tests.evals.report import Report
+from tests.fakes.knapsack import SMALL_CASES, by_every_subset, cases
 
 GOAL = "Knapsack equals brute force on 10,000 random small cases, runs in ≤ 5 ms for 50 candidates and 2,000 tokens"
 MOST_MS = 5.0
+ROUNDING = 1e-6
 ROUNDS = 60
 
 
@@ -36,7 +38,13 @@ def milliseconds(work: Callable[[int], object]) -> list[float]:
 
 
 def measure(report: Report) -> None:
-    """50 candidates of one document, of two, of ten and of fifty: the fewer documents, the more states."""
+    """Right on small cases; 50 candidates of one, two, ten and fifty documents: the fewer of these, the more states."""
+    wrong = sum(
+        abs(worth(items, choose(items, budget, factor), factor) - by_every_subset(items, budget, factor)) > ROUNDING
+        for items, budget, factor in cases(SMALL_CASES)
+    )
+    name = f"knapsack, of {SMALL_CASES:,} small cases worth another value than by brute force"
+    report.figure(name, wrong, goal=GOAL, holds=wrong == 0)
     rng = random.Random(1503)
     slowest = 0.0
     for documents in (1, 2, 10, 50):

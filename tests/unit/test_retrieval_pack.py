@@ -4,7 +4,6 @@ import random
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import combinations
 
 import pytest
 
@@ -13,8 +12,8 @@ from serve_apps.retrieval.pack import Item, choose, worth
 from serve_apps.retrieval.query import BUDGETS, Budget, Hit
 from serve_apps.retrieval.tokens import Tokens
 from tests.fakes.crew import hit
+from tests.fakes.knapsack import SMALL_CASES, by_every_subset, cases
 
-CASES = 10_000
 PROSE = "The supplier delivers each pump within thirty days of the written order, carriage paid to the named site. "
 
 
@@ -27,38 +26,9 @@ class Words:
         return [len(text.split()) for text in texts]
 
 
-def by_every_subset(items: Sequence[Item], budget: Budget, factor: float) -> float:
-    """The greatest value of any subset that keeps to the budget; written without a word of the real one."""
-    best, falling = 0.0, sorted(items, key=lambda one: -one.value)  # and so is every subset
-    for size in range(1, min(budget.max_chunks, len(items)) + 1):
-        for subset in combinations(falling, size):
-            if sum(one.tokens for one in subset) <= budget.max_tokens:
-                taken: dict[str, int] = {}
-                value = 0.0
-                for one in subset:
-                    value += one.value * (1 - factor) ** taken.get(one.document, 0)
-                    taken[one.document] = taken.get(one.document, 0) + 1
-                best = max(best, value)
-    return best
-
-
-def cases(count: int) -> list[tuple[list[Item], Budget, float]]:
-    rng = random.Random(1503)
-    found = []
-    for _ in range(count):
-        documents = rng.choice(["a", "ab", "abc", "abcdefg"])
-        grain = rng.choice([1, 3, 1000])  # few different values make ties
-        items = [
-            Item(rng.choice(documents), rng.randint(1, 12), rng.randint(0, 4 * grain) / (4 * grain))
-            for _ in range(rng.randint(1, 7))
-        ]
-        found.append((items, Budget(rng.randint(1, 30), rng.randint(1, 7)), rng.choice([0.3, 0.3, 0.0, 0.6, 1.0])))
-    return found
-
-
 def test_the_knapsack_equals_brute_force_on_10_000_random_cases() -> None:
     """RE-15, RE-16: exact over tokens, count and the turn of each document (B-02, B-03)."""
-    for items, budget, factor in cases(CASES):
+    for items, budget, factor in cases(SMALL_CASES):
         chosen = choose(items, budget, factor)
         assert len(chosen) == len(set(chosen)) <= budget.max_chunks
         assert sum(items[at].tokens for at in chosen) <= budget.max_tokens
