@@ -74,6 +74,8 @@ def report(items: Recall | None = None, golden: tuple[Recall, ...] = (), held: i
         (report(golden=(Recall("contracts", 9, 0.5, 0.5, baseline=0.7),)), "when the live index was built 0.700"),
         (report(golden=(Recall("contracts", 9, 0.5, 0.5, before=0.5, baseline=0.9),)), None),  # measured beats kept
         (report(golden=(Recall("contracts", 9, 0.5, 0.5, least=0.9),)), "contracts: 0.500"),
+        (report(golden=(Recall("contracts", 9, 0.0, 0.0),)), "contracts: 0.000 has nothing to be compared with"),
+        (Report(1, None, 100, 100, 10, None, (Recall("contracts", 9, 0.5, 0.5),)), None),  # the first index of all
         (report(held=90), "90 of 100 documents have vectors"),
         (report(held=96), None),
         (report(), None),

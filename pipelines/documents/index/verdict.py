@@ -90,6 +90,9 @@ def judge(report: Report, settings: GateSettings) -> list[str]:
         least = [("demanded", one.least, 0.0), ("before", one.before, settings.tolerance)]
         if one.before is None:
             least.append(("when the live index was built", one.baseline, settings.tolerance))
+        if report.live is not None and all(wanted is None for _, wanted, _ in least):
+            # Another embedder than the live one's, and nobody measured this set when that was built.
+            reasons.append(f"{one.name}: {one.recall:.3f} has nothing to be compared with; give the set a least recall")
         for what, wanted, slack in least:
             if wanted is not None and not one.recall >= wanted - slack - 1e-9:
                 reasons.append(f"{one.name}: {one.recall:.3f} of {one.asked} questions found, {what} {wanted:.3f}")
