@@ -22,7 +22,7 @@ from serve_apps.retrieval.quote import Citation
 from serve_apps.retrieval.search import Search
 from tests.fakes.corpus import Book, Passage, hash_vector, load, open_generation
 from tests.fakes.http import Api, Office, make_parts, open_office, serve
-from tests.fakes.models import FakeEmbedder
+from tests.fakes.models import FakeEmbedder, FakeReranker
 
 YAML = """
 - {key: end, question: "When does the lease end?", documents: [lease.txt], answers: [in May], passages: [ends in May]}
@@ -304,17 +304,11 @@ async def test_a_run_sees_what_its_person_sees_and_answers_are_for_who_asked(
     assert (await stranger.get("/api/golden-sets")).json()["items"] == []
 
 
-class SilentReranker:
-    """A cross-encoder that is configured and does not answer."""
-
-    async def score(self, query: str, texts: Any) -> Any:
-        raise Unavailable("the cross-encoder is away")
-
-
 async def test_a_judge_of_relevance_that_is_away_is_a_part_that_did_not_run(place: Place, office: Office) -> None:
     """One that nobody configured is none."""
     database, asked = place.api.parts.database, GoldenQuestion("end", "When does the lease end?", ("lease.txt",))
-    judged = Search(database, place.embedder, SilentReranker(), SearchSettings(), RerankSettings())
+    silent = FakeReranker(Unavailable("the cross-encoder is away"))
+    judged = Search(database, place.embedder, silent, SearchSettings(), RerankSettings())
     for search, away in ((judged, True), (place.answerer.search, False)):
         outcome = await Examiner(search, place.answerer, database).ask(office.scope, asked, Options(answers=False))
         assert outcome.measured["recall@10"] == 1

@@ -209,20 +209,16 @@ async def test_a_context_is_packed_within_its_budget(place: Place) -> None:
 
 async def test_the_judge_can_be_left_out_and_its_fallback_shows(place: Place) -> None:
     """RE-10, RE-11, X-23: by the request; where the cross-encoder is away a language model judges, and that is told."""
-
-    class Away(FakeReranker):
-        async def score(self, query: str, texts: Any) -> Any:
-            raise Unavailable("the replica died")
-
+    away = FakeReranker(Unavailable("the replica died"))
     place.add(book("a.txt", "The pump is red."), book("b.txt", "A pump, a pump, a pump!"))
     on = await place.ask("pump red", reranker=FakeReranker())
     off = await place.ask("pump red", reranker=FakeReranker(), rerank=False)
     assert on.rerank == "on" and off.rerank == "off: not asked for"
     assert "judge" in on.hits[0].scores and "judge" not in off.hits[0].scores
     writer = FakeWriter({"scores": [0.0, 1.0]})
-    found = await place.ask("pump red", reranker=Away(), others=(WriterJudge(writer, RerankSettings(llm=True)),))
+    found = await place.ask("pump red", reranker=away, others=(WriterJudge(writer, RerankSettings(llm=True)),))
     assert found.rerank == "on: the language model; the replica died" and files(found) == files(off)[::-1]
-    gone = await place.ask("pump red", reranker=Away())
+    gone = await place.ask("pump red", reranker=away)
     assert gone.rerank == "off: the replica died" and files(gone) == files(off)
 
 
