@@ -27,6 +27,7 @@ POSTGRES_SOCKET = ".s.PGSQL.5432"
 VALKEY_SOCKET = "valkey.sock"
 START_SECONDS = 120  # crash recovery on a loaded machine included
 
+# A bulk ingestion fills tables in seconds, and until they are analysed they are planned for as if they were empty.
 # pgvector 0.8.1 ships inside: parallel HNSW builds can overflow there (fixed in 0.8.2), so they are off.
 POSTGRES_CONF = """
 listen_addresses = ''
@@ -38,6 +39,7 @@ effective_cache_size = 1GB
 max_wal_size = 2GB
 random_page_cost = 1.1
 jit = off
+autovacuum_naptime = 10s
 max_parallel_maintenance_workers = 0
 shared_preload_libraries = 'pg_textsearch'
 unix_socket_permissions = 0700

@@ -119,10 +119,17 @@ where e.generation_id = %(generation)s and e.tenant_id = %(tenant)s and e.worksp
 select c.id, c.search_text from document_chunks c
 where c.tenant_id = %(tenant)s and c.workspace_id = %(workspace)s and c.id = any(%(ids)s);
 
--- passages: Given chunks as they are shown, with how their pages were read.
+-- passages: Given chunks as they are shown, with how their pages were read. The chunks are fetched before anything is
+-- asked of their documents: until a table that was just filled is analysed, the planner takes it for small, and would
+-- go through every document of the workspace.
+with given as materialized (
+    select c.id, c.document_id, c.version_id, c.page_start, c.page_end, c.chunk_index, c.text, c.headings, c.spans,
+           c.boxes, c.engine, c.confidence
+    from document_chunks c
+    where c.tenant_id = %(tenant)s and c.workspace_id = %(workspace)s and c.id = any(%(ids)s)
+)
 select c.id, c.document_id, c.version_id, d.filename, d.file_type, c.page_start, c.page_end, c.chunk_index, c.text,
        c.headings, c.spans, c.boxes, c.engine, c.confidence
-from document_chunks c
+from given c
 join documents d on d.id = c.document_id and d.current_version = c.version_id
-where c.tenant_id = %(tenant)s and c.workspace_id = %(workspace)s and d.workspace_id = %(workspace)s
-  and c.id = any(%(ids)s);
+where d.workspace_id = %(workspace)s;
