@@ -12,10 +12,11 @@ from ray.serve.exceptions import BackPressureError, RayServeException
 from ray.serve.handle import DeploymentHandle
 
 from cluster.basics.errors import AosError, Overloaded, Unavailable
-from cluster.models.embedders import open_embedder
+from cluster.models.embedders import open_embedders
 from cluster.models.ports import Embedder, EmbedderFacts, Lane, Reranker
 from cluster.models.rerank_choice import model_of
 from cluster.models.reranking import load
+from cluster.models.succession import EmbedderMoved, in_succession
 from configs.sections import Settings
 
 EMBEDDING = ("embedding", "Embedder")
@@ -31,14 +32,22 @@ MESSAGE_TEXTS = 512
 class HandleEmbedder:
     """An `Embedder` whose model lives in Serve replicas."""
 
-    def __init__(self, handle: DeploymentHandle[Any]) -> None:
-        self._handle = handle
+    def __init__(self, handle: DeploymentHandle[Any], place: int = 0) -> None:
+        """`place`: 0 for the embedder of now, 1 for the one before it."""
+        self._handle, self._place = handle, place
         self._facts: EmbedderFacts | None = None
 
     async def facts(self) -> EmbedderFacts:
-        """What the vectors are made with; asked once."""
+        """What the vectors are made with; asked once, until the replicas have another model.
+
+        Raises:
+            Unavailable: the replica died, twice, or has no such embedder.
+        """
         if self._facts is None:
-            self._facts = EmbedderFacts(**await _call(self._handle.facts))
+            there = await _call(self._handle.facts)
+            if self._place >= len(there):
+                raise Unavailable("the replica has no embedder before this one", fix="run `aos up`")
+            self._facts = EmbedderFacts(**there[self._place])
         return self._facts
 
     async def embed(self, texts: Sequence[str], lane: Lane = Lane.QUESTION) -> NDArray[np.float32]:
@@ -47,10 +56,16 @@ class HandleEmbedder:
         Raises:
             Overloaded: every replica's queue is full.
             Unavailable: the replica died, twice.
+            EmbedderMoved: the replicas have another model since `facts` was asked.
         """
+        facts = await self.facts()
         if not texts:
-            return np.empty((0, (await self.facts()).dimension), dtype=np.float32)
-        parts = [await _call(self._handle.embed, part, lane.value) for part in messages(texts)]
+            return np.empty((0, facts.dimension), dtype=np.float32)
+        try:
+            parts = [await _call(self._handle.embed, part, lane.value, facts.fingerprint) for part in messages(texts)]
+        except EmbedderMoved:
+            self._facts = None
+            raise
         return np.concatenate(parts)
 
 
@@ -99,15 +114,19 @@ class Remote:
 
 
 def embedder(settings: Settings) -> Embedder:
-    """The embedder that the settings place: in this process, or in the Serve application `embedding`.
+    """The embedder that the settings place, with the one before it where they name one.
+
+    It is in this process, or in the Serve application `embedding`.
 
     Raises:
         InvalidSettings: as `open_embedder`.
         Unavailable: the application is not deployed.
     """
     if settings.embedding.placement == "inproc":
-        return open_embedder(settings.embedding, idle=settings.read.idle)
-    return HandleEmbedder(_handle(*EMBEDDING))
+        return in_succession(*open_embedders(settings.embedding, idle=settings.read.idle))
+    handle = _handle(*EMBEDDING)
+    count = 1 if settings.embedding.former_model is None else 2
+    return in_succession(*(HandleEmbedder(handle, place) for place in range(count)))
 
 
 def reranker(settings: Settings) -> Reranker | None:

@@ -15,6 +15,8 @@ class EmbeddingSettings(Section):
     `gpu`: `auto` computes on the GPU that Ray gives its replica (ray.num_gpus) where torch sees one; true insists.
     `batch_tokens`: of a batch, padding included. `queue_tokens`: more than these waiting in a lane, and callers are
     refused. `cache_entries`: vectors of questions kept for each workspace, 1.5 KiB each.
+    `former_model`: what `model` was when the index was made that readers use: questions to that index are embedded with
+    it, which takes as much memory again. `former_base_url`, `former_api_key`, `former_window`: of its server.
     """
 
     model: str = "packaged"
@@ -29,6 +31,23 @@ class EmbeddingSettings(Section):
     seconds: float = Field(180, gt=0)
     placement: Literal["inproc", "serve"] = "serve"
     gpu: Gpu = "auto"
+    former_model: str | None = None
+    former_base_url: str | None = None
+    former_api_key: Secret = None
+    former_window: int = Field(2048, ge=64)
+
+    def of_former(self) -> "EmbeddingSettings | None":
+        """The same with the model before; None where none is named."""
+        if self.former_model is None:
+            return None
+        return self.model_copy(
+            update={
+                "model": self.former_model,
+                "base_url": self.former_base_url,
+                "api_key": self.former_api_key,
+                "window": self.former_window,
+            }
+        )
 
 
 class EnhanceSettings(Section):

@@ -12,8 +12,9 @@ from ray import serve
 
 from cluster import logs
 from cluster.basics.background import give_way
-from cluster.models.embedders import open_embedder
+from cluster.models.embedders import open_embedders
 from cluster.models.ports import Embedder, Lane
+from cluster.models.succession import EmbedderMoved
 from cluster.models.weights import use_cores
 from cluster.state.settings_rows import load_with_rows
 from configs.sections import Settings
@@ -21,31 +22,38 @@ from configs.sections import Settings
 
 @serve.deployment(name="Embedder")
 class EmbedderReplica:
-    """The embedder of the settings behind a handle."""
+    """The embedder of the settings behind a handle, and the one before it where they name one."""
 
     def __init__(self) -> None:
         settings = load_with_rows()
         logs.set_up(settings)
         # Bulk work may have asked for one replica more: loading it gives way to the questions that others answer.
         with ThreadPoolExecutor(1, initializer=give_way) as thread:
-            self._embedder = thread.submit(_opened, settings).result()
+            self._embedders = thread.submit(_opened, settings).result()
 
-    async def facts(self) -> dict[str, object]:
-        """`EmbedderFacts` as a mapping."""
-        return asdict(await self._embedder.facts())
+    async def facts(self) -> list[dict[str, object]]:
+        """`EmbedderFacts` of each as a mapping, the embedder of now first."""
+        return [asdict(await one.facts()) for one in self._embedders]
 
-    async def embed(self, texts: Sequence[str], lane: str) -> NDArray[np.float32]:
-        """One row of length 1 for each text: shape (len(texts), dimension)."""
-        return await self._embedder.embed(texts, Lane(lane))
+    async def embed(self, texts: Sequence[str], lane: str, fingerprint: str) -> NDArray[np.float32]:
+        """One row of length 1 for each text: shape (len(texts), dimension).
+
+        Raises:
+            EmbedderMoved: none of them has this fingerprint; the caller remembers a model from before an update.
+        """
+        for one in self._embedders:
+            if (await one.facts()).fingerprint == fingerprint:
+                return await one.embed(texts, Lane(lane))
+        raise EmbedderMoved
 
     async def check_health(self) -> None:
         """The event loop still turns."""
         await asyncio.sleep(0)
 
 
-def _opened(settings: Settings) -> Embedder:
+def _opened(settings: Settings) -> tuple[Embedder, ...]:
     use_cores()
-    return open_embedder(settings.embedding, idle=settings.read.idle)
+    return open_embedders(settings.embedding, idle=settings.read.idle)
 
 
 def build(args: dict[str, Any]) -> serve.Application:

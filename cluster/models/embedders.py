@@ -1,4 +1,4 @@
-"""Which embedder the settings mean: a server that they name, else the model on this machine."""
+"""Which embedders the settings mean: for each a server that they name, else a model on this machine."""
 
 import asyncio
 import random
@@ -9,6 +9,11 @@ from cluster.models.embedding import LocalEmbedder
 from cluster.models.embedding_api import ApiEmbedder
 from cluster.models.ports import Embedder
 from configs.sections_retrieval import EmbeddingSettings
+
+
+def open_embedders(settings: EmbeddingSettings, *, idle: bool = True) -> tuple[Embedder, ...]:
+    """The embedder, and the one before it where the settings name one; otherwise as `open_embedder`."""
+    return tuple(open_embedder(one, idle=idle) for one in (settings, settings.of_former()) if one is not None)
 
 
 def open_embedder(settings: EmbeddingSettings, *, idle: bool = True) -> Embedder:

@@ -163,7 +163,7 @@ class ApiEmbedder:
     def _learn(self, dimension: int) -> None:
         if self._facts is None:
             settings = self._settings
-            stamp = fingerprint("api", settings.base_url, settings.model, dimension, settings.window)
+            stamp = fingerprint("api", settings.model, dimension)  # the server may move
             self._facts = EmbedderFacts(settings.model, dimension, settings.window, stamp)
         elif dimension != self._facts.dimension:
             raise Unusable(

@@ -87,7 +87,7 @@ class SentenceEncoder:
         if not window or not dimension:
             raise InvalidSettings(f"{settings.model}: names no window or dimension", fix="choose another model")
         name = "all-MiniLM-L6-v2" if settings.model == "packaged" else settings.model
-        stamp = fingerprint(weights.identity(folder), dtype, POLICY, window)
+        stamp = fingerprint(weights.identity(folder), POLICY, window)
         self.facts = EmbedderFacts(name, dimension, window, stamp)
 
     def windows(self, texts: Sequence[str]) -> list[list[Window]]:

@@ -26,7 +26,7 @@ class EmbedderFacts:
         name: the model, for people.
         dimension: length of a vector.
         window: tokens the model reads at once, its special tokens included; longer texts are read window by window.
-        fingerprint: changes when the same text may get another vector.
+        fingerprint: vectors of embedders with the same one can be compared; whatever number format computes them.
     """
 
     name: str

@@ -13,6 +13,7 @@ from redis.exceptions import RedisError
 
 from cluster.basics.scope import Scope
 from cluster.models.ports import Embedder, EmbedderFacts, Lane
+from cluster.models.succession import each
 from configs.sections_retrieval import EmbeddingSettings
 
 SECONDS = 0.2  # longest wait for Redis: what is remembered must not cost more than working it out
@@ -156,7 +157,7 @@ class _Remembering:
 
 def within(embedder: Embedder, scope: Scope) -> Embedder:
     """The embedder with the memory of the scope's workspace, where it has a memory."""
-    return embedder.of(scope) if isinstance(embedder, VectorCache) else embedder
+    return each(embedder, lambda one: one.of(scope) if isinstance(one, VectorCache) else one)
 
 
 def pack(name: str, vector: NDArray[np.float32]) -> bytes:

@@ -26,6 +26,7 @@ from cluster.models.opening import model_client
 from cluster.models.ports import Embedder, Reranker
 from cluster.models.router import Router
 from cluster.models.spend import Spend
+from cluster.models.succession import each
 from cluster.models.switchboard import Switchboard
 from cluster.models.vectors_cache import VectorCache
 from cluster.state.approvals import Approvals
@@ -153,7 +154,7 @@ def ground(
     connections = Connections(database, vault, declared(settings.models.connections_file, settings.llm))
     switchboard = Switchboard(connections, models, settings.models, asyncio.sleep)
     links = Links(database, standing(audit))
-    embedder = VectorCache(embedder, redis, settings.embedding, time.time)
+    embedder = each(embedder, lambda one: VectorCache(one, redis, settings.embedding, time.time))
     search = search_of(settings, database, embedder, reranker, switchboard, links, models, _now)
     sandbox = Sandbox(settings.sandbox)
     upkeep = Upkeep.of(database, vault, redis, snapshots or Snapshots(settings))

@@ -133,7 +133,7 @@ async def _switched(me: Member, parts: Parts, made: Switched) -> SwitchShape:
     job, note = None, None
     if recipe is None:
         note = "the embedder is away; once it is back: POST /api/documents/embed-pending"
-    elif recipe.fingerprint != wanted["fingerprint"]:
+    elif not recipe.made(wanted):
         note = (
             f"generation {made.generation} was made with {wanted['embedder']} and settings that are others now. Set "
             "EMBEDDING_MODEL, RAG_CHUNK_SIZE and RAG_CHUNK_OVERLAP back, or new documents are refused; then POST "

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from cluster.basics.scope import Scope
+from cluster.models.succession import Make, make_of
 from cluster.state.postgres import Database, load_queries
 from serve_apps.retrieval.query import Query
 
@@ -25,13 +26,13 @@ class Corpus:
     Attributes:
         version: grows with every change of what can be found in the workspace, in the change's own transaction.
         generation: of the index that is asked; None where there is none.
-        embedder: the name of the model that the generation was made with.
+        made: what the generation's vectors can be compared with.
         principals: those of the caller that documents of the workspace name; only they decide what is seen.
     """
 
     version: int
     generation: int | None
-    embedder: str | None
+    made: Make | None
     principals: tuple[str, ...]
 
 
@@ -119,4 +120,5 @@ class Corpora:
         if not rows:
             return None
         row = rows[0]
-        return Corpus(row["corpus_version"], row["generation"], row["embedder"], tuple(row["named"]))
+        made = None if row["generation"] is None else make_of(row)
+        return Corpus(row["corpus_version"], row["generation"], made, tuple(row["named"]))

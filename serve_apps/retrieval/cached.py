@@ -8,12 +8,13 @@ from typing import Generic, Protocol, TypeVar
 from cluster.basics.errors import Transient
 from cluster.basics.scope import Scope
 from cluster.models.ports import Embedder
+from cluster.models.succession import Make, OtherEmbedder, making
 from cluster.models.vectors_cache import within
 from serve_apps.retrieval.answer import HITS, Answer
 from serve_apps.retrieval.cache import NEAR, REFUSED, SemanticCache
 from serve_apps.retrieval.cache_codec import too_large
 from serve_apps.retrieval.cache_mirror import Vector
-from serve_apps.retrieval.cache_place import Corpora, Corpus, Place, Sort, place_of
+from serve_apps.retrieval.cache_place import Corpora, Place, Sort, place_of
 from serve_apps.retrieval.cache_store import CacheAway
 from serve_apps.retrieval.decision import CacheDecision
 from serve_apps.retrieval.flight import Flights
@@ -21,7 +22,7 @@ from serve_apps.retrieval.judge import as_configured
 from serve_apps.retrieval.query import LONGEST_QUESTION, Query, Results
 
 T = TypeVar("T")
-Make = Callable[[Vector | None], Awaitable[T]]
+Work = Callable[[Vector | None], Awaitable[T]]
 Judge = Callable[[T], str | None]  # why a value is not kept
 
 
@@ -58,53 +59,53 @@ class Remembered(Generic[T]):
         self._judge, self._made_with = judge, made_with
         self._flights: Flights[tuple[T, CacheDecision]] = Flights()
 
-    async def ask(self, scope: Scope, query: Query, vector: Vector | None, make: Make[T]) -> tuple[T, CacheDecision]:
+    async def ask(self, scope: Scope, query: Query, vector: Vector | None, work: Work[T]) -> tuple[T, CacheDecision]:
         """The value, remembered or made, and which of both.
 
         The corpus' version is read before anything is worked out: what rests on a change that comes meanwhile is kept
         under a number that nobody asks for again.
 
         Raises:
-            Whatever `make` raises; Unavailable, Overloaded: of Postgres.
+            Whatever `work` raises; Unavailable, Overloaded: of Postgres.
         """
         if why := _not_for_the_cache(query):
-            return await self._bypass(scope, why, vector, make)
+            return await self._bypass(scope, why, vector, work)
         corpus = await self._corpora.of(scope)
-        if corpus is None or corpus.generation is None:
-            return await self._bypass(scope, "nothing is indexed yet", vector, make)
-        place = place_of(self._sort, scope, query, corpus, self._made_with())
+        if corpus is None or corpus.made is None:
+            return await self._bypass(scope, "nothing is indexed yet", vector, work)
+        made, place = corpus.made, place_of(self._sort, scope, query, corpus, self._made_with())
         (value, decision), joined = await self._flights.join(
             (place.identity, place.version, query.words),
-            lambda: self._found_or_made(scope, place, corpus, query.words, vector, make),
+            lambda: self._found_or_made(scope, place, made, query.words, vector, work),
         )
         self._count(scope, decision, joined)
         return value, replace(decision, shared=joined)
 
     async def _found_or_made(
-        self, scope: Scope, place: Place, corpus: Corpus, question: str, vector: Vector | None, make: Make[T]
+        self, scope: Scope, place: Place, made: Make, question: str, vector: Vector | None, work: Work[T]
     ) -> tuple[T, CacheDecision]:
         try:
             found = await self._cache.get(place, question, vector)
             if found.value is None and vector is None:
-                vector, why = await self._embedded(scope, question, corpus)
+                vector, why = await self._embedded(scope, question, made)
                 if vector is None:
-                    return await make(None), CacheDecision("bypass", why)
+                    return await work(None), CacheDecision("bypass", why)
                 found = await self._cache.get(place, question, vector)
             if found.value is not None:
                 return found.value, found.decision
             turn = await self._cache.turn(place, question)
         except CacheAway as away:
-            return await make(vector), _away(away)
+            return await work(vector), _away(away)
         try:
             if not turn.mine:
                 try:
                     later = await self._cache.wait(place, question, turn)
                 except CacheAway as away:
-                    return await make(vector), _away(away)
+                    return await work(vector), _away(away)
                 if later.value is not None:
                     return later.value, later.decision
             assert vector is not None
-            value = await make(vector)
+            value = await work(vector)
             return value, await self._kept(place, question, vector, value, found.decision)
         finally:
             await self._cache.end(place, turn)
@@ -122,19 +123,19 @@ class Remembered(Generic[T]):
                 why = f"the cache cannot be reached ({away.detail})"
         return replace(decision, reason=f"{decision.reason}; not remembered: {why}") if why else decision
 
-    async def _embedded(self, scope: Scope, question: str, corpus: Corpus) -> tuple[Vector | None, str]:
+    async def _embedded(self, scope: Scope, question: str, made: Make) -> tuple[Vector | None, str]:
         try:
-            model = (await self._embedder.facts()).name
-            if model != corpus.embedder:
-                return None, f"the index was made with {corpus.embedder}, not with {model}"
-            return (await within(self._embedder, scope).embed([question]))[0], ""
+            embedder = within(await making(self._embedder, made), scope)
+            return (await embedder.embed([question]))[0], ""
+        except OtherEmbedder as error:
+            return None, error.detail
         except Transient as error:
             return None, f"the embedder did not answer: {error}"
 
-    async def _bypass(self, scope: Scope, why: str, vector: Vector | None, make: Make[T]) -> tuple[T, CacheDecision]:
+    async def _bypass(self, scope: Scope, why: str, vector: Vector | None, work: Work[T]) -> tuple[T, CacheDecision]:
         decision = CacheDecision("bypass", why)
         self._count(scope, decision, False)
-        return await make(vector), decision
+        return await work(vector), decision
 
     def _count(self, scope: Scope, decision: CacheDecision, joined: bool) -> None:
         self._cache.count(scope.workspace, decision.outcome)

@@ -16,6 +16,7 @@ from psycopg.errors import UndefinedObject, UndefinedTable
 from psycopg.rows import args_row
 
 from cluster.basics.scope import Scope
+from cluster.models.succession import Make, make_of
 from cluster.state.postgres import Database, Read, Row, load_queries
 from configs.sections_retrieval import SearchSettings
 from serve_apps.retrieval import literal
@@ -42,6 +43,7 @@ class Index:
     """The live generation of a workspace, as one query uses it throughout.
 
     Attributes:
+        made: what its vectors can be compared with.
         small: what may be searched has at most `exact_scope` chunks.
         graph: the generation has an HNSW index.
         bm25: the server has a BM25 index.
@@ -49,8 +51,7 @@ class Index:
     """
 
     generation: int
-    embedder: str
-    dimension: int
+    made: Make
     chunker: str
     graph: bool
     bm25: bool
@@ -123,8 +124,8 @@ class Legs:
         row = rows[0]
         if row["small"] is None and before is not None:
             row["small"] = before.small
-        parts = ("id", "embedder", "dimension", "chunker", "graph", "bm25", "small", "language")
-        index = Index(*(row[part] for part in parts))
+        parts = ("chunker", "graph", "bm25", "small", "language")
+        index = Index(row["id"], make_of(row), *(row[part] for part in parts))
         if query.filters.document_ids is None:  # such lists are long, and seldom the same again
             self._last[key] = row["corpus"], index
             while len(self._last) > REMEMBERED:
@@ -280,7 +281,7 @@ def _everything(query: Query) -> bool:
 
 def _of_generation(query: str, index: Index) -> str:
     """The query of this generation alone: a plan that is kept has to know the partition and the type of its graph."""
-    named = query.replace("{halfvec}", f"halfvec({index.dimension:d})")
+    named = query.replace("{halfvec}", f"halfvec({index.made.dimension:d})")
     return named.replace("%(generation)s", f"{index.generation:d}")
 
 

@@ -1,6 +1,6 @@
 -- resolve: The live generation, what its legs can use, and whether what may be searched fits an exact scan; null where
 -- the corpus is still the `known` one, of which the caller knows that.
-select g.id, g.embedder, g.dimension, g.chunker, g.fingerprint, w.language, w.corpus_version as corpus,
+select g.id, g.embedder, g.embedder_fingerprint, g.dimension, g.chunker, w.language, w.corpus_version as corpus,
        to_regclass('embeddings_' || g.id || '_hnsw') is not null as graph,
        to_regclass('document_chunks_bm25') is not null as bm25,
        case when w.corpus_version is distinct from %(known)s::bigint then not exists (

@@ -9,6 +9,7 @@ from time import perf_counter
 from cluster.basics.errors import Transient
 from cluster.basics.scope import Scope
 from cluster.models.ports import Embedder
+from cluster.models.succession import OtherEmbedder, making
 from cluster.models.vectors_cache import within
 from serve_apps.retrieval.enhance import Variation
 from serve_apps.retrieval.fuse import Found
@@ -82,12 +83,11 @@ class Walker:
         if not texts:
             return {}, None
         try:
-            vectors = await within(self._embedder, scope).embed(texts)
-            model = (await self._embedder.facts()).name
+            vectors = await within(await making(self._embedder, index.made), scope).embed(texts)
+        except OtherEmbedder:
+            return {}, None  # said of the question already
         except Transient as error:
             return {}, f"variations by their words only, the embedder did not answer: {error}"
-        if model != index.embedder or vectors.shape[1:] != (index.dimension,):
-            return {}, None  # said of the question already
         return dict(zip(texts, vectors, strict=True)), None
 
     async def _keyword(
@@ -106,14 +106,14 @@ class Walker:
         if vector is None:
             async with timed(timings, "embed"):
                 try:
-                    vector = (await within(self._embedder, scope).embed([query.words]))[0]
-                    model = (await self._embedder.facts()).name
+                    embedder = within(await making(self._embedder, index.made), scope)
+                    vector = (await embedder.embed([query.words]))[0]
+                except OtherEmbedder as error:
+                    return [], None, f"{left}, {error.detail}: {error.hint}"
                 except Transient as error:
                     return [], None, f"{left}, the embedder did not answer: {error}"
-            if model != index.embedder:
-                return [], None, f"{left}, the index was made with {index.embedder}, not with {model}: re-index"
-        if vector.shape != (index.dimension,):
-            return [], None, f"{left}, the index has {index.dimension} dimensions and the question {vector.shape}"
+        if vector.shape != (index.made.dimension,):
+            return [], None, f"{left}, the index has {index.made.dimension} dimensions and the question {vector.shape}"
         async with timed(timings, "vector"):
             return await self._legs.vector(scope, query, index, vector), vector, None
 

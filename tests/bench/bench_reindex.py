@@ -1,4 +1,4 @@
-"""A re-index under questions: none fails or mixes two generations, bad vectors are stopped, one call goes back."""
+"""Another embedder takes over under questions: none fails or mixes, bad vectors are stopped, one call goes back."""
 
 import asyncio
 import multiprocessing
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from cluster.basics.errors import AosError
 from cluster.basics.scope import Scope, TenantId, WorkspaceId
 from cluster.models.ports import EmbedderFacts, Lane
+from cluster.models.succession import in_succession
 from cluster.state import embedded
 from cluster.state.job_desk import JobDesk
 from cluster.state.jobs import JobId, Jobs
@@ -53,6 +54,7 @@ GOAL = (
     "stopped by the gate; rollback by one call"
 )
 DIMENSION = 384
+FORMER, NEXT = "words", "other words"  # embedders: the index changes from one to the other
 RATE = 5.0  # questions a second
 PAGE = 11_000  # characters of a document: about ten chunks
 WAY_BACK = 1.0  # seconds that a call may take
@@ -97,7 +99,7 @@ class Wanted:
     tenant: str
     workspace: str
     size: int
-    embedder: str = "words"
+    embedder: str
     bad: bool = False
 
 
@@ -109,10 +111,11 @@ def build(wanted: Wanted) -> None:
 async def _build(wanted: Wanted) -> None:
     database = Database(wanted.dsn, size=3)
     await database.open()
-    embedder = Projection(wanted.embedder, bent.mixed_up if wanted.bad else None)
+    now = Projection(wanted.embedder, bent.mixed_up if wanted.bad else None)
+    embedder = in_succession(now, Projection(FORMER))
     chunk, jobs = ChunkSettings(size=wanted.size, overlap=0), Jobs(database)
     generations = Generations(database)
-    here = HereStages(FormFeedReader(), Indexer(Store(database), embedder, chunk, Lane.BULK))
+    here = HereStages(FormFeedReader(), Indexer(Store(database), now, chunk, Lane.BULK))
     gate = Gate(database, embedder, GateSettings())
     runner = Runner(
         jobs, Store(database), generations, FolderBlobs(Path(tempfile.gettempdir())),
@@ -146,8 +149,8 @@ class Bench:
             questions,
         )
         self.database = Database(self.endpoints.postgres)
-        self.embedder = Projection("words")
-        self.search = Search(self.database, self.embedder, None, SearchSettings(), RerankSettings())
+        embedder = in_succession(Projection(NEXT), Projection(FORMER))
+        self.search = Search(self.database, embedder, None, SearchSettings(), RerankSettings())
         self.switchover = Switchover(self.database)
         self.scope = Scope.of_worker(TenantId(""), WorkspaceId(""))
 
@@ -166,11 +169,11 @@ class Bench:
             generation = corpus.open_generation(connection)
             corpus.load(connection, home, generation, books)
 
-    async def reindex(self, size: int, *, bad: bool = False) -> dict[str, Any]:
+    async def reindex(self, size: int, embedder: str, *, bad: bool = False) -> dict[str, Any]:
         """A re-index as it ended; questions go on meanwhile, if somebody asks them."""
         async with self.database.transaction(self.scope) as tx:
             job = (await Jobs(self.database).enqueue(tx, self.scope, "reindex", JobLane.BULK, {"agent_id": None})).job
-        wanted = Wanted(self.endpoints.postgres, self.scope.tenant, self.scope.workspace, size, bad=bad)
+        wanted = Wanted(self.endpoints.postgres, self.scope.tenant, self.scope.workspace, size, embedder, bad)
         child = multiprocessing.get_context("spawn").Process(target=build, args=(wanted,))
         child.start()
         await asyncio.to_thread(child.join)
@@ -221,7 +224,7 @@ async def run(bench: Bench) -> None:
     """Index, re-index under questions, a bad one, and back."""
     await bench.database.open()
     report, switchover, scope = bench.report, bench.switchover, bench.scope
-    first = await bench.reindex(1_300)
+    first = await bench.reindex(1_300, FORMER)
     over = asyncio.Event()
     idle = asyncio.create_task(bench.ask(over))
     await asyncio.sleep(20)
@@ -231,10 +234,10 @@ async def run(bench: Bench) -> None:
     over = asyncio.Event()
     asking = asyncio.create_task(bench.ask(over))
     begun = time.perf_counter()
-    good = await bench.reindex(1_100)
+    good = await bench.reindex(1_100, NEXT)
     took, after = time.perf_counter() - begun, await switchover.live(scope)
     begun = time.perf_counter()
-    bad = await bench.reindex(1_100, bad=True)
+    bad = await bench.reindex(1_100, NEXT, bad=True)
     bad_took, still = time.perf_counter() - begun, await switchover.live(scope)
     back = await bench.rollback()
     returned = await switchover.live(scope)

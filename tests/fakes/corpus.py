@@ -98,7 +98,7 @@ def open_generation(
 ) -> int:
     """A new generation, live in every given workspace."""
     arguments = (embedder, dimension, chunker, uuid4().hex)
-    row = connection.execute("select open_generation(%s, %s, %s, %s, true)", arguments).fetchone()
+    row = connection.execute("select open_generation(%s, '', %s, %s, %s, true)", arguments).fetchone()
     assert row is not None
     for scope in scopes:
         connection.execute("update workspaces set generation_id = %s where id = %s", (row[0], scope.workspace))

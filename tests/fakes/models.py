@@ -64,12 +64,12 @@ class HeldEncoder(FakeEncoder):
 class FakeEmbedder:
     """An `Embedder` of hashed words: texts that share words are near. `failing` is raised by every call."""
 
-    def __init__(self, failing: AosError | None = None) -> None:
-        self.failing = failing
+    def __init__(self, failing: AosError | None = None, fingerprint: str = "fake-1") -> None:
+        self.failing, self.fingerprint = failing, fingerprint
         self.asked: list[tuple[Lane, list[str]]] = []
 
     async def facts(self) -> EmbedderFacts:
-        return EmbedderFacts("fake", DIMENSION, 1_000_000, "fake-1")
+        return EmbedderFacts("fake", DIMENSION, 1_000_000, self.fingerprint)
 
     async def embed(self, texts: Sequence[str], lane: Lane = Lane.QUESTION) -> NDArray[np.float32]:
         self.asked.append((lane, list(texts)))

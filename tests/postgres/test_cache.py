@@ -207,7 +207,7 @@ async def removes_the_agent(pool: Database, home: Home) -> None:
 
 async def switches(pool: Database, home: Home) -> None:
     async with pool.transaction(home.scope) as tx:
-        row = await tx.one("select open_generation('fake', 512, 'other', 'next', true) as id")
+        row = await tx.one("select open_generation('fake', 'fake-1', 512, 'other', 'next', true) as id")
         assert row is not None
         await Generations(pool).use(tx, home.scope, row["id"])
 

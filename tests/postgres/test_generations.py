@@ -10,6 +10,7 @@ import pytest
 
 from cluster.basics.errors import Conflict, NotFound, Transient, Unavailable
 from cluster.basics.scope import Scope
+from cluster.models.succession import in_succession
 from cluster.state.jobs import JobId, Lane
 from configs.sections import ChunkSettings
 from configs.sections_retrieval import GateSettings, RerankSettings, SearchSettings
@@ -87,7 +88,7 @@ async def rollback(ledger: Bench, scope: Scope) -> Switched:
 async def test_gw_15_a_good_index_passes_the_gate_and_its_report_is_kept(
     ledger: Bench, scope: Scope, library: Path
 ) -> None:
-    """GW-15: measured on parts of its own passages, beside the live index where that has the same embedder."""
+    """GW-15: measured on parts of its own passages, beside the live index where what made that is there."""
     live, _ = await held(ledger, scope)
     job = await reindex(ledger, scope)
     assert job["state"] == "completed"
@@ -103,6 +104,28 @@ async def test_gw_15_a_good_index_passes_the_gate_and_its_report_is_kept(
     await reindex(ledger, scope)
     now, _ = await held(ledger, scope)
     assert now is not None and (await report_of(ledger, scope, now))["items"]["before"] is None
+
+
+async def test_while_another_embedder_takes_over_questions_are_asked_with_the_one_before(
+    ledger: Bench, scope: Scope, library: Path
+) -> None:
+    """EM-08, GW-15: by meaning before the switch, after it and after the way back; the gate compares both."""
+    before, now = ledger.embedder, WordEmbedder("next", bent.mirrored)
+    ledger.embedder = in_succession(now, before)  # type: ignore[assignment]
+
+    async def asked() -> tuple[str, str | None, int | None]:
+        results = await search(ledger).run(scope, Query(told(5).split("\n")[0], strategy="vector"))
+        return results.hits[0].filename, results.fallback, results.generation
+
+    old, _ = await held(ledger, scope)
+    assert await asked() == ("5.txt", None, old)
+    assert (await reindex(ledger, scope))["state"] == "completed"
+    new, _ = await held(ledger, scope)
+    assert new is not None and new != old and await asked() == ("5.txt", None, new)
+    items = (await report_of(ledger, scope, new))["items"]
+    assert items["before"] == pytest.approx(items["recall"]) and items["recall"] > 0.9
+    await rollback(ledger, scope)
+    assert await asked() == ("5.txt", None, old)
 
 
 @pytest.mark.parametrize("bend", [bent.constant, bent.random_by_text, bent.mixed_up, bent.nearly_none])

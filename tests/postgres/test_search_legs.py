@@ -171,6 +171,10 @@ async def test_vectors_of_another_model_are_not_compared(place: Place) -> None:
     place.admin.execute("update generations set embedder = 'another'")
     results = await place.ask("pump")
     assert results.vector == "off" and "re-index" in str(results.fallback) and files(results) == ["a.txt"]
+    place.admin.execute("update generations set embedder = 'fake', embedder_fingerprint = 'other weights'")
+    results = await place.ask("pump")
+    assert results.vector == "off" and "re-index" in str(results.fallback), "weights count, not their name"
+    place.admin.execute("update generations set embedder = 'fake', embedder_fingerprint = 'fake-1'")
     wrong = await place.search().run(place.scope, Query("pump"), hash_vector("pump")[:3])
     assert wrong.vector == "off" and "dimensions" in str(wrong.fallback)
 

@@ -16,6 +16,7 @@ from cluster.basics.errors import Invalid, Overloaded, Unavailable
 from cluster.handles import HandleEmbedder, HandleReranker, embedder, messages, reranker
 from cluster.models.embedding import LocalEmbedder
 from cluster.models.ports import Lane
+from cluster.models.succession import EmbedderMoved
 from configs.sections import Settings
 from configs.sections_retrieval import EmbeddingSettings, RerankSettings
 from serve_apps.embedding import build
@@ -41,6 +42,30 @@ async def test_the_handle_keeps_the_contract(handle: DeploymentHandle[Any]) -> N
     assert await remote.facts() == await local.facts()
     texts = [f"text number {n} {'about pumps ' * n}" for n in range(20)]
     assert (np.sum(await remote.embed(texts) * await local.embed(texts), axis=1) > 0.999).all()
+
+
+class Updated:
+    """A handle that told of another model before its replicas were updated."""
+
+    def __init__(self, handle: DeploymentHandle[Any]) -> None:
+        self._handle, self.embed, self.facts = handle, handle.embed, self
+
+    async def remote(self) -> Any:
+        self.facts = self._handle.facts
+        there = await self._handle.facts.remote()
+        return [{**one, "fingerprint": "before the update"} for one in there]
+
+
+async def test_another_model_than_the_caller_knows_is_not_passed_off_as_it(handle: DeploymentHandle[Any]) -> None:
+    """X-04: in the middle of an update nothing is embedded with one model and called by the other's name."""
+    remote = HandleEmbedder(Updated(handle))  # type: ignore[arg-type]
+    assert (await remote.facts()).fingerprint == "before the update"
+    with pytest.raises(EmbedderMoved):
+        await remote.embed(["text"])
+    assert await remote.facts() == await LocalEmbedder(EmbeddingSettings()).facts(), "it is asked anew"
+    assert (await remote.embed(["text"])).shape == (1, 384)
+    with pytest.raises(Unavailable, match="no embedder before"):
+        await HandleEmbedder(handle, 1).facts()
 
 
 async def test_a_full_queue_is_overloaded(handle: DeploymentHandle[Any]) -> None:

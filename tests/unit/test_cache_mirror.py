@@ -3,13 +3,15 @@
 import numpy as np
 
 from cluster.basics.scope import Scope, TenantId, WorkspaceId
+from cluster.models.succession import Make
 from serve_apps.retrieval.cache_codec import Codec, Header
 from serve_apps.retrieval.cache_mirror import Head, Mirror, Vector, unpacked
 from serve_apps.retrieval.cache_place import Corpus, name_of, place_of
 from serve_apps.retrieval.query import Filters, Query, Results
 
 SCOPE = Scope(TenantId("t"), WorkspaceId("w"))
-CORPUS = Corpus(7, 1, "m", ())
+MADE = Make("m", 8, "m-1")
+CORPUS = Corpus(7, 1, MADE, ())
 
 
 def vector(seed: int, dimension: int = 8) -> Vector:
@@ -72,8 +74,8 @@ def test_whatever_parts_answers_parts_places() -> None:
         place_of("answer", SCOPE, asked, CORPUS, "s"),
         place_of("search", Scope(TenantId("u"), WorkspaceId("w")), asked, CORPUS, "s"),
         place_of("search", Scope(TenantId("t"), WorkspaceId("v")), asked, CORPUS, "s"),
-        place_of("search", SCOPE, asked, Corpus(7, 1, "m", ("user:a",)), "s"),
-        place_of("search", SCOPE, asked, Corpus(7, 2, "m", ()), "s"),
+        place_of("search", SCOPE, asked, Corpus(7, 1, MADE, ("user:a",)), "s"),
+        place_of("search", SCOPE, asked, Corpus(7, 2, MADE, ()), "s"),
         place_of("search", SCOPE, asked, CORPUS, "other settings"),
         place_of("search", SCOPE, Query("q", agent_id="a"), CORPUS, "s"),
         place_of("search", SCOPE, Query("q", limit=3), CORPUS, "s"),

@@ -13,9 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cluster.basics.errors import Transient
 from cluster.basics.retry import MODEL_WAITS, retrying
 from cluster.basics.scope import Scope
 from cluster.models.ports import Embedder, Lane
+from cluster.models.succession import OtherEmbedder, make_of, making
 from cluster.state.postgres import Database, Row, load_queries
 from configs.sections_retrieval import GateSettings
 from pipelines.documents.index.verdict import (
@@ -38,6 +40,15 @@ TEXTS_A_CALL = 64
 KEYS = 50  # of questions that fell, in a report
 Vectors = NDArray[np.float32]
 Found = tuple[float, float]  # of a question: recall of the first ten documents, reciprocal rank
+_Asked = tuple[Row, Vectors, Vectors]  # a golden question, and its vectors for the next index and for the live one
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """A generation, and who makes the vectors of what it is asked."""
+
+    generation: int
+    embedder: Embedder
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +87,7 @@ class Gate:
 
         Raises:
             Transient: the embedder stays away, or Postgres does.
+            OtherEmbedder: the generation was made with another one than there is now.
         """
         begun = self._clock()
         report = await self._measure(scope, generation, live)
@@ -86,31 +98,42 @@ class Gate:
     async def _measure(self, scope: Scope, generation: int, live: int | None) -> Report:
         ours = (await self._read(scope, "side", generation=generation))[0]
         theirs = (await self._read(scope, "side", generation=live))[0] if live is not None else None
-        alike = theirs is not None and (theirs["embedder"], theirs["dimension"]) == (
-            ours["embedder"],
-            ours["dimension"],
-        )
+        now = _Side(generation, await making(self._embedder, make_of(ours)))
+        before = await self._beside(theirs)
         at = depth_of(ours["chunks"])
-        items = await self._items(scope, generation, at, live if alike else None)
+        items = await self._items(scope, now, before, at)
         last = await self._read(scope, "last_report", generation=live) if live is not None else []
         known = {one["name"]: one for row in last if row["report"] for one in row["report"]["golden"]}
-        golden = await self._golden(scope, generation, live if alike else None, known)
+        golden = await self._golden(scope, now, before, known)
         expected = theirs["documents"] if theirs is not None else 0
         return Report(generation, live, expected, ours["documents"], at, items, tuple(golden))
 
-    async def _items(self, scope: Scope, generation: int, at: int, live: int | None) -> Recall | None:
+    async def _beside(self, live: Row | None) -> _Side | None:
+        """What readers use, where what made it is there to ask it, too."""
+        if live is None:
+            return None
+        try:
+            return _Side(live["id"], await making(self._embedder, make_of(live)))
+        except (OtherEmbedder, Transient):  # one that is gone for good must not hold up the next index
+            return None
+
+    async def _items(self, scope: Scope, ours: _Side, theirs: _Side | None, at: int) -> Recall | None:
         wanted = self._settings.questions
-        rows = await self._read(scope, "sample", generation=generation, limit=wanted * 2) if wanted else []
+        rows = await self._read(scope, "sample", generation=ours.generation, limit=wanted * 2) if wanted else []
         items = [_Item(row["id"], part) for row in rows if (part := part_of(row["text"])) is not None][:wanted]
         if len(items) < LEAST_ITEMS:
             return None
-        vectors = await self._embed([one.part for one in items])
-        ranks = [await self._rank(scope, generation, one, vector) for one, vector in zip(items, vectors, strict=True)]
-        found = _recall("known items", ranks, at, least=self._settings.floor)
-        if live is None:
+        now, before = await self._vectors(ours, theirs, [one.part for one in items])
+        found = _recall("known items", await self._ranks(scope, ours, items, now), at, least=self._settings.floor)
+        if theirs is None:
             return found
-        ranks = [await self._rank(scope, live, one, vector) for one, vector in zip(items, vectors, strict=True)]
-        return replace(found, before=_recall("", ranks, at).recall)
+        return replace(found, before=_recall("", await self._ranks(scope, theirs, items, before), at).recall)
+
+    async def _ranks(
+        self, scope: Scope, side: _Side, items: Sequence[_Item], vectors: Sequence[Vectors]
+    ) -> list[int | None]:
+        asked = zip(items, vectors, strict=True)
+        return [await self._rank(scope, side.generation, one, vector) for one, vector in asked]
 
     async def _rank(self, scope: Scope, generation: int, item: _Item, vector: Vectors) -> int | None:
         near = await self._nearest(scope, generation, vector)
@@ -118,19 +141,21 @@ class Gate:
         return rank_of(own[0]["score"] if own else None, item.chunk, item.part, near)
 
     async def _golden(
-        self, scope: Scope, generation: int, live: int | None, known: Mapping[str, Mapping[str, Any]]
+        self, scope: Scope, now: _Side, before: _Side | None, known: Mapping[str, Mapping[str, Any]]
     ) -> list[Recall]:
         rows = await self._read(scope, "golden")
-        vectors = await self._embed([row["question"] for row in rows])
-        sets: dict[str, list[tuple[Row, Vectors]]] = {}
-        for row, vector in zip(rows, vectors, strict=True):
-            sets.setdefault(row["name"], []).append((row, vector))
+        vectors = await self._vectors(now, before, [row["question"] for row in rows])
+        sets: dict[str, list[_Asked]] = {}
+        for row, new, old in zip(rows, *vectors, strict=True):
+            sets.setdefault(row["name"], []).append((row, new, old))
         found = []
         for name, asked in sets.items():
             there = [one for one in asked if one[0]["documents"]]
-            digest = digest_of([row for row, _ in there])
-            ours = await self._found(scope, generation, there)
-            theirs = await self._found(scope, live, there) if live is not None else None
+            digest = digest_of([row for row, *_ in there])
+            ours = await self._found(scope, now, [(row, vector) for row, vector, _ in there])
+            theirs = None
+            if before is not None:
+                theirs = await self._found(scope, before, [(row, vector) for row, _, vector in there])
             same = known.get(name, {}).get("digest") == digest
             found.append(
                 Recall(
@@ -145,20 +170,30 @@ class Gate:
             )  # fmt: skip
         return found
 
-    async def _found(self, scope: Scope, generation: int, asked: Sequence[tuple[Row, Vectors]]) -> list[Found]:
+    async def _found(self, scope: Scope, side: _Side, asked: Sequence[tuple[Row, Vectors]]) -> list[Found]:
         return [
-            documents_found(await self._nearest(scope, generation, vector), row["documents"]) for row, vector in asked
+            documents_found(await self._nearest(scope, side.generation, vector), row["documents"])
+            for row, vector in asked
         ]
 
     async def _nearest(self, scope: Scope, generation: int, vector: Vectors) -> list[Neighbour]:
         rows = await self._read(scope, "nearest", generation=generation, vector=_literal(vector), depth=DEPTH)
         return [Neighbour(row["chunk_id"], row["document_id"], row["score"], row["text"]) for row in rows]
 
-    async def _embed(self, texts: Sequence[str]) -> list[Vectors]:
+    async def _vectors(
+        self, ours: _Side, theirs: _Side | None, texts: Sequence[str]
+    ) -> tuple[list[Vectors], list[Vectors]]:
+        """Vectors of the texts for either side; where there is no other, or it has the same embedder, the same ones."""
+        now = await self._embed(ours.embedder, texts)
+        if theirs is None or theirs.embedder is ours.embedder:
+            return now, now
+        return now, await self._embed(theirs.embedder, texts)
+
+    async def _embed(self, embedder: Embedder, texts: Sequence[str]) -> list[Vectors]:
         found: list[Vectors] = []
         for start in range(0, len(texts), TEXTS_A_CALL):
             some = texts[start : start + TEXTS_A_CALL]
-            call = partial(self._embedder.embed, some, Lane.BULK)
+            call = partial(embedder.embed, some, Lane.BULK)
             found.extend(await retrying(call, waits=MODEL_WAITS, sleep=self._sleep))
         return found
 
@@ -173,14 +208,12 @@ def _recall(name: str, ranks: Sequence[int | None], at: int, least: float | None
     return Recall(name, len(ranks), found, _mean([1 / rank if rank else 0.0 for rank in ranks]), least=least)
 
 
-def _fell(
-    asked: Sequence[tuple[Row, Vectors]], ours: Sequence[Found], theirs: Sequence[Found] | None
-) -> tuple[str, ...]:
+def _fell(asked: Sequence[_Asked], ours: Sequence[Found], theirs: Sequence[Found] | None) -> tuple[str, ...]:
     """Keys of the questions that hold the set back, as many as a report has room for."""
     demanded = bool(asked) and asked[0][0]["least_recall"] is not None
     wanted = [1.0] * len(asked) if theirs is None or demanded else [recall for recall, _ in theirs]
     both = zip(asked, ours, wanted, strict=True)
-    return tuple(row["key"] for (row, _), (recall, _), least in both if recall < least - 1e-9)[:KEYS]
+    return tuple(row["key"] for (row, *_), (recall, _), least in both if recall < least - 1e-9)[:KEYS]
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -1,5 +1,5 @@
 -- side: A generation as the gate compares it: what made it, and how much of what readers see it holds.
-select g.id, g.embedder, g.dimension, g.chunker,
+select g.id, g.embedder, g.embedder_fingerprint, g.dimension, g.chunker,
        (select count(*) from indexed_versions m join documents d on d.current_version = m.version_id
         where m.generation_id = g.id and m.embedded and m.workspace_id = %(workspace)s and d.workspace_id = %(workspace)s
           and d.tenant_id = %(tenant)s) as documents,

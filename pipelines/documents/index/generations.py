@@ -13,6 +13,7 @@ from psycopg.types.json import Jsonb
 from cluster.basics.errors import Conflict, Permanent, Transient
 from cluster.basics.scope import Scope
 from cluster.models.ports import EmbedderFacts
+from cluster.models.succession import make_of
 from cluster.state.postgres import Database, Row, Transaction, load_queries
 from pipelines.documents.codec import chunk_to_json, search_text
 from pipelines.documents.document import Chunk, DocumentId, VersionId, chunk_id, fingerprint
@@ -27,8 +28,12 @@ class Recipe:
 
     @property
     def fingerprint(self) -> str:
-        """Changes with the model, its windows, or the way text is cut."""
-        return fingerprint(self.embedder.name, self.embedder.dimension, self.embedder.fingerprint, self.chunker)
+        """Changes with the model or the way text is cut."""
+        return fingerprint(self.embedder.dimension, self.embedder.fingerprint, self.chunker)
+
+    def made(self, generation: Row) -> bool:
+        """Whether a generation was made like this; the row has what `Make` needs, and the chunker."""
+        return make_of(generation).is_of(self.embedder) and generation["chunker"] == self.chunker
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +108,7 @@ class Generations:
                 generation = await self._open(tx, recipe, fresh=False)
                 await self.use(tx, scope, generation)
                 return Target(generation, recipe.chunker)
-            same = current["fingerprint"] == recipe.fingerprint
+            same = recipe.made(current)
             if not same and await tx.one(self._sql["rebuilding"], workspace=scope.workspace) is None:
                 raise Conflict(
                     "the index was built with another embedder or chunker",
@@ -214,8 +219,8 @@ class Generations:
     async def _open(self, tx: Transaction, recipe: Recipe, *, fresh: bool) -> int:
         row = await tx.one(
             self._sql["open_generation"],
-            embedder=recipe.embedder.name, dimension=recipe.embedder.dimension, chunker=recipe.chunker,
-            fingerprint=recipe.fingerprint, fresh=fresh,
+            embedder=recipe.embedder.name, embedder_fingerprint=recipe.embedder.fingerprint,
+            dimension=recipe.embedder.dimension, chunker=recipe.chunker, fingerprint=recipe.fingerprint, fresh=fresh,
         )  # fmt: skip
         return int(row["id"]) if row else 0
 

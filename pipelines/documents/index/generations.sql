@@ -6,7 +6,8 @@ from documents d join document_versions v on v.document_id = d.id
 where v.id = %(version)s and d.workspace_id = %(workspace)s for update of d;
 
 -- lock_workspace: The generation that readers use, held against a switch until the transaction ends.
-select w.generation_id, w.previous_generation_id, g.fingerprint, g.chunker from workspaces w
+select w.generation_id, w.previous_generation_id, g.embedder, g.embedder_fingerprint, g.dimension, g.chunker
+from workspaces w
 left join generations g on g.id = w.generation_id where w.id = %(workspace)s for no key update of w;
 
 -- drop_stale_chunks: Remove what an earlier cut of this version left behind.
@@ -65,7 +66,8 @@ update workspaces set previous_generation_id = nullif(generation_id, %(generatio
 where id = %(workspace)s and generation_id is distinct from %(generation)s;
 
 -- open_generation: The generation for an embedder and a chunker; `fresh` begins another build of it.
-select open_generation(%(embedder)s, %(dimension)s, %(chunker)s, %(fingerprint)s, %(fresh)s) as id;
+select open_generation(%(embedder)s, %(embedder_fingerprint)s, %(dimension)s, %(chunker)s, %(fingerprint)s,
+                       %(fresh)s) as id;
 
 -- index_generation: Build the graph where the generation has outgrown exact scans.
 select index_generation(%(generation)s, %(rows)s) as built;

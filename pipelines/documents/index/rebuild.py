@@ -58,7 +58,7 @@ class Rebuild:
             Conflict: embedder or chunker are others than when it began; one generation is made in one way.
         """
         made = await self._switchover.recipe(scope, generation)
-        if made["fingerprint"] != recipe.fingerprint:
+        if not recipe.made(made):
             raise Conflict(
                 f"generation {generation} was begun with {made['embedder']} and another configuration than now",
                 fix="Begin again with POST /api/documents/reindex-all, or set the old values back and resume the job.",

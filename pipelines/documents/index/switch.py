@@ -51,7 +51,7 @@ class Switchover:
             return await tx.one(self._sql["build_of"], **_named(scope), job=job)
 
     async def recipe(self, scope: Scope, generation: int) -> Row:
-        """embedder, dimension, chunker and fingerprint of a generation.
+        """embedder, embedder_fingerprint, dimension and chunker of a generation.
 
         Raises:
             NotFound: there is no such generation.

@@ -31,7 +31,9 @@ on conflict do nothing;
 with carried as (
     select chunk_digest(c.version_id, g.chunker, c.chunk_index, c.text) as id, e.document_id, e.readers, e.embedding
     from document_chunks c join generations l on l.id = %(live)s and l.chunker = c.chunker
-    join generations g on g.id = %(generation)s and g.embedder = l.embedder and g.dimension = l.dimension
+    join generations g on g.id = %(generation)s and g.dimension = l.dimension
+        and g.embedder_fingerprint = l.embedder_fingerprint
+        and (g.embedder_fingerprint <> '' or g.embedder = l.embedder)
     join embeddings e on e.generation_id = %(live)s and e.chunk_id = c.id and e.workspace_id = c.workspace_id
     where c.workspace_id = %(workspace)s and c.tenant_id = %(tenant)s and c.version_id = any(%(versions)s)
     limit %(most)s + 1
@@ -83,7 +85,7 @@ update generation_builds set state = %(state)s, report = %(report)s, checked_at 
 where workspace_id = %(workspace)s and tenant_id = %(tenant)s and generation_id = %(generation)s;
 
 -- recipe: What a generation is made with.
-select g.embedder, g.dimension, g.chunker, g.fingerprint from generations g where g.id = %(generation)s;
+select g.embedder, g.embedder_fingerprint, g.dimension, g.chunker from generations g where g.id = %(generation)s;
 
 -- kept: What this workspace still needs: live, the one before, what is ready or being built.
 select array_remove(array[w.generation_id, w.previous_generation_id], null) || array(

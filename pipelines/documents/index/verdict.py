@@ -35,7 +35,7 @@ class Recall:
         asked: questions.
         recall: mean share of the expected among the first, 0 to 1.
         mrr: mean reciprocal rank of the first that is right.
-        before: the same recall in the generation that readers use; None where that has another embedder.
+        before: the same recall in the generation that readers use; None where what embedded that is not there.
         baseline: what the generation that readers use reached when it was built; None where nobody knows.
         least: what is demanded in any case; None where nothing is.
         skipped: questions whose documents are not there.

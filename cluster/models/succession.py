@@ -1,0 +1,100 @@
+"""The embedder of now, and the one before it for as long as an index of its is asked."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cluster.basics.errors import Permanent, Transient, Unavailable
+from cluster.models.ports import Embedder, EmbedderFacts, Lane
+
+
+class OtherEmbedder(Permanent):
+    """The index was made with an embedder that is not there: what others make cannot be compared with its vectors."""
+
+    code = "other_embedder"
+    fix = "re-index, or set EMBEDDING_FORMER_MODEL to the model that made it"
+
+
+class EmbedderMoved(Unavailable):
+    """The replicas have another model by now than the one that was asked for."""
+
+    code = "embedder_moved"
+
+
+@dataclass(frozen=True, slots=True)
+class Make:
+    """What the vectors of an index were made with.
+
+    Attributes:
+        name: the embedder, for people.
+        dimension: length of a vector.
+        fingerprint: the embedder's; empty for an index from before this was noted, of which the name has to tell.
+    """
+
+    name: str
+    dimension: int
+    fingerprint: str
+
+    def is_of(self, facts: EmbedderFacts) -> bool:
+        """Whether this embedder's vectors can be compared with the index's."""
+        told = facts.fingerprint if self.fingerprint else facts.name
+        return (self.fingerprint or self.name, self.dimension) == (told, facts.dimension)
+
+
+def make_of(generation: Mapping[str, Any]) -> Make:
+    """What a generation was made with; the row has its embedder, embedder_fingerprint and dimension."""
+    return Make(generation["embedder"], generation["dimension"], generation["embedder_fingerprint"])
+
+
+class Succession:
+    """An `Embedder`: whatever is new is made with `now`; `before` is for who asks by `making`."""
+
+    def __init__(self, now: Embedder, before: Embedder) -> None:
+        """`before` made an index that readers still use, or may go back to."""
+        self.now, self.before = now, before
+
+    async def facts(self) -> EmbedderFacts:
+        """What new vectors are made with."""
+        return await self.now.facts()
+
+    async def embed(self, texts: Sequence[str], lane: Lane = Lane.QUESTION) -> NDArray[np.float32]:
+        """As `Embedder.embed`, with the embedder of now."""
+        return await self.now.embed(texts, lane)
+
+
+def in_succession(now: Embedder, before: Embedder | None = None) -> Embedder:
+    """The embedder, or both."""
+    return now if before is None else Succession(now, before)
+
+
+def each(embedder: Embedder, change: Callable[[Embedder], Embedder]) -> Embedder:
+    """The same succession of changed embedders."""
+    if isinstance(embedder, Succession):
+        return Succession(change(embedder.now), change(embedder.before))
+    return change(embedder)
+
+
+async def making(embedder: Embedder, made: Make) -> Embedder:
+    """The one of them whose vectors can be compared with an index.
+
+    Raises:
+        OtherEmbedder: neither made it.
+        Transient: one does not answer, and the other did not make it.
+    """
+    away: Transient | None = None
+    names = []
+    for one in (embedder.now, embedder.before) if isinstance(embedder, Succession) else (embedder,):
+        try:
+            facts = await one.facts()
+        except Transient as error:
+            away = error
+            continue
+        if made.is_of(facts):
+            return one
+        names.append(facts.name)
+    if away is not None:
+        raise away
+    raise OtherEmbedder(f"the index was made with {made.name}, not with {' or '.join(names)}")
