@@ -1,15 +1,14 @@
 """The pipeline around the legs: what each stage does to the hits, what it says of itself, and that it can be off."""
 
 from collections.abc import AsyncIterator, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import psycopg
 import pytest
 
-from cluster.basics.errors import AosError, Unavailable
+from cluster.basics.errors import Unavailable
 from cluster.basics.scope import Scope
-from cluster.models.ports import Lane
 from cluster.state.postgres import Database
 from configs.sections_retrieval import EnhanceSettings, PackSettings, RerankSettings, SearchSettings
 from serve_apps.retrieval.enhance import Enhancer
@@ -18,7 +17,7 @@ from serve_apps.retrieval.query import BUDGETS, Budget, Filters, Query, Results
 from serve_apps.retrieval.search import Search
 from tests.fakes import corpus
 from tests.fakes.corpus import Book, Passage, hash_vector
-from tests.fakes.models import FakeEmbedder, FakeReranker
+from tests.fakes.models import FakeEmbedder, FakeReranker, TiredEmbedder
 from tests.fakes.writer import FakeWriter
 
 SEVERAL = "Compare the pump and the valve"
@@ -27,19 +26,6 @@ FILLER = "It is delivered with a printed manual, two keys and a bag of screws, a
 
 def book(name: str, *texts: str, **more: Any) -> Book:
     return Book(name, [Passage(text, vector=hash_vector(text)) for text in texts], **more)
-
-
-@dataclass
-class Forgetful(FakeEmbedder):
-    """An embedder that fails from its second call on."""
-
-    failing: AosError | None = None
-    asked: list[tuple[Lane, list[str]]] = field(default_factory=list)
-
-    async def embed(self, texts: Any, lane: Lane = Lane.QUESTION) -> Any:
-        if self.asked:
-            self.failing = Unavailable("the embedder is away")
-        return await super().embed(texts, lane)
 
 
 @dataclass
@@ -133,7 +119,7 @@ async def test_help_that_fails_is_told_and_the_search_goes_on(place: Place) -> N
     assert (stage(found, "enhance").on, stage(found, "enhance").detail) == (False, "the model is away")
     without = await place.ask(SEVERAL)
     assert without.fallback is None and stage(without, "enhance").detail == "no language model is connected"
-    lost = await place.ask(SEVERAL, FakeWriter({"questions": ["What is red?"]}), embedder=Forgetful())
+    lost = await place.ask(SEVERAL, FakeWriter({"questions": ["What is red?"]}), embedder=TiredEmbedder())
     assert files(lost) == ["pump.txt"] and "variations by their words only" in str(lost.fallback)
 
 

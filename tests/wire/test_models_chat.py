@@ -244,10 +244,11 @@ async def test_silence_ends_a_call(provider: Provider) -> None:
             with pytest.raises(Unavailable, match=r"0\.1 s"):
                 async with opened(connection(server, provider, seconds=0.1), waits=()) as model:
                     await said(model)
-            assert time.monotonic() - started < 1.5
+            assert time.monotonic() - started < 5  # of the 30 that it would be silent
             assert await asyncio.to_thread(server.chats[0].closed.wait, 2)
 
-    import_module("cluster.models.anthropic_chat")  # here, as it would hold up the clocks of all four
+    for dialect in ("chat", "anthropic_chat"):  # here, as it would hold up the clocks of all four
+        import_module(f"cluster.models.{dialect}")
     await asyncio.gather(
         left(Say(after="hang", upto=0)),
         left(Say(wait=30)),
