@@ -49,7 +49,7 @@ from serve_apps.agents.analytics.catalogue import read_catalogue
 from serve_apps.agents.analytics.figures import TTL_SECONDS, Measures
 from serve_apps.agents.analytics.handler import Analytics
 from serve_apps.agents.answered import keeping
-from serve_apps.agents.assistant import standing
+from serve_apps.agents.assistant import ASSISTANT, standing
 from serve_apps.agents.delegate import StoredAgents
 from serve_apps.agents.desk import Carrier, Desk, Records, remembering
 from serve_apps.agents.documents import Documents
@@ -74,7 +74,7 @@ from serve_apps.agents.schedule_assemble import scheduler
 from serve_apps.agents.searching import search_of
 from serve_apps.agents.traced import Traced
 from serve_apps.retrieval.answer import Answerer
-from serve_apps.retrieval.cache_parts import Caching, Moments, caching
+from serve_apps.retrieval.cache_parts import Caching, Helpers, Moments, caching
 from serve_apps.retrieval.search import Search
 from serve_apps.retrieval.trail import StoredAnswers
 from skills.catalog import Catalog
@@ -151,7 +151,8 @@ def ground(
     history = History(database, conversations, redis, settings.memory, time.time)
     compliance = Compliance(conversations, audit, settings.memory.compliance_every)
     vault = vault_of(settings.models.vault_key, settings.state_dir)
-    connections = Connections(database, vault, declared(settings.models.connections_file, settings.llm))
+    of_all = declared(settings.models.connections_file, settings.llm)
+    connections = Connections(database, vault, of_all)
     switchboard = Switchboard(connections, models, settings.models, asyncio.sleep)
     links = Links(database, standing(audit))
     embedder = each(embedder, lambda one: VectorCache(one, redis, settings.embedding, time.time))
@@ -160,7 +161,8 @@ def ground(
     upkeep = Upkeep.of(database, vault, redis, snapshots or Snapshots(settings))
     answerer = Answerer(search, database, embedder, settings.llm, client)
     moments = Moments(time.time, time.monotonic, lambda: uuid4().hex)
-    cached = caching(settings, database, redis, embedder, search, answerer, moments)
+    helpers = Helpers(ASSISTANT.name, of_all)
+    cached = caching(settings, database, redis, embedder, search, answerer, moments, helpers)
     around = fence(settings, database, audit, cached.search, Vaulted(database, audit, vault, _now), sandbox)
     return Ground(
         database=database,

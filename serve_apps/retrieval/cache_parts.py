@@ -1,29 +1,32 @@
 """Puts the cache together from settings, in front of a search and of answers."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import sha256
-from types import MappingProxyType
 
 from redis.asyncio import Redis
 
+from cluster.models import rerank_llm
+from cluster.models.declared import Declared
 from cluster.models.ports import Embedder
 from cluster.state.postgres import Database
 from configs.section import Section
 from configs.sections import Settings
+from serve_apps.retrieval import enhance, generate
 from serve_apps.retrieval.answer import Answer
 from serve_apps.retrieval.cache import SemanticCache
 from serve_apps.retrieval.cache_codec import Codec
 from serve_apps.retrieval.cache_place import Corpora
 from serve_apps.retrieval.cache_store import CacheStore
 from serve_apps.retrieval.cached import Answers, CachedAnswerer, CachedSearch, Searches
+from serve_apps.retrieval.gate import Technique
 from serve_apps.retrieval.lexicon import Lexicon
 from serve_apps.retrieval.query import Results
 
 ANSWERS = 2  # how answers are made of passages; with another number no earlier answer is given any more
 
 # What results depend on, section by section.
-FOUND_WITH = ("chunk", "embedding", "search", "enhance", "pack", "rerank")
+FOUND_WITH = ("chunk", "embedding", "search", "enhance", "pack", "rerank", "models")
 ANSWERED_WITH = (*FOUND_WITH, "llm")
 
 
@@ -34,6 +37,19 @@ class Caching:
     search: Searches
     answerer: Answers
     cache: SemanticCache[Results]
+
+
+@dataclass(frozen=True, slots=True)
+class Helpers:
+    """Who helps a search with language models, beside what the workspace's own rows say.
+
+    Attributes:
+        assistant: the name of the agent whose connections and money are used where none is asked.
+        declared: the connections that every workspace has.
+    """
+
+    assistant: str
+    declared: Declared
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +73,7 @@ def caching(
     search: Searches,
     answerer: Answers,
     moments: Moments,
+    helpers: Helpers,
 ) -> Caching:
     """Both with a cache in front, or as they are where it is switched off."""
     store = CacheStore(redis, settings.cache, moments.monotonic)
@@ -65,23 +82,30 @@ def caching(
     if not settings.cache.enabled:
         return Caching(search, answerer, found)
     answered = SemanticCache(store, Codec(Answer), settings.cache, lexicon, moments.now, moments.token)
-    corpora = Corpora(database)
+    corpora = Corpora(database, helpers.assistant)
+    of_models = repr((helpers.declared.connections, helpers.declared.default))
+    finding = (of_models, *prompts())
     return Caching(
-        CachedSearch(search, corpora, found, embedder, lambda: made_with(settings, FOUND_WITH)),
+        CachedSearch(search, corpora, found, embedder, lambda: made_with(settings, FOUND_WITH, *finding)),
         CachedAnswerer(
             answerer,
             corpora,
             answered,
             embedder,
-            lambda: made_with(settings, ANSWERED_WITH, {"answers": str(ANSWERS)}),
+            lambda: made_with(settings, ANSWERED_WITH, *finding, repr(generate.messages("", ())), str(ANSWERS)),
         ),
         found,
     )
 
 
-def made_with(settings: Settings, sections: tuple[str, ...], other: Mapping[str, str] = MappingProxyType({})) -> str:
+def prompts() -> tuple[str, str]:
+    """What models are asked while passages are looked for: another wording finds others."""
+    return repr(enhance.ask("", frozenset(Technique))), repr(rerank_llm.request("", ()))
+
+
+def made_with(settings: Settings, sections: tuple[str, ...], *others: str) -> str:
     """A fingerprint of settings as they are now, secrets left out, and of what else results depend on."""
-    told = [f"{name}={value}" for name, value in sorted(other.items())]
+    told = [repr(other) for other in others]
     for name in sections:
         form = Settings.model_fields[name].annotation
         assert isinstance(form, type) and issubclass(form, Section)

@@ -24,16 +24,19 @@ class Corpus:
     """What a question is asked of, as Postgres says at this moment.
 
     Attributes:
-        version: grows with every change of what can be found in the workspace, in the change's own transaction.
+        version: another one after every change of what can be found in the workspace, from the change's own transaction
+            on; it grows, and none comes twice.
         generation: of the index that is asked; None where there is none.
         made: what the generation's vectors can be compared with.
         principals: those of the caller that documents of the workspace name; only they decide what is seen.
+        models: a digest of which language models may have helped.
     """
 
     version: int
     generation: int | None
     made: Make | None
     principals: tuple[str, ...]
+    models: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +86,7 @@ def place_of(sort: Sort, scope: Scope, query: Query, corpus: Corpus, made_with: 
         scope: who asks; its principals count as far as the corpus names them.
         query: every field but the text parts.
         corpus: of the scope.
-        made_with: a fingerprint of settings, models and prompts.
+        made_with: a fingerprint of settings and prompts.
     """
     asked = asdict(query)
     told = {
@@ -93,6 +96,7 @@ def place_of(sort: Sort, scope: Scope, query: Query, corpus: Corpus, made_with: 
         "workspace": scope.workspace,
         "principals": corpus.principals,
         "generation": corpus.generation,
+        "models": corpus.models,
         "asked": {one.name: asked[one.name] for one in fields(query) if one.name not in _NOT_ASKED},
         "made_with": made_with,
     }
@@ -103,22 +107,23 @@ def place_of(sort: Sort, scope: Scope, query: Query, corpus: Corpus, made_with: 
 class Corpora:
     """Reads what questions are asked of."""
 
-    def __init__(self, database: Database) -> None:
-        """Queries are read from cache.sql beside this file."""
-        self._database = database
+    def __init__(self, database: Database, assistant: str) -> None:
+        """`assistant` is the name of the agent that pays for models where none is asked; queries are in cache.sql."""
+        self._database, self._assistant = database, assistant
 
-    async def of(self, scope: Scope) -> Corpus | None:
-        """The corpus as it is now; None where the scope has no such workspace.
+    async def of(self, scope: Scope, agent_id: str | None = None) -> Corpus | None:
+        """The corpus as it is now, for who asks an agent or none; None where the scope has no such workspace.
 
         Raises:
             Unavailable, Overloaded: of Postgres.
         """
         rows = await self._database.read(
             scope, SQL["corpus"],
-            tenant=scope.tenant, workspace=scope.workspace, principals=list(scope.principals),
+            tenant=scope.tenant, workspace=scope.workspace, principals=list(scope.principals), agent=agent_id,
+            assistant=self._assistant,
         )  # fmt: skip
         if not rows:
             return None
         row = rows[0]
         made = None if row["generation"] is None else make_of(row)
-        return Corpus(row["corpus_version"], row["generation"], made, tuple(row["named"]))
+        return Corpus(row["revision"], row["generation"], made, tuple(row["named"]), row["models"])

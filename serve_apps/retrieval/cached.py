@@ -54,7 +54,7 @@ class Remembered(Generic[T]):
         judge: Judge[T],
         made_with: Callable[[], str],
     ) -> None:
-        """`judge` says why a value is not kept; `made_with` is a fingerprint of settings, models and prompts now."""
+        """`judge` says why a value is not kept; `made_with` is a fingerprint of settings and prompts now."""
         self._sort, self._corpora, self._cache, self._embedder = sort, corpora, cache, embedder
         self._judge, self._made_with = judge, made_with
         self._flights: Flights[tuple[T, CacheDecision]] = Flights()
@@ -70,7 +70,7 @@ class Remembered(Generic[T]):
         """
         if why := _not_for_the_cache(query):
             return await self._bypass(scope, why, vector, work)
-        corpus = await self._corpora.of(scope)
+        corpus = await self._corpora.of(scope, query.agent_id)
         if corpus is None or corpus.made is None:
             return await self._bypass(scope, "nothing is indexed yet", vector, work)
         made, place = corpus.made, place_of(self._sort, scope, query, corpus, self._made_with())

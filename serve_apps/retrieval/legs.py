@@ -45,6 +45,7 @@ class Index:
     Attributes:
         made: what its vectors can be compared with.
         small: what may be searched has at most `exact_scope` chunks.
+        whole: whoever asks may search the workspace, not only the documents that are linked to an agent.
         graph: the generation has an HNSW index.
         bm25: the server has a BM25 index.
         language: how its words' endings are cut; the name of one of Postgres' text search configurations.
@@ -56,6 +57,7 @@ class Index:
     graph: bool
     bm25: bool
     small: bool
+    whole: bool
     language: str = "english"
 
     @property
@@ -109,10 +111,8 @@ class Legs:
         return self._resolved(scope, query, before, seen), await self._lifted(scope, asked, worded.values, rows, held)
 
     def _resolving(self, scope: Scope, query: Query) -> tuple[Index | None, Read]:
-        """What was answered before, and the query; of an agent's documents nothing is remembered."""
-        known, before = (
-            self._last.get(self._key(scope, query), (None, None)) if query.agent_id is None else (None, None)
-        )
+        """What was answered before, and the query."""
+        known, before = self._last.get(self._key(scope, query), (None, None))
         given = {"generation": query.generation, "exact_scope": self._room(query), "known": known}
         return before, Read(SQL["resolve"], _scoped(scope, query) | given, ONE_PLAN)
 
@@ -124,7 +124,7 @@ class Legs:
         row = rows[0]
         if row["small"] is None and before is not None:
             row["small"] = before.small
-        parts = ("chunker", "graph", "bm25", "small", "language")
+        parts = ("chunker", "graph", "bm25", "small", "whole", "language")
         index = Index(row["id"], make_of(row), *(row[part] for part in parts))
         if query.filters.document_ids is None:  # such lists are long, and seldom the same again
             self._last[key] = row["corpus"], index
@@ -155,7 +155,7 @@ class Legs:
             return self._read("keyword_exact", values)
         if not index.bm25:
             return self._read("keyword_full_text", values)
-        return self._read("keyword_all" if _everything(query) else "keyword_indexed", values, INDEXED)
+        return self._read("keyword_all" if _everything(query, index) else "keyword_indexed", values, INDEXED)
 
     async def _beside(
         self, scope: Scope, asked: Literals, values: Mapping[str, Any], *reads: Read
@@ -198,7 +198,7 @@ class Legs:
             "depth": self._depth(query),
         }
         if index.vector_engine == "hnsw":
-            name = "vector_all" if _everything(query) else "vector_indexed"
+            name = "vector_all" if _everything(query, index) else "vector_indexed"
             (rows,) = await self._database.read_all(scope, self._read(name, values, INDEXED | ONE_PLAN, index))
             if len(rows) >= self._depth(query):
                 return _ordered(rows)
@@ -274,9 +274,9 @@ def _with_room(depth: int) -> int:
     return depth + depth // 8
 
 
-def _everything(query: Query) -> bool:
+def _everything(query: Query, index: Index) -> bool:
     """Whether no document of the scope is left out."""
-    return query.agent_id is None and query.filters == Filters()
+    return index.whole and query.filters == Filters()
 
 
 def _of_generation(query: str, index: Index) -> str:

@@ -1,9 +1,13 @@
--- resolve: The live generation, what its legs can use, and whether what may be searched fits an exact scan; null where
--- the corpus is still the `known` one, of which the caller knows that.
-select g.id, g.embedder, g.embedder_fingerprint, g.dimension, g.chunker, w.language, w.corpus_version as corpus,
+-- resolve: The live generation, what its legs can use, whether the agent (or who asks without one) may search the whole
+-- workspace, and whether what may be searched fits an exact scan; null where the corpus is still the `known` one, of
+-- which the caller knows that.
+select g.id, g.embedder, g.embedder_fingerprint, g.dimension, g.chunker, w.language, w.revision as corpus,
        to_regclass('embeddings_' || g.id || '_hnsw') is not null as graph,
        to_regclass('document_chunks_bm25') is not null as bm25,
-       case when w.corpus_version is distinct from %(known)s::bigint then not exists (
+       %(agent)s::uuid is null
+       or exists (select from agents a
+                  where a.id = %(agent)s and a.workspace_id = %(workspace)s and a.whole_workspace) as whole,
+       case when w.revision is distinct from %(known)s::bigint then not exists (
            select from (
                select sum(d.chunk_count) over (order by d.upload_date desc, d.id rows unbounded preceding) as seen
                from searchable_documents(%(tenant)s, %(workspace)s, %(type)s, %(file)s, %(from)s, %(to)s,

@@ -80,5 +80,5 @@ def replica(
     store = CacheStore(redis, settings, time.monotonic)
     cache = SemanticCache(store, Codec(Results), settings, LEXICON, now, lambda: f"token{next(_tokens)}")
     inner = Counted(plain_search(database, embedder, reranker))
-    search = CachedSearch(inner, Corpora(database), cache, embedder or FakeEmbedder(), lambda: made_with)
+    search = CachedSearch(inner, Corpora(database, "assistant"), cache, embedder or FakeEmbedder(), lambda: made_with)
     return Replica(search, inner, cache)

@@ -278,6 +278,46 @@ async def test_what_was_found_while_the_corpus_changed_is_never_served(
     assert (await first.search.run(home.scope, Query(QUESTION))).hits == ()
 
 
+async def test_a_backup_that_is_put_back_brings_no_number_twice(
+    home: Home, first: Replica, admin: psycopg.Connection[Any]
+) -> None:
+    """SC-05: as often changed as then, but otherwise."""
+    ((before,),) = admin.execute("select revision from workspaces where id = %s", (home.scope.workspace,)).fetchall()
+    change = "update workspaces set corpus_version = corpus_version + 1"
+    admin.execute(change)
+    gone = await first.search.run(home.scope, Query(QUESTION))
+    admin.execute("delete from document_chunks")  # as in the backup, of which nobody was told
+    admin.execute("update workspaces set revision = %s", (before,))
+    admin.execute(change)
+    found = await first.search.run(home.scope, Query(QUESTION))
+    assert len(gone.hits) == 1 and not found.hits
+    assert found.cache is not None and found.cache.outcome == "miss"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "insert into llm_connections (tenant_id, workspace_id, name, base_url, provider, model)"
+        " select tenant_id, id, 'local', 'http://127.0.0.1:1/v1', 'openai', 'm' from workspaces",
+        "insert into system_settings (key, value)"
+        " select 'default_llm_connection_id:' || id, to_jsonb('local'::text) from workspaces",
+        """update agents set config = '{"llm_routing": {"primary_connection_id": "local"}}'""",
+    ],
+)
+async def test_another_language_model_is_another_place(
+    home: Home, first: Replica, admin: psycopg.Connection[Any], change: str
+) -> None:
+    """SC-04: the model may have helped to find, or have judged."""
+    query = Query(QUESTION, agent_id=home.agent)
+    admin.execute("update agents set name = 'assistant'")  # pays for who asks without an agent, too
+    asked = (query, Query(QUESTION))
+    seen = [[(await first.search.run(home.scope, one)).cache for one in asked] for _ in range(2)]
+    admin.execute(change)
+    seen += [[(await first.search.run(home.scope, one)).cache for one in asked] for _ in range(2)]
+    outcomes = [[one.outcome for one in both if one] for both in seen]
+    assert outcomes == [["miss"] * 2, ["hit"] * 2, ["miss"] * 2, ["hit"] * 2]
+
+
 async def test_a_late_entry_does_not_replace_a_newer_one(
     home: Home, first: Replica, second: Replica, pool: Database
 ) -> None:

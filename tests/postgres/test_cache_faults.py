@@ -58,7 +58,7 @@ def over(redis: Any, pool: Database, clock: list[float]) -> tuple[CachedSearch, 
     store = CacheStore(redis, settings, lambda: clock[0])
     cache = SemanticCache(store, Codec(Results), settings, LEXICON, time.time, lambda: "token")
     inner = Counted(plain_search(pool))
-    return CachedSearch(inner, Corpora(pool), cache, FakeEmbedder(), lambda: "test"), inner, cache
+    return CachedSearch(inner, Corpora(pool, "assistant"), cache, FakeEmbedder(), lambda: "test"), inner, cache
 
 
 async def ask(search: CachedSearch, scope: Scope, query: Query = QUESTION) -> str:

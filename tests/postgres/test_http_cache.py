@@ -12,10 +12,11 @@ from redis.asyncio import Redis
 
 from cluster.basics.errors import Unavailable
 from cluster.basics.scope import Role
+from cluster.models.declared import Declared
 from cluster.state.audit import Audit
 from cluster.state.postgres import Database
 from configs.sections import Settings
-from serve_apps.retrieval.cache_parts import ANSWERED_WITH, FOUND_WITH, Moments, caching, made_with
+from serve_apps.retrieval.cache_parts import ANSWERED_WITH, FOUND_WITH, Helpers, Moments, caching, made_with
 from tests.fakes import corpus
 from tests.fakes.http import Api, Office, ScriptedAnswerer, ScriptedSearch, make_parts, serve
 from tests.fakes.models import FakeEmbedder
@@ -30,7 +31,8 @@ async def cached(app_dsn: str, admin_dsn: str, redis_url: str, tmp_path: Path, o
     parts = make_parts(app_dsn, tmp_path)
     moments = Moments(time.time, time.monotonic, lambda: "token")
     made = caching(
-        Settings(), parts.database, redis, FakeEmbedder(), ScriptedSearch(), ScriptedAnswerer(), moments
+        Settings(), parts.database, redis, FakeEmbedder(), ScriptedSearch(), ScriptedAnswerer(), moments,
+        Helpers("assistant", Declared()),
     )  # fmt: skip
     async with serve(replace(parts, search=made.search, answerer=made.answerer, cache=made.cache)) as api:
         yield api
@@ -99,4 +101,4 @@ def test_other_settings_are_another_cache_and_secrets_are_none() -> None:
     model = plain.model_copy(update={"llm": plain.llm.model_copy(update={"model": "other"})})
     assert made_with(plain, FOUND_WITH) == made_with(model, FOUND_WITH) != made_with(other, FOUND_WITH)
     assert made_with(plain, ANSWERED_WITH) == made_with(key, ANSWERED_WITH) != made_with(model, ANSWERED_WITH)
-    assert made_with(plain, FOUND_WITH, {"answers": "1"}) != made_with(plain, FOUND_WITH, {"answers": "2"})
+    assert made_with(plain, FOUND_WITH, "a prompt") != made_with(plain, FOUND_WITH, "another")

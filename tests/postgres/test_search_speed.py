@@ -173,20 +173,44 @@ async def test_what_is_remembered_is_of_one_scope_and_one_filter(
 async def test_what_may_be_searched_is_counted_once_for_each_state_of_the_corpus(
     admin: psycopg.Connection[Any], pool: Database
 ) -> None:
-    """A write makes another state; what an agent is linked to is counted each time."""
+    """A write makes another state; so do links to an agent."""
     scope = corpus.open_home(admin)
-    generation = corpus.open_generation(admin, scope)
+    generation, agent = corpus.open_generation(admin, scope), corpus.open_agent(admin, scope, "a")
     corpus.load(admin, scope, generation, books("pump one", "pump two", "pump three"))
-    legs, query = Legs(pool, FORCED), Query("pump", limit=2)
+    legs, query, linked = Legs(pool, FORCED), Query("pump", limit=2), Query("pump", limit=2, agent_id=agent)
 
     async def small(asked: Query = query) -> bool:
         index = await legs.resolve(scope, asked)
         assert index is not None
         return index.small
 
-    assert not await small() and not await small()
+    assert not await small() and not await small() and await small(linked)
     admin.execute("delete from documents where filename = 'pump three.txt'")
+    admin.execute("insert into document_agent_links select %s, id, tenant_id, workspace_id from documents", (agent,))
     assert not await small()
-    assert await small(Query("pump", limit=2, agent_id=corpus.open_agent(admin, scope, "a")))
     admin.execute("update workspaces set corpus_version = corpus_version + 1")
     assert await small() and await small()
+    assert await small(linked)
+
+
+async def test_an_agent_of_the_whole_workspace_searches_as_people_do(
+    admin: psycopg.Connection[Any], pool: Database
+) -> None:
+    """No document is looked up for it; one with links finds only those, whatever was remembered before."""
+    scope = corpus.open_home(admin)
+    generation, agent = corpus.open_generation(admin, scope), corpus.open_agent(admin, scope, "a")
+    corpus.load(admin, scope, generation, books("pump one", "pump two", "pump three"))
+    admin.execute("insert into document_agent_links select %s, id, tenant_id, workspace_id from documents"
+                  " where filename = 'pump one.txt'", (agent,))  # fmt: skip
+    search, legs, query = make(pool), Legs(pool, FORCED), Query("pump", limit=2, agent_id=agent)
+    index = await legs.resolve(scope, query)
+    assert index is not None and not index.whole
+    assert await shown(search, scope, agent_id=agent) == {"pump one"}
+    admin.execute("update agents set whole_workspace = true")
+    admin.execute("update workspaces set corpus_version = corpus_version + 1")
+    index = await legs.resolve(scope, query)
+    assert index is not None and index.whole
+    assert await shown(search, scope, agent_id=agent) == {"pump one", "pump two", "pump three"}
+    admin.execute("update agents set whole_workspace = false")
+    admin.execute("update workspaces set corpus_version = corpus_version + 1")
+    assert await shown(search, scope, agent_id=agent) == {"pump one"}

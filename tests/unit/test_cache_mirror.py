@@ -11,7 +11,7 @@ from serve_apps.retrieval.query import Filters, Query, Results
 
 SCOPE = Scope(TenantId("t"), WorkspaceId("w"))
 MADE = Make("m", 8, "m-1")
-CORPUS = Corpus(7, 1, MADE, ())
+CORPUS = Corpus(7, 1, MADE, (), "m")
 
 
 def vector(seed: int, dimension: int = 8) -> Vector:
@@ -74,8 +74,9 @@ def test_whatever_parts_answers_parts_places() -> None:
         place_of("answer", SCOPE, asked, CORPUS, "s"),
         place_of("search", Scope(TenantId("u"), WorkspaceId("w")), asked, CORPUS, "s"),
         place_of("search", Scope(TenantId("t"), WorkspaceId("v")), asked, CORPUS, "s"),
-        place_of("search", SCOPE, asked, Corpus(7, 1, MADE, ("user:a",)), "s"),
-        place_of("search", SCOPE, asked, Corpus(7, 2, MADE, ()), "s"),
+        place_of("search", SCOPE, asked, Corpus(7, 1, MADE, ("user:a",), "m"), "s"),
+        place_of("search", SCOPE, asked, Corpus(7, 2, MADE, (), "m"), "s"),
+        place_of("search", SCOPE, asked, Corpus(7, 1, MADE, (), "other models"), "s"),
         place_of("search", SCOPE, asked, CORPUS, "other settings"),
         place_of("search", SCOPE, Query("q", agent_id="a"), CORPUS, "s"),
         place_of("search", SCOPE, Query("q", limit=3), CORPUS, "s"),
