@@ -138,7 +138,7 @@ def reranker(settings: Settings) -> Reranker | None:
     if model_of(settings.rerank, alone=settings.ray.address is None) is None:
         return None
     if settings.embedding.placement == "inproc":
-        return load(settings.rerank).reranker
+        return load(settings.rerank)
     try:
         return HandleReranker(_handle(*RERANKER))
     except Unavailable:

@@ -1,12 +1,11 @@
-"""A cross-encoder that reads question and passage together; off, with a reason, where its weights are absent."""
+"""A cross-encoder that reads question and passage together; where its weights are absent each call says so."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cluster.basics.errors import InvalidSettings
+from cluster.basics.errors import InvalidSettings, Unavailable
 from cluster.models import weights
 from cluster.models.ports import Reranker
 from cluster.models.rerank_choice import DEFAULT
@@ -14,14 +13,6 @@ from cluster.models.turns import Turns
 from configs.sections_retrieval import RerankSettings
 
 BATCH = 16
-
-
-@dataclass(frozen=True, slots=True)
-class Loaded:
-    """A reranker, or the reason why there is none."""
-
-    reranker: Reranker | None
-    reason: str = ""
 
 
 class CrossEncoderReranker:
@@ -68,9 +59,24 @@ class CrossEncoderReranker:
         return np.asarray(scores, dtype=np.float32).reshape(len(pairs))
 
 
-def load(settings: RerankSettings) -> Loaded:
-    """The configured cross-encoder, or none and the reason, so that the stage is off and can say so."""
+class MissingReranker:
+    """Stands for a cross-encoder that could not be loaded: another judge is asked, and results tell why."""
+
+    def __init__(self, reason: str) -> None:
+        self._reason = reason
+
+    async def score(self, query: str, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Nothing.
+
+        Raises:
+            Unavailable: always, with the reason.
+        """
+        raise Unavailable(self._reason)
+
+
+def load(settings: RerankSettings) -> Reranker:
+    """The configured cross-encoder, or one that says with each call why there is none."""
     try:
-        return Loaded(CrossEncoderReranker(settings))
+        return CrossEncoderReranker(settings)
     except InvalidSettings as error:
-        return Loaded(None, f"{error.detail}. {error.hint}".strip())
+        return MissingReranker(f"{error.detail}. {error.hint}".strip())

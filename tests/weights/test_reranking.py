@@ -1,14 +1,23 @@
 """The cross-encoder stage: real loading code with a tiny random model; off with a reason without weights."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from cluster.basics.scope import Scope, TenantId, WorkspaceId
+from cluster.handles import reranker
 from cluster.models.rerank_choice import DEFAULT, is_cached, model_of
 from cluster.models.reranking import load
 from cluster.models.weights import packaged
-from configs.sections_retrieval import RerankSettings
+from configs.sections import Settings
+from configs.sections_retrieval import EmbeddingSettings, RerankSettings
+from serve_apps.retrieval.judge import Judges, ModelJudge
+from serve_apps.retrieval.query import Candidate, Query
+
+INPROC = EmbeddingSettings(placement="inproc")
+SCOPE = Scope(TenantId("t"), WorkspaceId("w"))
 
 
 @pytest.fixture(scope="module")
@@ -26,19 +35,26 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 async def test_pairs_are_scored_in_order(tiny: Path) -> None:
-    stage = load(RerankSettings(model=str(tiny)))
-    assert stage.reranker is not None and stage.reason == ""
+    judge = load(RerankSettings(model=str(tiny)))
     texts = ["a pump", "a cat " * 400, "", "a pump"]
-    scores = await stage.reranker.score("which pump", texts)
+    scores = await judge.score("which pump", texts)
     assert scores.shape == (4,) and scores.dtype == np.float32 and np.isfinite(scores).all()
     assert scores[0] == pytest.approx(scores[3], abs=1e-3)
-    assert (await stage.reranker.score("which pump", [])).shape == (0,)
+    assert (await judge.score("which pump", [])).shape == (0,)
 
 
 @pytest.mark.parametrize("model", [None, "/nowhere/at/all", "nobody/has-this-model"])
-def test_without_weights_the_stage_is_off_and_says_why(model: str | None) -> None:
-    stage = load(RerankSettings(model=model))
-    assert stage.reranker is None and len(stage.reason) > 20
+async def test_without_weights_the_stage_is_off_and_says_why(model: str | None) -> None:
+    """RE-10: in this process as behind a handle, what was configured and is not there is told."""
+    missing = reranker(Settings(rerank=RerankSettings(model=model or DEFAULT), embedding=INPROC))
+    assert missing is not None
+    judges = Judges((ModelJudge(missing, RerankSettings()),), RerankSettings())
+    found, state = await judges.order(SCOPE, Query("which pump"), [Candidate("c", "d")], _texts)
+    assert state.startswith("off: ") and (model or DEFAULT) in state and found == [Candidate("c", "d")]
+
+
+async def _texts(ids: Sequence[str]) -> dict[str, str]:
+    return dict.fromkeys(ids, "a pump")
 
 
 @pytest.mark.parametrize("weights", ["model.safetensors", "pytorch_model.bin"])
@@ -63,10 +79,9 @@ async def test_scores_are_logits(tiny: Path) -> None:
     """RE-12: a sigmoid would press them together before they are compared."""
     import torch
 
-    reranker = load(RerankSettings(model=str(tiny))).reranker
-    assert reranker is not None
+    judge = load(RerankSettings(model=str(tiny)))
     with torch.no_grad():
-        for weight in reranker._model.model.classifier.parameters():  # type: ignore[attr-defined]
+        for weight in judge._model.model.classifier.parameters():  # type: ignore[attr-defined]
             weight += 5
-    scores = await reranker.score("which pump", ["a pump", "a cat"])
+    scores = await judge.score("which pump", ["a pump", "a cat"])
     assert (scores > 1).any() or (scores < 0).any()
