@@ -1,4 +1,4 @@
-"""Hybrid search at 100,000 chunks under row-level security, against its bare leg queries without any."""
+"""Hybrid search at 100,000 chunks under row-level security, against its leg queries, as bound and without any."""
 
 import asyncio
 import random
@@ -47,6 +47,9 @@ ROUNDS = 5  # once through the questions takes seconds, in which a neighbour of 
 RECALL_GOAL = "recall@10 against exact ≥ 0.98 at 100k chunks, also for a tenant that owns 0.1 % of them"
 RECALL = 0.98
 EFFORTS = (20, 40, 100, 200)  # hnsw.ef_search
+
+# The legs as search runs them, each alone: the application role, the scope in the same journey, row-level security.
+BOUND = ("keyword leg", "vector leg")
 
 # What a leg has to return (chunk, document, score), without the scope's conditions and its policies.
 KEYWORD = """select id, document_id, -bm25_get_current_score() as score from document_chunks
@@ -121,7 +124,9 @@ async def compare(admin: str, database: Database, homes: Homes, asked: Asked) ->
     big, small, generation = homes
     settings = SearchSettings()
     search = Search(database, FakeEmbedder(), None, settings, RerankSettings())
-    times = Times()
+    times, legs = Times(), Legs(database, settings)
+    index = await legs.resolve(big, Query(""))
+    assert index is not None
     async with await psycopg.AsyncConnection.connect(admin, autocommit=True) as bare:
         await bare.execute("select set_config('hnsw.ef_search', %s, false)", (str(settings.ef_search),))
         for warm, (text, vector) in [(True, one) for one in asked] + [(False, one) for one in asked] * ROUNDS:
@@ -141,6 +146,14 @@ async def compare(admin: str, database: Database, homes: Homes, asked: Asked) ->
             ):
                 start = time.perf_counter()
                 await (await bare.execute(query, given, prepare=prepare)).fetchall()
+                taken[name] = time.perf_counter() - start
+            for name, leg in zip(
+                BOUND,
+                (legs.keyword(big, Query(text), index), legs.vector(big, Query(text), index, vector)),
+                strict=True,
+            ):
+                start = time.perf_counter()
+                await leg
                 taken[name] = time.perf_counter() - start
             for name, scope in (("hybrid", big), ("small", small)):
                 start = time.perf_counter()
@@ -163,16 +176,20 @@ def tell(report: Report, times: Times, size: str = "100k") -> None:
     """The figures of one size; those of 10k have no goal."""
     for share in (50, 95):
         at = {name: times.at(name, share) for name in times.ways}
-        ratio = at["hybrid"] / max(at["keyword"], at["vector"])
+        ratio = at["hybrid"] / max(at[name] for name in BOUND)
         goal, holds = ("", None) if size == "10k" else (GOAL, ratio <= LIMIT)
-        report.figure(f"{size}: hybrid / slower bare leg, p{share}", ratio, unit="×", goal=goal, holds=holds)
-        if size == "100k":
-            name = f"{size}: hybrid / slower bare leg, p{share}, aim"
-            report.figure(name, ratio, unit="×", goal=AIM, holds=ratio <= AIMED)
+        report.figure(f"{size}: hybrid / slower leg query, p{share}", ratio, unit="×", goal=goal, holds=holds)
+        ratio = at["hybrid"] / max(at["keyword"], at["vector"])
+        goal, holds = (AIM, ratio <= AIMED) if size == "100k" else ("", None)
+        report.figure(
+            f"{size}: hybrid / slower bare leg as superuser, p{share}", ratio, unit="×", goal=goal, holds=holds
+        )
         strict = at["hybrid"] / max(at["unprepared"], at["vector"])
         report.figure(f"{size}: hybrid / slower bare leg, BM25 never prepared, p{share}", strict, unit="×")
         for name, label in (
             ("hybrid", "hybrid search under RLS"),
+            ("keyword leg", "BM25 leg under RLS"),
+            ("vector leg", "HNSW leg under RLS"),
             ("keyword", "bare BM25 leg as superuser"),
             ("unprepared", "bare BM25 leg as superuser, never prepared"),
             ("vector", "bare HNSW leg as superuser"),
