@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,7 @@ MESSAGE_TEXTS = 512
 
 
 class HandleEmbedder:
-    """An `Embedder` whose model lives in Serve replicas."""
+    """An `Embedder`, and `Movable`, whose model lives in Serve replicas."""
 
     def __init__(self, handle: DeploymentHandle[Any], place: int = 0) -> None:
         """`place`: 0 for the embedder of now, 1 for the one before it."""
@@ -44,10 +45,7 @@ class HandleEmbedder:
             Unavailable: the replica died, twice, or has no such embedder.
         """
         if self._facts is None:
-            there = await _call(self._handle.facts)
-            if self._place >= len(there):
-                raise Unavailable("the replica has no embedder before this one", fix="run `aos up`")
-            self._facts = EmbedderFacts(**there[self._place])
+            self._facts = EmbedderFacts(**await _call(self._handle.facts, self._place))
         return self._facts
 
     async def embed(self, texts: Sequence[str], lane: Lane = Lane.QUESTION) -> NDArray[np.float32]:
@@ -58,15 +56,40 @@ class HandleEmbedder:
             Unavailable: the replica died, twice.
             EmbedderMoved: the replicas have another model since `facts` was asked.
         """
-        facts = await self.facts()
+        return await self.embed_as(await self.facts(), texts, lane)
+
+    async def embed_as(self, facts: EmbedderFacts, texts: Sequence[str], lane: Lane) -> NDArray[np.float32]:
+        """As `embed`, with the model of these facts and no other."""
         if not texts:
             return np.empty((0, facts.dimension), dtype=np.float32)
+        told = lane.value, self._place, facts.fingerprint
         try:
-            parts = [await _call(self._handle.embed, part, lane.value, facts.fingerprint) for part in messages(texts)]
+            parts = [await _call(self._handle.embed, part, *told) for part in messages(texts)]
         except EmbedderMoved:
-            self._facts = None
+            if self._facts == facts:
+                self._facts = None
             raise
         return np.concatenate(parts)
+
+    def pinned(self, facts: EmbedderFacts) -> Embedder:
+        """See `Movable`."""
+        return _Pinned(self, facts)
+
+
+@dataclass(frozen=True, slots=True)
+class _Pinned:
+    """An `Embedder` that stays what it was."""
+
+    embedder: HandleEmbedder
+    known: EmbedderFacts
+
+    async def facts(self) -> EmbedderFacts:
+        """Those that are known."""
+        return self.known
+
+    async def embed(self, texts: Sequence[str], lane: Lane = Lane.QUESTION) -> NDArray[np.float32]:
+        """As `HandleEmbedder.embed`."""
+        return await self.embedder.embed_as(self.known, texts, lane)
 
 
 class HandleReranker:

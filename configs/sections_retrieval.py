@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from configs.section import Gpu, Secret, Section
 
@@ -16,7 +16,8 @@ class EmbeddingSettings(Section):
     `batch_tokens`: of a batch, padding included. `queue_tokens`: more than these waiting in a lane, and callers are
     refused. `cache_entries`: vectors of questions kept for each workspace, 1.5 KiB each.
     `former_model`: what `model` was when the index was made that readers use: questions to that index are embedded with
-    it, which takes as much memory again. `former_base_url`, `former_api_key`, `former_window`: of its server.
+    it, which takes as much memory again. `former_base_url`, `former_api_key`, `former_window`: of its server. Models of
+    servers are known by their names: the two need different ones.
     """
 
     model: str = "packaged"
@@ -35,6 +36,12 @@ class EmbeddingSettings(Section):
     former_base_url: str | None = None
     former_api_key: Secret = None
     former_window: int = Field(2048, ge=64)
+
+    @model_validator(mode="after")
+    def _are_two(self) -> "EmbeddingSettings":
+        if self.former_model == self.model and (self.former_base_url is None) == (self.base_url is None):
+            raise ValueError(f"former_model is {self.model}, as model is: nobody could tell their vectors apart")
+        return self
 
     def of_former(self) -> "EmbeddingSettings | None":
         """The same with the model before; None where none is named."""

@@ -83,6 +83,7 @@ def of_indexed(indexed: Indexed) -> Row:
         "dimension": -1 if vectors is None else int(vectors.shape[1]),
         "vectors": b"" if vectors is None else np.ascontiguousarray(vectors, "<f4").tobytes(),
         "reads": indexed.reads,
+        "made": indexed.made,
     }
 
 
@@ -92,4 +93,4 @@ def to_indexed(row: Row) -> Indexed:
     dimension = int(row["dimension"])
     flat = np.frombuffer(row["vectors"], "<f4")
     vectors = None if dimension < 0 else flat.reshape(len(chunks), dimension)
-    return Indexed(VersionId(str(row["version"])), chunks, vectors, int(row["reads"]))
+    return Indexed(VersionId(str(row["version"])), chunks, vectors, int(row["reads"]), str(row["made"]))

@@ -12,6 +12,7 @@ from ray import serve
 
 from cluster import logs
 from cluster.basics.background import give_way
+from cluster.basics.errors import Unavailable
 from cluster.models.embedders import open_embedders
 from cluster.models.ports import Embedder, Lane
 from cluster.models.succession import EmbedderMoved
@@ -31,20 +32,25 @@ class EmbedderReplica:
         with ThreadPoolExecutor(1, initializer=give_way) as thread:
             self._embedders = thread.submit(_opened, settings).result()
 
-    async def facts(self) -> list[dict[str, object]]:
-        """`EmbedderFacts` of each as a mapping, the embedder of now first."""
-        return [asdict(await one.facts()) for one in self._embedders]
+    async def facts(self, place: int) -> dict[str, object]:
+        """`EmbedderFacts` as a mapping; `place` is 0 for the embedder of now, 1 for the one before it."""
+        return asdict(await self._at(place).facts())
 
-    async def embed(self, texts: Sequence[str], lane: str, fingerprint: str) -> NDArray[np.float32]:
+    async def embed(self, texts: Sequence[str], lane: str, place: int, fingerprint: str) -> NDArray[np.float32]:
         """One row of length 1 for each text: shape (len(texts), dimension).
 
         Raises:
-            EmbedderMoved: none of them has this fingerprint; the caller remembers a model from before an update.
+            EmbedderMoved: the one there has another fingerprint; the caller remembers a model from before an update.
         """
-        for one in self._embedders:
-            if (await one.facts()).fingerprint == fingerprint:
-                return await one.embed(texts, Lane(lane))
-        raise EmbedderMoved
+        embedder = self._at(place)
+        if (await embedder.facts()).fingerprint != fingerprint:
+            raise EmbedderMoved
+        return await embedder.embed(texts, Lane(lane))
+
+    def _at(self, place: int) -> Embedder:
+        if place >= len(self._embedders):
+            raise Unavailable("the replica has no embedder before this one", fix="run `aos up`")
+        return self._embedders[place]
 
     async def check_health(self) -> None:
         """The event loop still turns."""

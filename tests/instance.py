@@ -48,8 +48,11 @@ class Instance:
         shown: dict[str, Any] = reply.json()
         return shown
 
-    def wait(self, job_id: str, seconds: float = 1800) -> dict[str, Any]:
-        """Follow a job to its end; the API may be away for a while."""
+    def wait(self, job_id: str, seconds: float = 1800, every: float = 0.2) -> dict[str, Any]:
+        """Follow a job to its end; the API may be away for a while.
+
+        Who measures what else the product does looks seldom: each look takes it a while, too.
+        """
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
             try:
@@ -59,7 +62,7 @@ class Instance:
                 continue
             if shown["state"] not in ("queued", "running"):
                 return shown
-            time.sleep(0.2)
+            time.sleep(every)
         raise TimeoutError(f"job {job_id} did not end in {seconds} s")
 
     def rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:

@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cluster.basics.errors import Permanent, Transient, Unavailable
+from cluster.basics.errors import AosError, Permanent, Unavailable
 from cluster.models.ports import Embedder, EmbedderFacts, Lane
 
 
@@ -22,6 +22,20 @@ class EmbedderMoved(Unavailable):
     """The replicas have another model by now than the one that was asked for."""
 
     code = "embedder_moved"
+
+
+@runtime_checkable
+class Movable(Protocol):
+    """An `Embedder` whose model may be another one at the next call: its replicas are updated beside their callers."""
+
+    def pinned(self, facts: EmbedderFacts) -> Embedder:
+        """The same for as long as its model is this one; from then on every call raises EmbedderMoved."""
+        ...
+
+
+def pinned(embedder: Embedder, facts: EmbedderFacts) -> Embedder:
+    """The embedder, which will make no vectors with another model than these facts tell of."""
+    return embedder.pinned(facts) if isinstance(embedder, Movable) else embedder
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +64,7 @@ def make_of(generation: Mapping[str, Any]) -> Make:
 
 
 class Succession:
-    """An `Embedder`: whatever is new is made with `now`; `before` is for who asks by `making`."""
+    """An `Embedder`, and `Movable`: whatever is new is made with `now`; `before` is for who asks by `making`."""
 
     def __init__(self, now: Embedder, before: Embedder) -> None:
         """`before` made an index that readers still use, or may go back to."""
@@ -63,6 +77,10 @@ class Succession:
     async def embed(self, texts: Sequence[str], lane: Lane = Lane.QUESTION) -> NDArray[np.float32]:
         """As `Embedder.embed`, with the embedder of now."""
         return await self.now.embed(texts, lane)
+
+    def pinned(self, facts: EmbedderFacts) -> Embedder:
+        """The embedder of now, see `Movable`."""
+        return pinned(self.now, facts)
 
 
 def in_succession(now: Embedder, before: Embedder | None = None) -> Embedder:
@@ -78,22 +96,22 @@ def each(embedder: Embedder, change: Callable[[Embedder], Embedder]) -> Embedder
 
 
 async def making(embedder: Embedder, made: Make) -> Embedder:
-    """The one of them whose vectors can be compared with an index.
+    """The one of them whose vectors can be compared with an index, pinned to what it is now.
 
     Raises:
         OtherEmbedder: neither made it.
-        Transient: one does not answer, and the other did not make it.
+        AosError: one does not answer or refuses, and the other did not make it.
     """
-    away: Transient | None = None
+    away: AosError | None = None
     names = []
     for one in (embedder.now, embedder.before) if isinstance(embedder, Succession) else (embedder,):
         try:
             facts = await one.facts()
-        except Transient as error:
+        except AosError as error:  # of whatever kind: it is of no interest where the other one made it
             away = error
             continue
         if made.is_of(facts):
-            return one
+            return pinned(one, facts)
         names.append(facts.name)
     if away is not None:
         raise away

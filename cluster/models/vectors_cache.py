@@ -13,7 +13,7 @@ from redis.exceptions import RedisError
 
 from cluster.basics.scope import Scope
 from cluster.models.ports import Embedder, EmbedderFacts, Lane
-from cluster.models.succession import each
+from cluster.models.succession import each, pinned
 from configs.sections_retrieval import EmbeddingSettings
 
 SECONDS = 0.2  # longest wait for Redis: what is remembered must not cost more than working it out
@@ -63,7 +63,11 @@ class VectorCache:
 
     def of(self, scope: Scope) -> Embedder:
         """The embedder, with the memory of one workspace."""
-        return _Remembering(self, f"aos:vectors:{scope.tenant}:{scope.workspace}")
+        return _Remembering(self, self._embedder, f"aos:vectors:{scope.tenant}:{scope.workspace}")
+
+    def pinned(self, facts: EmbedderFacts) -> Embedder:
+        """See `Movable`; for nobody in particular nothing is kept."""
+        return pinned(self._embedder, facts)
 
     def stats(self) -> dict[str, int]:
         """The `Tally` as a mapping."""
@@ -77,17 +81,17 @@ class VectorCache:
         """As `Embedder.embed`; for nobody in particular nothing is kept."""
         return await self._embedder.embed(texts, lane)
 
-    async def remembered(self, home: str, texts: Sequence[str], lane: Lane) -> NDArray[np.float32]:
-        """As `Embedder.embed`; `home` is the prefix of one workspace's keys."""
+    async def remembered(self, embedder: Embedder, home: str, texts: Sequence[str], lane: Lane) -> NDArray[np.float32]:
+        """As `embedder.embed`; `home` is the prefix of one workspace's keys."""
         if lane is Lane.BULK or not 0 < len(texts) <= MOST_TEXTS or self._redis is None:
-            return await self._embedder.embed(texts, lane)
-        facts = await self._embedder.facts()
+            return await embedder.embed(texts, lane)
+        facts = await embedder.facts()
         names = {text: f"{facts.fingerprint}:{sha256(f'{home}:{text}'.encode(errors='surrogatepass')).hexdigest()}"
                  for text in texts}  # fmt: skip
         found = await self._get(home, names, facts.dimension)
         missing = [text for text in names if text not in found]
         if missing:
-            fresh = await self._embedder.embed(missing, lane)
+            fresh = await pinned(embedder, facts).embed(missing, lane)  # or it would be kept under another's name
             found |= dict(zip(missing, fresh, strict=True))
             await self._put(home, {names[text]: found[text] for text in missing})
         return np.stack([found[text] for text in texts])
@@ -140,19 +144,25 @@ class VectorCache:
         self._rests_until = self._clock() + REST_SECONDS
 
 
+@dataclass(frozen=True, slots=True)
 class _Remembering:
-    """An `Embedder` for one workspace."""
+    """An `Embedder`, and `Movable`, for one workspace."""
 
-    def __init__(self, cache: VectorCache, home: str) -> None:
-        self._cache, self._home = cache, home
+    cache: VectorCache
+    embedder: Embedder
+    home: str
 
     async def facts(self) -> EmbedderFacts:
         """What the vectors are made with."""
-        return await self._cache.facts()
+        return await self.embedder.facts()
 
     async def embed(self, texts: Sequence[str], lane: Lane = Lane.QUESTION) -> NDArray[np.float32]:
         """As `Embedder.embed`."""
-        return await self._cache.remembered(self._home, texts, lane)
+        return await self.cache.remembered(self.embedder, self.home, texts, lane)
+
+    def pinned(self, facts: EmbedderFacts) -> Embedder:
+        """See `Movable`."""
+        return _Remembering(self.cache, pinned(self.embedder, facts), self.home)
 
 
 def within(embedder: Embedder, scope: Scope) -> Embedder:

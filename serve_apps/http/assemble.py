@@ -73,7 +73,7 @@ def assemble(
     pictures = OneByOne(Reader(settings.read, settings.ocr))
     golden = GoldenSets(base.database)
     examiner = Examiner(base.search, base.answerer, base.database)
-    golden_runs = GoldenRuns(base.database, golden, examiner, embedder, Lately(base.upkeep.snapshots.effective))
+    golden_runs = GoldenRuns(base.database, golden, examiner, Lately(base.upkeep.snapshots.effective))
     return Parts(
         **_stored(base.database),
         **_shared(base),

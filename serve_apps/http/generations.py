@@ -47,7 +47,11 @@ class GenerationShape(BaseModel):
 
 
 class GenerationList(BaseModel):
-    """Newest first; `configured` says what an index made now would be made with, null while the embedder is away."""
+    """Newest first.
+
+    `configured` says what an index made now would be made with, null while the embedder is away; its `live` whether the
+    live one was made with the same.
+    """
 
     live: int | None
     previous: int | None
@@ -81,6 +85,7 @@ async def generations(me: Me, parts: Its) -> GenerationList:
         "chunker": recipe.chunker,
         "chunk_size": parts.chunk.size,
         "chunk_overlap": parts.chunk.overlap,
+        "live": any(row["live"] and recipe.made(row) for row in rows),
     }
     return GenerationList(**held, configured=configured, items=[_shape(row) for row in rows])
 

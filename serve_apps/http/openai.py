@@ -12,6 +12,7 @@ from starlette.responses import JSONResponse
 from cluster.basics.errors import AosError, Invalid, NotFound
 from cluster.models.messages import Message, ToolCall
 from cluster.models.ports import Lane
+from cluster.models.succession import pinned
 from serve_apps.agents.collect import Collected
 from serve_apps.agents.completions import END, Chunks, whole
 from serve_apps.agents.demand import ANSWER, answer_tool, form_of
@@ -160,7 +161,7 @@ async def embeddings(body: EmbeddingRequest, me: Me, parts: Its) -> Embeddings:
     if body.dimensions is not None and body.dimensions != facts.dimension:
         raise Invalid(f"dimensions: {facts.name} has {facts.dimension}, and no others")
     texts = [body.input] if isinstance(body.input, str) else body.input
-    vectors = await parts.embedder.embed(texts, Lane.QUESTION)
+    vectors = await pinned(parts.embedder, facts).embed(texts, Lane.QUESTION)
     as_text = body.encoding_format == "base64"
     data = [
         Embedding(index=n, embedding=_packed(row) if as_text else [float(value) for value in row])

@@ -10,6 +10,7 @@ import httpx
 
 from cluster.basics.errors import AosError, Transient
 from cluster.basics.scope import Scope
+from cluster.models.errors import Unusable
 from cluster.models.ports import Embedder
 from cluster.models.vectors_cache import within
 from cluster.state.postgres import Database, load_queries
@@ -188,7 +189,7 @@ class Answerer:
             return [], None
         try:
             vectors = await embedder.embed([text, *others])
-        except Transient as error:
+        except (Transient, Unusable) as error:
             return [None] * len(others), f"words only, the embedder did not answer: {error}"
         return evidence.similarities(vectors), None
 

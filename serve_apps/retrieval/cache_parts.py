@@ -9,6 +9,7 @@ from redis.asyncio import Redis
 from cluster.models import rerank_llm
 from cluster.models.declared import Declared
 from cluster.models.ports import Embedder
+from cluster.models.rerank_choice import model_of
 from cluster.state.postgres import Database
 from configs.section import Section
 from configs.sections import Settings
@@ -83,7 +84,8 @@ def caching(
         return Caching(search, answerer, found)
     answered = SemanticCache(store, Codec(Answer), settings.cache, lexicon, moments.now, moments.token)
     corpora = Corpora(database, helpers.assistant)
-    of_models = repr((helpers.declared.connections, helpers.declared.default))
+    judging = model_of(settings.rerank, alone=settings.ray.address is None)  # its weights may have come since
+    of_models = repr((helpers.declared.connections, helpers.declared.default, judging))
     finding = (of_models, *prompts())
     return Caching(
         CachedSearch(search, corpora, found, embedder, lambda: made_with(settings, FOUND_WITH, *finding)),

@@ -7,6 +7,7 @@ from typing import Generic, Protocol, TypeVar
 
 from cluster.basics.errors import Transient
 from cluster.basics.scope import Scope
+from cluster.models.errors import Unusable
 from cluster.models.ports import Embedder
 from cluster.models.succession import Make, OtherEmbedder, making
 from cluster.models.vectors_cache import within
@@ -125,11 +126,11 @@ class Remembered(Generic[T]):
 
     async def _embedded(self, scope: Scope, question: str, made: Make) -> tuple[Vector | None, str]:
         try:
-            embedder = within(await making(self._embedder, made), scope)
+            embedder = await making(within(self._embedder, scope), made)
             return (await embedder.embed([question]))[0], ""
         except OtherEmbedder as error:
             return None, error.detail
-        except Transient as error:
+        except (Transient, Unusable) as error:
             return None, f"the embedder did not answer: {error}"
 
     async def _bypass(self, scope: Scope, why: str, vector: Vector | None, work: Work[T]) -> tuple[T, CacheDecision]:

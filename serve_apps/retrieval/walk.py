@@ -8,6 +8,7 @@ from time import perf_counter
 
 from cluster.basics.errors import Transient
 from cluster.basics.scope import Scope
+from cluster.models.errors import Unusable
 from cluster.models.ports import Embedder
 from cluster.models.succession import OtherEmbedder, making
 from cluster.models.vectors_cache import within
@@ -83,10 +84,10 @@ class Walker:
         if not texts:
             return {}, None
         try:
-            vectors = await within(await making(self._embedder, index.made), scope).embed(texts)
+            vectors = await (await making(within(self._embedder, scope), index.made)).embed(texts)
         except OtherEmbedder:
             return {}, None  # said of the question already
-        except Transient as error:
+        except (Transient, Unusable) as error:
             return {}, f"variations by their words only, the embedder did not answer: {error}"
         return dict(zip(texts, vectors, strict=True)), None
 
@@ -106,11 +107,11 @@ class Walker:
         if vector is None:
             async with timed(timings, "embed"):
                 try:
-                    embedder = within(await making(self._embedder, index.made), scope)
+                    embedder = await making(within(self._embedder, scope), index.made)
                     vector = (await embedder.embed([query.words]))[0]
                 except OtherEmbedder as error:
                     return [], None, f"{left}, {error.detail}: {error.hint}"
-                except Transient as error:
+                except (Transient, Unusable) as error:
                     return [], None, f"{left}, the embedder did not answer: {error}"
         if vector.shape != (index.made.dimension,):
             return [], None, f"{left}, the index has {index.made.dimension} dimensions and the question {vector.shape}"

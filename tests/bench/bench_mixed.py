@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipelines.documents.pace import OPEN
 from tests.evals.report import Report
 from tests.instance import Instance, instance
 
@@ -51,7 +50,7 @@ def measure(report: Report, evals: Path, pages: int = 69, copies: int = 2) -> No
         time.sleep(SETTLE_SECONDS)
         job = made.ingest(_scans(evals, Path(place) / "mixed", pages, copies), wait=None)["job_id"]
         done = threading.Event()
-        ending = threading.Thread(target=lambda: (_end(made, job), done.set()))
+        ending = threading.Thread(target=lambda: (made.wait(job, every=LOOK_SECONDS), done.set()))
         ending.start()
         began = time.monotonic()
         asked = _ask_until(made, questions[140:], done)
@@ -90,12 +89,6 @@ def _ask_until(made: Instance, questions: Sequence[str], done: threading.Event) 
     if len(asked) < len(threads):
         raise RuntimeError(f"{len(threads) - len(asked)} of {len(threads)} questions got no answer")
     return asked
-
-
-def _end(made: Instance, job: str) -> None:
-    """Wait for the job, looking seldom: to be asked for jobs is no part of what the questions meet."""
-    while made.job(job)["state"] in OPEN:
-        time.sleep(LOOK_SECONDS)
 
 
 def _ask(made: Instance, question: str, due: float, asked: list[Asked]) -> None:

@@ -20,12 +20,14 @@ class WordEmbedder:
         name: str = "words",
         bend: Callable[[Sequence[str], Vectors], Vectors] | None = None,
         before: Callable[[], None] = lambda: None,
+        fingerprint: str | None = None,
     ) -> None:
         self.name, self.bend, self.before = name, bend, before
+        self.fingerprint = fingerprint or name
         self.calls = 0
 
     async def facts(self) -> EmbedderFacts:
-        return EmbedderFacts(self.name, DIMENSION, 1_000_000, self.name)
+        return EmbedderFacts(self.name, DIMENSION, 1_000_000, self.fingerprint)
 
     async def embed(self, texts: Sequence[str], lane: Lane = Lane.QUESTION) -> Vectors:
         self.calls += 1

@@ -4,6 +4,7 @@ import os
 import re
 import threading
 from collections.abc import Sequence
+from dataclasses import dataclass
 from zlib import crc32
 
 import numpy as np
@@ -11,7 +12,8 @@ from numpy.typing import NDArray
 
 from cluster.basics.errors import AosError, Unavailable
 from cluster.models.encoder import Window, cut
-from cluster.models.ports import EmbedderFacts, Lane
+from cluster.models.ports import Embedder, EmbedderFacts, Lane
+from cluster.models.succession import EmbedderMoved
 
 DIMENSION = 512
 
@@ -79,6 +81,44 @@ class FakeEmbedder:
             return np.empty((0, DIMENSION), dtype=np.float32)
         encoder = FakeEncoder(window=1_000_000)
         return encoder.encode([found[0] for found in encoder.windows(texts)])
+
+
+class MovingEmbedder:
+    """An `Embedder`, and `Movable`, that is `after` once it has moved: by `move`, or when its facts were asked for."""
+
+    def __init__(self, before: Embedder, after: Embedder, *, at_once: bool = False) -> None:
+        self.now, self._after, self._at_once = before, after, at_once
+
+    def move(self) -> None:
+        self.now = self._after
+
+    async def facts(self) -> EmbedderFacts:
+        facts = await self.now.facts()
+        if self._at_once:
+            self.move()
+        return facts
+
+    async def embed(self, texts: Sequence[str], lane: Lane = Lane.QUESTION) -> NDArray[np.float32]:
+        return await self.now.embed(texts, lane)
+
+    def pinned(self, facts: EmbedderFacts) -> Embedder:
+        return _Still(self, facts)
+
+
+@dataclass(frozen=True)
+class _Still:
+    """Refuses once the other has moved."""
+
+    moving: MovingEmbedder
+    known: EmbedderFacts
+
+    async def facts(self) -> EmbedderFacts:
+        return self.known
+
+    async def embed(self, texts: Sequence[str], lane: Lane = Lane.QUESTION) -> NDArray[np.float32]:
+        if await self.moving.now.facts() != self.known:
+            raise EmbedderMoved
+        return await self.moving.now.embed(texts, lane)
 
 
 class TiredEmbedder(FakeEmbedder):

@@ -6,11 +6,13 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 
-from cluster.basics.errors import Conflict, NotFound, Transient, Unavailable
+from cluster.basics.errors import AosError, Conflict, NotFound, Transient, Unavailable
 from cluster.basics.scope import Scope
-from cluster.models.succession import in_succession
+from cluster.models.errors import Unusable
+from cluster.models.succession import EmbedderMoved, in_succession
 from cluster.state.jobs import JobId, Lane
 from configs.sections import ChunkSettings
 from configs.sections_retrieval import GateSettings, RerankSettings, SearchSettings
@@ -24,6 +26,7 @@ from serve_apps.retrieval.search import Search
 from tests.fakes import bent
 from tests.fakes.bent import WordEmbedder
 from tests.fakes.ledger import Bench, new_workspace
+from tests.fakes.models import MovingEmbedder
 from tests.fakes.reading import WorkerKilled
 
 FILES = 24
@@ -103,7 +106,9 @@ async def test_gw_15_a_good_index_passes_the_gate_and_its_report_is_kept(
     ledger.embedder = WordEmbedder("other words")  # type: ignore[assignment]
     await reindex(ledger, scope)
     now, _ = await held(ledger, scope)
-    assert now is not None and (await report_of(ledger, scope, now))["items"]["before"] is None
+    assert now is not None
+    report = await report_of(ledger, scope, now)
+    assert report["items"]["before"] is None and "made with words, not with other words" in report["alone"]
 
 
 async def test_while_another_embedder_takes_over_questions_are_asked_with_the_one_before(
@@ -126,6 +131,62 @@ async def test_while_another_embedder_takes_over_questions_are_asked_with_the_on
     assert items["before"] == pytest.approx(items["recall"]) and items["recall"] > 0.9
     await rollback(ledger, scope)
     assert await asked() == ("5.txt", None, old)
+
+
+@pytest.mark.parametrize("why", [Unavailable("its server is switched off"), Unusable("its server refuses the key")])
+async def test_an_embedder_that_is_gone_for_good_holds_up_no_index(
+    ledger: Bench, scope: Scope, library: Path, why: AosError
+) -> None:
+    """GW-15: the next index is tried by itself, and the report says why."""
+
+    def gone() -> None:
+        raise why
+
+    ledger.embedder = in_succession(WordEmbedder("next"), WordEmbedder(before=gone))  # type: ignore[assignment]
+    assert (await reindex(ledger, scope))["state"] == "completed"
+    now, _ = await held(ledger, scope)
+    assert now is not None
+    report = await report_of(ledger, scope, now)
+    assert report["items"]["before"] is None and "words, does not answer: its server" in report["alone"]
+
+
+async def test_what_another_model_made_is_not_written_into_an_index(
+    ledger: Bench, scope: Scope, library: Path, tmp_path: Path
+) -> None:
+    """X-04: the replicas were updated while a job was under way; it looks again, and is refused by name."""
+    moving = MovingEmbedder(ledger.embedder, WordEmbedder("next", bent.mirrored))
+    ledger.embedder = moving  # type: ignore[assignment]
+    (tmp_path / "late").mkdir()
+    (tmp_path / "late" / "late.txt").write_text(told(800))
+    await ledger.enqueue(scope, "scan", {"root": str(tmp_path / "late"), "agent_id": None})
+    job, recipe = await ledger.claim(), await ledger.recipe()
+    moving.move()
+    with pytest.raises(EmbedderMoved):
+        while not (await ledger.runner().turn(job, recipe, lambda: False)).ended:
+            job = await ledger.jobs.reload(job)
+    assert not await ledger.rows(
+        scope, "select 1 from embeddings e join documents d on d.id = e.document_id where d.filename = 'late.txt'"
+    )
+    with pytest.raises(Conflict, match="another embedder or chunker"):
+        await ledger.runner().turn(await ledger.jobs.reload(job), await ledger.recipe(), lambda: False)
+
+
+async def test_an_index_from_before_fingerprints_learns_its_own(
+    ledger: Bench, scope: Scope, library: Path, tmp_path: Path, admin_dsn: str
+) -> None:
+    """EM-08: by the first job that writes into it; other weights under the same name are refused from then on."""
+    with psycopg.connect(admin_dsn, autocommit=True) as admin:
+        admin.execute("update generations set embedder_fingerprint = ''")
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / f"{name}.txt").write_text(told(900))
+    await ledger.scan(scope, tmp_path / "one")
+    live, _ = await held(ledger, scope)
+    (row,) = await ledger.rows(scope, "select embedder_fingerprint as made from generations where id = %(g)s", g=live)
+    assert row["made"] == (await ledger.embedder.facts()).fingerprint
+    ledger.embedder = WordEmbedder(fingerprint="other weights")  # type: ignore[assignment]
+    with pytest.raises(Conflict, match="another embedder or chunker"):
+        await ledger.scan(scope, tmp_path / "two")
 
 
 @pytest.mark.parametrize("bend", [bent.constant, bent.random_by_text, bent.mixed_up, bent.nearly_none])

@@ -100,7 +100,7 @@ async def place(app_dsn: str, admin_dsn: str, office: Office, tmp_path: Path) ->
     search = Search(parts.database, embedder, None, SearchSettings(), RerankSettings())
     answerer = QuotingAnswerer(search)
     examiner = Examiner(search, answerer, parts.database)
-    runs = GoldenRuns(parts.database, parts.golden, examiner, FakeEmbedder(), {"search": {"k": 1}}, lease=0.6, beat=0.1)
+    runs = GoldenRuns(parts.database, parts.golden, examiner, {"search": {"k": 1}}, lease=0.6, beat=0.1)
     with psycopg.connect(admin_dsn) as connection:
         generation = open_generation(connection, office.scope)
         books = [

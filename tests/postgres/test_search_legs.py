@@ -11,6 +11,7 @@ import pytest
 
 from cluster.basics.errors import AosError, Unavailable
 from cluster.basics.scope import Scope
+from cluster.models.errors import Unusable
 from cluster.state.postgres import Database
 from configs.sections_retrieval import RerankSettings, SearchSettings
 from serve_apps.retrieval.legs import Legs
@@ -158,9 +159,10 @@ async def test_only_the_current_version_and_the_live_cut_are_seen(place: Place, 
     assert [hit.text for hit in results.hits] == ["The pump is new."]
 
 
-async def test_an_embedder_that_fails_leaves_the_words_and_says_so(place: Place) -> None:
+@pytest.mark.parametrize("why", [Unavailable("the embedder is away"), Unusable("the embedder is away: no such key")])
+async def test_an_embedder_that_fails_leaves_the_words_and_says_so(place: Place, why: AosError) -> None:
     place.add(book("a.txt", "The pump is red."))
-    search = place.search(failing=Unavailable("the embedder is away"))
+    search = place.search(failing=why)
     results = await search.run(place.scope, Query("pump", min_similarity=0.1))
     assert files(results) == ["a.txt"] and results.vector == "off"
     assert "the embedder is away" in str(results.fallback) and "min_similarity was not applied" in str(results.fallback)

@@ -4,10 +4,13 @@ import asyncio
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from cluster.basics.errors import Unavailable
 from cluster.basics.scope import Scope
+from cluster.models.errors import Unusable
 from cluster.state.jobs import Lane
 from configs.sections import WorkerSettings
 from pipelines.documents.document import Page
+from pipelines.documents.index.generations import Recipe
 from pipelines.documents.shift import Shift
 from pipelines.documents.sources.files import Kind
 from tests.fakes.ledger import Bench, new_workspace
@@ -55,6 +58,28 @@ async def test_a_job_that_cannot_be_done_ends_with_its_reason(ledger: Bench, sco
     shown = await ledger.desk.show(scope, job)
     assert shown["state"] == "failed"
     assert "/no/such/folder" in shown["error"]
+
+
+async def test_a_lane_waits_for_an_embedding_server_that_refuses_the_key(
+    ledger: Bench, scope: Scope, tmp_path: Path
+) -> None:
+    """The worker stays, and the job is done once the key is right again."""
+    refusals = iter([Unusable("the key is refused"), Unavailable("it is restarted")])
+
+    async def recipe() -> Recipe:
+        for why in refusals:
+            raise why
+        return await ledger.recipe()
+
+    job = await ledger.enqueue(scope, "scan", {"root": files(tmp_path, 1), "agent_id": None})
+    one = Shift(ledger.jobs, ledger.runner(), recipe, FAST, "w")
+    work = asyncio.create_task(one.work(Lane.BULK))
+    async with asyncio.timeout(20):
+        while (await ledger.desk.show(scope, job))["state"] != "completed":
+            assert not work.done()
+            await asyncio.sleep(0.05)
+    one.stop()
+    await work
 
 
 async def test_a_cancelled_job_stops_between_pages(ledger: Bench, scope: Scope, tmp_path: Path) -> None:

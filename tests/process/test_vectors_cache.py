@@ -10,9 +10,10 @@ from redis.asyncio import Redis
 from cluster.basics.errors import Overloaded
 from cluster.basics.scope import Scope, TenantId, WorkspaceId
 from cluster.models.ports import EmbedderFacts, Lane
+from cluster.models.succession import EmbedderMoved, Make, making
 from cluster.models.vectors_cache import MOST_TEXTS, REST_SECONDS, VectorCache, within
 from configs.sections_retrieval import EmbeddingSettings
-from tests.fakes.models import FakeEmbedder
+from tests.fakes.models import FakeEmbedder, MovingEmbedder
 from tests.fakes.valkey import Valkey, babbler, client, valkey
 
 HOME = Scope(TenantId("t"), WorkspaceId("w"))
@@ -55,6 +56,19 @@ async def test_a_question_is_embedded_once_for_all_replicas(redis: Redis) -> Non
     await within(two, HOME).embed(["dogs"])
     await within(inner, HOME).embed(["dogs"])
     assert len(inner.asked) == 3, "an embedder without a memory stays what it is"
+
+
+async def test_no_vector_is_kept_under_the_name_of_a_model_that_did_not_make_it(redis: Redis) -> None:
+    """X-04: the replicas may be updated while Redis is asked."""
+    now, after = FakeEmbedder(), FakeEmbedder(fingerprint="after")
+    moving = MovingEmbedder(now, after, at_once=True)
+    with pytest.raises(EmbedderMoved):
+        await VectorCache(moving, redis, SETTINGS, Clock()).of(HOME).embed(["oil pump"])
+    assert not await redis.keys("*") and not now.asked and not after.asked
+    facts = await now.facts()
+    chosen = await making(within(VectorCache(now, redis, SETTINGS, Clock()), HOME), Make("fake", facts.dimension, ""))
+    await chosen.embed(["oil pump"])
+    assert await redis.keys("*"), "what was chosen for an index has the memory of its workspace"
 
 
 async def test_one_workspace_has_nothing_of_another_and_the_text_is_not_kept(redis: Redis) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import shutil
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +17,8 @@ from cluster.basics.errors import Invalid, Overloaded, Unavailable
 from cluster.handles import HandleEmbedder, HandleReranker, embedder, messages, reranker
 from cluster.models.embedding import LocalEmbedder
 from cluster.models.ports import Lane
-from cluster.models.succession import EmbedderMoved
+from cluster.models.succession import EmbedderMoved, Make, Succession, making
+from cluster.models.weights import packaged
 from configs.sections import Settings
 from configs.sections_retrieval import EmbeddingSettings, RerankSettings
 from serve_apps.embedding import build
@@ -27,8 +29,22 @@ pytestmark = pytest.mark.ray
 
 
 @pytest.fixture(scope="module")
-def handle(cluster: str) -> Iterator[DeploymentHandle[Any]]:
-    args = {"ray_actor_options": {"num_cpus": 0.1}, "max_queued_requests": 2, "max_ongoing_requests": 4}
+def other(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The packaged model with other weights in its last layers."""
+    from safetensors.numpy import load_file, save_file
+
+    folder = tmp_path_factory.mktemp("former") / "model"
+    shutil.copytree(packaged(), folder)
+    (weights,) = folder.glob("*.safetensors")
+    save_file({name: -value for name, value in load_file(weights).items()}, weights, metadata={"format": "pt"})
+    return folder
+
+
+@pytest.fixture(scope="module")
+def handle(cluster: str, other: Path) -> Iterator[DeploymentHandle[Any]]:
+    former = {"env_vars": {"AOS_EMBEDDING_FORMER_MODEL": str(other)}}
+    actor = {"num_cpus": 0.1, "runtime_env": former}
+    args = {"ray_actor_options": actor, "max_queued_requests": 2, "max_ongoing_requests": 4}
     yield serve.run(build(args), name="embedding", route_prefix=None)
     serve.delete("embedding")
 
@@ -50,22 +66,37 @@ class Updated:
     def __init__(self, handle: DeploymentHandle[Any]) -> None:
         self._handle, self.embed, self.facts = handle, handle.embed, self
 
-    async def remote(self) -> Any:
+    async def remote(self, place: int) -> Any:
         self.facts = self._handle.facts
-        there = await self._handle.facts.remote()
-        return [{**one, "fingerprint": "before the update"} for one in there]
+        return {**await self._handle.facts.remote(place), "fingerprint": "before the update"}
 
 
 async def test_another_model_than_the_caller_knows_is_not_passed_off_as_it(handle: DeploymentHandle[Any]) -> None:
     """X-04: in the middle of an update nothing is embedded with one model and called by the other's name."""
     remote = HandleEmbedder(Updated(handle))  # type: ignore[arg-type]
-    assert (await remote.facts()).fingerprint == "before the update"
+    chosen = await making(remote, Make("all-MiniLM-L6-v2", 384, "before the update"))
     with pytest.raises(EmbedderMoved):
         await remote.embed(["text"])
     assert await remote.facts() == await LocalEmbedder(EmbeddingSettings()).facts(), "it is asked anew"
     assert (await remote.embed(["text"])).shape == (1, 384)
+    for _ in range(2):
+        with pytest.raises(EmbedderMoved):
+            await chosen.embed(["text"])
+
+
+async def test_the_embedder_before_is_beside_the_one_of_now(handle: DeploymentHandle[Any], other: Path) -> None:
+    """EM-08: each answers for its own index, and who takes the one for the other is told that it has moved."""
+    both = embedder(Settings(embedding=EmbeddingSettings(former_model=str(other))))
+    assert isinstance(both, Succession)
+    now, before = await both.now.facts(), await both.before.facts()
+    assert now.fingerprint != before.fingerprint and now == await both.facts()
+    chosen = await making(both, Make(before.name, before.dimension, before.fingerprint))
+    text = ["The pump is red."]
+    assert not np.allclose(await chosen.embed(text), await both.embed(text), atol=1e-3)
+    with pytest.raises(EmbedderMoved):
+        await HandleEmbedder(handle, 0).embed_as(before, text, Lane.QUESTION)
     with pytest.raises(Unavailable, match="no embedder before"):
-        await HandleEmbedder(handle, 1).facts()
+        await HandleEmbedder(handle, 2).facts()
 
 
 async def test_a_full_queue_is_overloaded(handle: DeploymentHandle[Any]) -> None:

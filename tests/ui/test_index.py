@@ -36,7 +36,10 @@ def _generation(id_: int, role: str, **more: Any) -> dict[str, Any]:
 
 
 def _body(*items: dict[str, Any], embedder: str = "small") -> dict[str, Any]:
-    made_now = {"embedder": embedder, "dimension": 384, "chunker": "ab", "chunk_size": 1500, "chunk_overlap": 300}
+    made_now: dict[str, Any] = {
+        "embedder": embedder, "dimension": 384, "chunker": "ab", "chunk_size": 1500, "chunk_overlap": 300,
+        "live": embedder == "small",
+    }  # fmt: skip
     return {"live": 1, "previous": None, "configured": made_now, "items": list(items)}
 
 

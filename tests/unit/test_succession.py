@@ -1,19 +1,27 @@
 """Which embedder may be asked for an index: the one that made it, or none."""
 
 import pytest
+from pydantic import ValidationError
 
-from cluster.basics.errors import Unavailable
-from cluster.models.ports import EmbedderFacts
-from cluster.models.succession import Make, OtherEmbedder, each, in_succession, making
-from tests.fakes.models import DIMENSION, FakeEmbedder
+from cluster.basics.errors import AosError, Unavailable
+from cluster.basics.scope import Scope, TenantId, WorkspaceId
+from cluster.models.errors import Unusable
+from cluster.models.ports import EmbedderFacts, Lane
+from cluster.models.succession import EmbedderMoved, Make, OtherEmbedder, each, in_succession, making
+from configs.sections import ChunkSettings
+from configs.sections_retrieval import EmbeddingSettings
+from pipelines.documents.document import Page, VersionId
+from pipelines.documents.index.make import Indexer
+from tests.fakes.models import DIMENSION, FakeEmbedder, MovingEmbedder
 
 NOW, BEFORE = FakeEmbedder(fingerprint="now"), FakeEmbedder(fingerprint="before")
 BOTH = in_succession(NOW, BEFORE)
+SCOPE = Scope(TenantId("t"), WorkspaceId("w"))
 
 
 class Gone(FakeEmbedder):
     async def facts(self) -> EmbedderFacts:
-        raise Unavailable("gone")
+        raise self.failing or Unavailable("gone")
 
 
 def made(fingerprint: str, name: str = "fake", dimension: int = DIMENSION) -> Make:
@@ -39,12 +47,54 @@ async def test_what_nobody_there_made_is_asked_with_nothing(wanted: Make) -> Non
         await making(NOW, wanted)
 
 
-async def test_one_that_is_away_hides_nothing() -> None:
+@pytest.mark.parametrize("why", [Unavailable("gone"), Unusable("gone: its key is refused")])
+async def test_one_that_is_away_hides_nothing(why: AosError) -> None:
     """The other one answers for its own index; for anything else it is not said that nobody made it."""
-    assert await making(in_succession(Gone(), BEFORE), made("before")) is BEFORE
-    assert await making(in_succession(NOW, Gone()), made("now")) is NOW
-    with pytest.raises(Unavailable, match="gone"):
-        await making(in_succession(NOW, Gone()), made("before"))
+    assert await making(in_succession(Gone(why), BEFORE), made("before")) is BEFORE
+    assert await making(in_succession(NOW, Gone(why)), made("now")) is NOW
+    with pytest.raises(type(why), match="gone"):
+        await making(in_succession(NOW, Gone(why)), made("before"))
+
+
+async def test_what_was_chosen_for_an_index_makes_no_vectors_with_another_model() -> None:
+    """X-04: its replicas may be updated between the choice and the call."""
+    moving = MovingEmbedder(NOW, BEFORE)
+    for one in (moving, in_succession(moving, FakeEmbedder(fingerprint="else"))):
+        moving.now = NOW
+        chosen = await making(one, made("now"))
+        assert (await chosen.embed(["pump"])).shape == (1, DIMENSION)
+        moving.move()
+        for _ in range(2):
+            with pytest.raises(EmbedderMoved):
+                await chosen.embed(["pump"])
+        assert (await chosen.facts()).fingerprint == "now" and (await one.facts()).fingerprint == "before"
+
+
+async def test_what_is_indexed_says_which_model_made_it() -> None:
+    """X-04: a model that moves between its facts and its vectors is asked again, by its new name."""
+
+    class Pages:
+        async def load_pages(self, scope: Scope, version: VersionId) -> tuple[list[Page], int]:
+            return [Page(1, "The pump is red.")], 1
+
+    async def at_once(seconds: float) -> None: ...
+
+    for first, name in ((False, "now"), (True, "before")):
+        indexer = Indexer(
+            Pages(), MovingEmbedder(NOW, BEFORE, at_once=first), ChunkSettings(), Lane.BULK, sleep=at_once  # type: ignore[arg-type]
+        )  # fmt: skip
+        (indexed,) = await indexer.index(SCOPE, [VersionId("v")])
+        assert indexed.made == name and indexed.vectors is not None
+
+
+def test_two_models_that_nobody_could_tell_apart_are_refused() -> None:
+    """EM-08: servers' models are known by their names, those here by their folders."""
+    with pytest.raises(ValidationError, match="tell their vectors apart"):
+        EmbeddingSettings(model="m", base_url="http://a/v1", former_model="m", former_base_url="http://b/v1")
+    with pytest.raises(ValidationError, match="tell their vectors apart"):
+        EmbeddingSettings(former_model="packaged")
+    former = EmbeddingSettings(model="m", base_url="http://a/v1", api_key="k", former_model="m").of_former()
+    assert former is not None and (former.model, former.base_url, former.api_key) == ("m", None, None)
 
 
 async def test_a_change_reaches_both() -> None:

@@ -1,5 +1,5 @@
 -- Which embedder made a generation, beyond its name: other weights under one name cannot be compared with its vectors.
--- Empty for generations from before, of which the name tells.
+-- Empty for generations from before, of which the name tells until somebody writes into them.
 alter table generations add column embedder_fingerprint text not null default '';
 
 drop function open_generation(text, int, text, text, boolean);
@@ -29,3 +29,9 @@ begin
     execute format('grant select, insert, update, delete on embeddings_%s to aos_app', found_id);
     return found_id;
 end $$;
+
+create function adopt_embedder(g_id int, g_embedder_fingerprint text) returns void
+language sql security definer set search_path = public, pg_temp as $$
+    update generations set embedder_fingerprint = g_embedder_fingerprint
+    where id = g_id and embedder_fingerprint = '' and g_embedder_fingerprint <> ''
+$$;

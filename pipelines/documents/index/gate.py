@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cluster.basics.errors import Transient
+from cluster.basics.errors import AosError
 from cluster.basics.retry import MODEL_WAITS, retrying
 from cluster.basics.scope import Scope
 from cluster.models.ports import Embedder, Lane
-from cluster.models.succession import OtherEmbedder, make_of, making
+from cluster.models.succession import Make, OtherEmbedder, make_of, making
 from cluster.state.postgres import Database, Row, load_queries
 from configs.sections_retrieval import GateSettings
 from pipelines.documents.index.verdict import (
@@ -48,6 +48,7 @@ class _Side:
     """A generation, and who makes the vectors of what it is asked."""
 
     generation: int
+    made: Make
     embedder: Embedder
 
 
@@ -98,24 +99,33 @@ class Gate:
     async def _measure(self, scope: Scope, generation: int, live: int | None) -> Report:
         ours = (await self._read(scope, "side", generation=generation))[0]
         theirs = (await self._read(scope, "side", generation=live))[0] if live is not None else None
-        now = _Side(generation, await making(self._embedder, make_of(ours)))
-        before = await self._beside(theirs)
+        now = await self._side(ours)
+        before, alone = await self._beside(theirs)
         at = depth_of(ours["chunks"])
         items = await self._items(scope, now, before, at)
         last = await self._read(scope, "last_report", generation=live) if live is not None else []
         known = {one["name"]: one for row in last if row["report"] for one in row["report"]["golden"]}
         golden = await self._golden(scope, now, before, known)
         expected = theirs["documents"] if theirs is not None else 0
-        return Report(generation, live, expected, ours["documents"], at, items, tuple(golden))
+        return Report(generation, live, expected, ours["documents"], at, items, tuple(golden), alone)
 
-    async def _beside(self, live: Row | None) -> _Side | None:
-        """What readers use, where what made it is there to ask it, too."""
+    async def _side(self, generation: Row) -> _Side:
+        made = make_of(generation)
+        embedder = await retrying(lambda: making(self._embedder, made), waits=MODEL_WAITS, sleep=self._sleep)
+        return _Side(generation["id"], made, embedder)
+
+    async def _beside(self, live: Row | None) -> tuple[_Side | None, str | None]:
+        """What readers use, where what made it answers, too; else why nothing is compared with it."""
         if live is None:
-            return None
+            return None, None
         try:
-            return _Side(live["id"], await making(self._embedder, make_of(live)))
-        except (OtherEmbedder, Transient):  # one that is gone for good must not hold up the next index
-            return None
+            side = await self._side(live)
+            await self._embed(side.embedder, ["Is anybody there?"])
+        except OtherEmbedder as error:
+            return None, error.detail
+        except AosError as error:  # one that is gone for good must not hold up the next index
+            return None, f"what made the live index, {live['embedder']}, does not answer: {error}"
+        return side, None
 
     async def _items(self, scope: Scope, ours: _Side, theirs: _Side | None, at: int) -> Recall | None:
         wanted = self._settings.questions
@@ -185,7 +195,7 @@ class Gate:
     ) -> tuple[list[Vectors], list[Vectors]]:
         """Vectors of the texts for either side; where there is no other, or it has the same embedder, the same ones."""
         now = await self._embed(ours.embedder, texts)
-        if theirs is None or theirs.embedder is ours.embedder:
+        if theirs is None or theirs.made == ours.made:
             return now, now
         return now, await self._embed(theirs.embedder, texts)
 

@@ -13,7 +13,7 @@ from psycopg.types.json import Jsonb
 from cluster.basics.errors import Conflict, Permanent, Transient
 from cluster.basics.scope import Scope
 from cluster.models.ports import EmbedderFacts
-from cluster.models.succession import make_of
+from cluster.models.succession import EmbedderMoved, make_of
 from cluster.state.postgres import Database, Row, Transaction, load_queries
 from pipelines.documents.codec import chunk_to_json, search_text
 from pipelines.documents.document import Chunk, DocumentId, VersionId, chunk_id, fingerprint
@@ -45,12 +45,14 @@ class Indexed:
         chunks: in order.
         vectors: shape (len(chunks), dimension), rows L2-normalised; None where the embedder could not be reached.
         reads: the version's counter when its text was taken.
+        made: fingerprint of the embedder that made the vectors; empty where there are none.
     """
 
     version: VersionId
     chunks: tuple[Chunk, ...]
     vectors: NDArray[np.float32] | None
     reads: int = 0
+    made: str = ""
 
     @property
     def broken(self) -> bool:
@@ -65,12 +67,14 @@ class Target:
     """Where a job writes: a generation and the chunker it is made with.
 
     Attributes:
+        made: fingerprint of the embedder whose vectors it takes.
         words_only: it wants another embedder or chunker than there is now, and a generation that fits is being built:
             what arrives meanwhile is cut as it can be and found by its words, and the next generation has it whole.
     """
 
     generation: int
     chunker: str
+    made: str = ""
     words_only: bool = False
 
 
@@ -107,14 +111,16 @@ class Generations:
             if current is None or current["generation_id"] is None:
                 generation = await self._open(tx, recipe, fresh=False)
                 await self.use(tx, scope, generation)
-                return Target(generation, recipe.chunker)
+                return Target(generation, recipe.chunker, recipe.embedder.fingerprint)
             same = recipe.made(current)
             if not same and await tx.one(self._sql["rebuilding"], workspace=scope.workspace) is None:
                 raise Conflict(
                     "the index was built with another embedder or chunker",
                     fix="Rebuild it with POST /api/documents/reindex-all, or set the old values back.",
                 )
-            return Target(current["generation_id"], current["chunker"], words_only=not same)
+            if same:
+                await tx.one(self._sql["adopt"], generation=current["generation_id"], made=recipe.embedder.fingerprint)
+            return Target(current["generation_id"], current["chunker"], recipe.embedder.fingerprint, not same)
 
     async def next(self, scope: Scope, recipe: Recipe) -> int:
         """A generation to build beside the live one."""
@@ -142,6 +148,7 @@ class Generations:
 
         Raises:
             GenerationMoved: readers use another generation since this job looked.
+            EmbedderMoved: the vectors were made with another embedder than the generation's, after an update.
         """
         live = await tx.one(self._sql["lock_workspace"], workspace=scope.workspace)
         if live is not None and not building and live["generation_id"] != target.generation:
@@ -149,6 +156,8 @@ class Generations:
         generation, chunker = target.generation, target.chunker
         if target.words_only:
             indexed = replace(indexed, vectors=None)
+        if indexed.chunks and indexed.vectors is not None and indexed.made != target.made:
+            raise EmbedderMoved("the embedder is another one than when this job looked")
         owner = await tx.one(self._sql["lock_version"], version=indexed.version, workspace=scope.workspace)
         if owner is None or live is None or not owner["newest"]:
             return True

@@ -69,6 +69,9 @@ where id = %(workspace)s and generation_id is distinct from %(generation)s;
 select open_generation(%(embedder)s, %(embedder_fingerprint)s, %(dimension)s, %(chunker)s, %(fingerprint)s,
                        %(fresh)s) as id;
 
+-- adopt: A generation from before embedders had fingerprints is from now on of the one that has its name.
+select adopt_embedder(%(generation)s, %(made)s);
+
 -- index_generation: Build the graph where the generation has outgrown exact scans.
 select index_generation(%(generation)s, %(rows)s) as built;
 

@@ -10,6 +10,7 @@ from cluster.basics.errors import Transient
 from cluster.basics.retry import MODEL_WAITS, retrying
 from cluster.basics.scope import Scope
 from cluster.models.ports import Embedder, Lane
+from cluster.models.succession import pinned
 from configs.sections import ChunkSettings
 from pipelines.documents.chunk.split import split
 from pipelines.documents.codec import search_text
@@ -44,18 +45,23 @@ class Indexer:
             pages, reads = await self._store.load_pages(scope, version)
             split_up.append((version, tuple(await asyncio.to_thread(split, pages, self._chunk)), reads))
         texts = [search_text(chunk) for _, chunks, _ in split_up for chunk in chunks]
-        vectors = await self._embed(texts)
+        vectors, made = await self._embed(texts)
         indexed, start = [], 0
         for version, chunks, reads in split_up:
             own = None if vectors is None else vectors[start : start + len(chunks)]
-            indexed.append(Indexed(version, chunks, own, reads))
+            indexed.append(Indexed(version, chunks, own, reads, made))
             start += len(chunks)
         return indexed
 
-    async def _embed(self, texts: Sequence[str]) -> NDArray[np.float32] | None:
+    async def _embed(self, texts: Sequence[str]) -> tuple[NDArray[np.float32] | None, str]:
+        """The vectors, and the fingerprint of what made them all; none where the embedder stays away."""
         if not texts:
-            return np.empty((0, 0), np.float32)
+            return np.empty((0, 0), np.float32), ""
         try:
-            return await retrying(lambda: self._embedder.embed(texts, self._lane), waits=MODEL_WAITS, sleep=self._sleep)
+            return await retrying(lambda: self._embedded(texts), waits=MODEL_WAITS, sleep=self._sleep)
         except Transient:
-            return None
+            return None, ""
+
+    async def _embedded(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], str]:
+        facts = await self._embedder.facts()
+        return await pinned(self._embedder, facts).embed(texts, self._lane), facts.fingerprint

@@ -63,7 +63,7 @@ class Rebuild:
                 f"generation {generation} was begun with {made['embedder']} and another configuration than now",
                 fix="Begin again with POST /api/documents/reindex-all, or set the old values back and resume the job.",
             )
-        return Target(generation, recipe.chunker)
+        return Target(generation, recipe.chunker, recipe.embedder.fingerprint)
 
     async def close(self, lease: Lease, target: Target, wanted: Mapping[str, Any]) -> Closed:
         """Bring a complete generation to its readers.

@@ -66,6 +66,7 @@ class Report:
         at: a passage is found when it is among that many.
         items: parts of its own passages; None where there are too few.
         golden: each set that guards the index.
+        alone: why nothing was asked of the live one beside it; None where it was, or there is none.
     """
 
     generation: int
@@ -75,6 +76,7 @@ class Report:
     at: int
     items: Recall | None
     golden: tuple[Recall, ...]
+    alone: str | None = None
 
     def as_json(self, reasons: Sequence[str], verdict: Verdict, ms: float) -> dict[str, Any]:
         """As it is stored and shown; it names no document and quotes none."""

@@ -14,7 +14,7 @@ from psycopg.types.json import Jsonb
 
 from cluster.basics.errors import Conflict, NotFound, Overloaded, Transient
 from cluster.basics.scope import Scope
-from cluster.models.ports import Embedder
+from cluster.models.succession import make_of
 from cluster.state.postgres import Database, Row, load_queries
 from serve_apps.retrieval.golden.form import GoldenQuestion
 from serve_apps.retrieval.golden.measure import Examiner, Options, Outcome
@@ -48,13 +48,12 @@ class GoldenRuns:
         database: Database,
         sets: GoldenSets,
         examiner: Examiner,
-        embedder: Embedder,
         settings: Mapping[str, Any],
         lease: float = LEASE_SECONDS,
         beat: float = BEAT_SECONDS,
     ) -> None:
         """`settings` are those that the figures depend on, as JSON; a run keeps them beside its figures."""
-        self._db, self._sets, self._examiner, self._embedder = database, sets, examiner, embedder
+        self._db, self._sets, self._examiner = database, sets, examiner
         self._settings, self._lease, self._beat = settings, lease, beat
         self._sql = load_queries(Path(__file__).with_suffix(".sql"))
         self._tasks: dict[str, asyncio.Task[None]] = {}
@@ -71,7 +70,7 @@ class GoldenRuns:
         questions, total = await self._sets.questions(scope, set_id)
         if not total:
             raise Conflict("the set has no questions", fix="Import some first.")
-        settings = {**self._settings, "embedder": asdict(await self._embedder.facts())}
+        settings = await self._measured(scope, options)
         async with self._db.transaction(scope) as tx:
             row = await tx.one(
                 self._sql["begin"],
@@ -92,7 +91,7 @@ class GoldenRuns:
         """
         self._room()
         shown = await self.show(scope, run)
-        settings = {**self._settings, "embedder": asdict(await self._embedder.facts())}
+        settings = await self._measured(scope, Options(**shown["options"]))
         if shown["fingerprint"] != _digest(settings):
             raise Conflict("the settings are others than when it began", fix="Begin another run.")
         async with self._db.transaction(scope) as tx:
@@ -104,6 +103,11 @@ class GoldenRuns:
         questions, _ = await self._sets.questions(scope, str(row["set_id"]))
         left = tuple((at, one) for at, one in enumerate(questions) if one.key not in asked)
         self._start(_Held(scope, run, row["fence"], Options(**row["options"]), left))
+
+    async def _measured(self, scope: Scope, options: Options) -> dict[str, Any]:
+        """What the figures depend on: the settings, and what made the index that is searched."""
+        rows = await self._db.read(scope, self._sql["made_with"], **_named(scope), generation=options.generation)
+        return {**self._settings, "embedder": asdict(make_of(rows[0])) if rows else None}
 
     async def cancel(self, scope: Scope, run: str) -> None:
         """End a run; the questions that were asked stay.

@@ -4,6 +4,11 @@ values (%(set)s, %(tenant)s, %(workspace)s, %(options)s, %(settings)s, %(fingerp
         clock_timestamp() + make_interval(secs => %(lease)s), %(user)s)
 returning id, fence;
 
+-- made_with: What made the vectors of a generation, or of the live one.
+select g.embedder, g.embedder_fingerprint, g.dimension
+from workspaces w join generations g on g.id = coalesce(%(generation)s::int, w.generation_id)
+where w.id = %(workspace)s and w.tenant_id = %(tenant)s;
+
 -- beat: It is being worked on; no row where it was cancelled, or somebody else goes on with it.
 update golden_runs set lease_until = clock_timestamp() + make_interval(secs => %(lease)s)
 where id = %(run)s and workspace_id = %(workspace)s and tenant_id = %(tenant)s and fence = %(fence)s

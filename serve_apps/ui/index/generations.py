@@ -94,7 +94,7 @@ def _mismatch(body: Mapping[str, Any]) -> Html | None:
             " The embedder does not answer, so nothing new can be embedded now.",
             class_="lab-fallback",
         )
-    if live is None or all(live[name] == made_now[name] for name in ("embedder", "dimension", "chunker")):
+    if live is None or made_now["live"]:
         return None
     return tag(
         "p", badge("settings changed", "amber"),

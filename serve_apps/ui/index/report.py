@@ -23,7 +23,8 @@ def report_view(report: Mapping[str, Any], questions: Questions) -> Html:
     why = tag("ul", reasons, class_="index-reasons") if reasons else None
     none = tag("p", "Too few passages and no golden set: nothing was measured.", class_="quiet")
     bars = [_measure(one, report["at"], questions) for one in measured] or none
-    return tag("div", tag("p", tag("b", "The gate "), verdict), why, documents, bars, class_="index-report")
+    alone = tag("p", f"By itself: {report['alone']}.", class_="quiet") if report.get("alone") else None
+    return tag("div", tag("p", tag("b", "The gate "), verdict), why, documents, alone, bars, class_="index-report")
 
 
 def _measure(one: Mapping[str, Any], at: int, questions: Questions) -> Html:
