@@ -143,7 +143,7 @@ class Database:
 
     async def read_all(self, scope: Scope, *reads: Read) -> list[list[Any]]:
         """Every row of each query, in a read-only transaction that is one journey to the server and back."""
-        given = {"transaction_read_only": "on"} | _of_scope(scope)
+        given = {"transaction_read_only": "on"} | of_scope(scope)
         async with self._lent() as connection:
             cursors = []
             try:
@@ -226,11 +226,11 @@ async def _check(connection: Connection) -> None:
 
 def _begin(scope: Scope | None) -> sql.SQL | sql.Composed:
     """Open the transaction and set its scope in one message: every request pays for each round trip."""
-    return sql.SQL("begin") if scope is None else sql.SQL("begin; {}").format(_set(_of_scope(scope)))
+    return sql.SQL("begin") if scope is None else sql.SQL("begin; {}").format(_set(of_scope(scope)))
 
 
-def _of_scope(scope: Scope) -> dict[str, str]:
-    """What the policies read."""
+def of_scope(scope: Scope) -> dict[str, str]:
+    """The settings that the policies read."""
     return {
         "aos.tenant": scope.tenant, "aos.workspace": scope.workspace, "aos.principals": _array(scope.principals),
     }  # fmt: skip

@@ -3,72 +3,24 @@
 import asyncio
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
 from operator import attrgetter
-from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
 from pgvector import Vector as Encoded
 from psycopg.errors import UndefinedObject, UndefinedTable
-from psycopg.rows import args_row
 
 from cluster.basics.scope import Scope
-from cluster.models.succession import Make, make_of
-from cluster.state.postgres import Database, Read, Row, load_queries
+from cluster.models.succession import make_of
+from cluster.state.postgres import Database, Read, Row
 from configs.sections_retrieval import SearchSettings
 from serve_apps.retrieval import literal
 from serve_apps.retrieval.fuse import Found
 from serve_apps.retrieval.literal import Literals
-from serve_apps.retrieval.query import Filters, KeywordEngine, Query, VectorEngine
+from serve_apps.retrieval.query import Query
+from serve_apps.retrieval.reads import ONE_PLAN, SQL, Index, Reads, Vector, scoped
 
-SQL = load_queries(Path(__file__).with_name("search.sql"))
-MOST_EFFORT = 1000  # hnsw.ef_search admits no more
 REMEMBERED = 1000  # scopes
-PLANNER = {"plan_cache_mode": "force_custom_plan", "hnsw.iterative_scan": "relaxed_order"}
-# Sorting is made dear, not impossible: only the index may order, for only it knows the score without computing it.
-INDEXED = {"enable_sort": "off"}
-ONE_PLAN = {"plan_cache_mode": "force_generic_plan"}  # there is one way, whatever is asked
-# pg_textsearch 1.0 computes the score of every row of a prepared statement a second time, at five times the cost.
-NEVER_PREPARED = frozenset({"keyword_indexed", "keyword_all"})
 CHUNK, SCORE = attrgetter("chunk_id"), attrgetter("score")
-
-Vector = NDArray[np.float32]
-
-
-@dataclass(frozen=True, slots=True)
-class Index:
-    """The live generation of a workspace, as one query uses it throughout.
-
-    Attributes:
-        made: what its vectors can be compared with.
-        small: what may be searched has at most `exact_scope` chunks.
-        whole: whoever asks may search the workspace, not only the documents that are linked to an agent.
-        graph: the generation has an HNSW index.
-        bm25: the server has a BM25 index.
-        language: how its words' endings are cut; the name of one of Postgres' text search configurations.
-    """
-
-    generation: int
-    made: Make
-    chunker: str
-    graph: bool
-    bm25: bool
-    small: bool
-    whole: bool
-    language: str = "english"
-
-    @property
-    def keyword_engine(self) -> KeywordEngine:
-        """A small scope is scored exactly on any server."""
-        return "bm25" if self.bm25 or self.small else "full_text"
-
-    @property
-    def vector_engine(self) -> VectorEngine:
-        """The graph, unless measuring every vector is as quick and complete."""
-        return "hnsw" if self.graph and not self.small else "exact"
 
 
 class Legs:
@@ -76,7 +28,7 @@ class Legs:
 
     def __init__(self, database: Database, settings: SearchSettings) -> None:
         """`settings` has the depth of each leg and the size up to which scopes are scanned exactly."""
-        self._database, self._settings = database, settings
+        self._database, self._reads = database, Reads(settings)
         self._last: dict[Hashable, tuple[int, Index]] = {}
 
     def last(self, scope: Scope, query: Query) -> Index | None:
@@ -99,7 +51,7 @@ class Legs:
 
         Where another index is answered, what was found is of no use.
         """
-        (before, resolve), worded = self._resolving(scope, query), self._worded(scope, query, expected)
+        (before, resolve), worded = self._resolving(scope, query), self._reads.by_words(scope, query, expected)
         asked = literal.find(query.words)
         try:
             (seen, rows), held = await self._beside(scope, asked, worded.values, resolve, worded)
@@ -114,7 +66,7 @@ class Legs:
         """What was answered before, and the query."""
         known, before = self._last.get(self._key(scope, query), (None, None))
         given = {"generation": query.generation, "exact_scope": self._room(query), "known": known}
-        return before, Read(SQL["resolve"], _scoped(scope, query) | given, ONE_PLAN)
+        return before, Read(SQL["resolve"], scoped(scope, query) | given, ONE_PLAN)
 
     def _resolved(self, scope: Scope, query: Query, before: Index | None, rows: Sequence[Row]) -> Index | None:
         key = self._key(scope, query)
@@ -137,25 +89,9 @@ class Legs:
 
         Before them stand those that hold an identifier or a quoted phrase of the question as it is written.
         """
-        worded, asked = self._worded(scope, query, index), literal.find(query.words)
+        worded, asked = self._reads.by_words(scope, query, index), literal.find(query.words)
         (rows,), held = await self._beside(scope, asked, worded.values, worded)
         return await self._lifted(scope, asked, worded.values, rows, held)
-
-    def _worded(self, scope: Scope, query: Query, index: Index) -> Read:
-        values = _scoped(scope, query) | {
-            "text": query.words,
-            "language": index.language,
-            "chunker": index.chunker,
-            "depth": self._depth(query),
-            "room": _with_room(self._depth(query)),
-            "k1": self._settings.k1,
-            "b": self._settings.b,
-        }
-        if index.small:
-            return self._read("keyword_exact", values)
-        if not index.bm25:
-            return self._read("keyword_full_text", values)
-        return self._read("keyword_all" if _everything(query, index) else "keyword_indexed", values, INDEXED)
 
     async def _beside(
         self, scope: Scope, asked: Literals, values: Mapping[str, Any], *reads: Read
@@ -191,19 +127,12 @@ class Legs:
 
     async def vector(self, scope: Scope, query: Query, index: Index, vector: Vector) -> list[Found]:
         """Chunks whose vectors are nearest to the question's, by cosine similarity, best first."""
-        values = _scoped(scope, query) | {
-            "vector": Encoded(vector),
-            "generation": index.generation,
-            "chunker": index.chunker,
-            "depth": self._depth(query),
-        }
         if index.vector_engine == "hnsw":
-            name = "vector_all" if _everything(query, index) else "vector_indexed"
-            (rows,) = await self._database.read_all(scope, self._read(name, values, INDEXED | ONE_PLAN, index))
-            if len(rows) >= self._depth(query):
+            (rows,) = await self._database.read_all(scope, self._reads.by_meaning(scope, query, index, vector))
+            if len(rows) >= self._reads.depth(query):
                 return _ordered(rows)
             # The filter left the graph's walk with too little: a complete answer costs a scan.
-        (rows,) = await self._database.read_all(scope, self._read("vector_exact", values))
+        (rows,) = await self._database.read_all(scope, self._reads.by_meaning(scope, query, index, vector, exact=True))
         return _ordered(rows)
 
     async def similarities(self, scope: Scope, index: Index, vector: Vector, ids: Sequence[str]) -> dict[str, float]:
@@ -232,10 +161,7 @@ class Legs:
         return whose, query.agent_id, query.filters, query.generation, self._room(query)
 
     def _room(self, query: Query) -> int:
-        return max(self._settings.exact_scope, self._depth(query))
-
-    def _depth(self, query: Query) -> int:
-        return max(self._settings.fetch, query.limit)
+        return max(self._reads.settings.exact_scope, self._reads.depth(query))
 
     async def _of_chunks(self, scope: Scope, name: str, ids: Sequence[str]) -> list[Row]:
         if not ids:
@@ -243,20 +169,6 @@ class Legs:
         return await self._database.read(
             scope, SQL[name], ONE_PLAN, tenant=scope.tenant, workspace=scope.workspace, ids=list(ids)
         )
-
-    def _read(
-        self,
-        name: str,
-        values: Mapping[str, Any],
-        planner: Mapping[str, str] = MappingProxyType({}),
-        index: Index | None = None,
-    ) -> Read:
-        # With room for rows that the scope hides: a walk that ends short of its limit begins again from the start.
-        enough = max(self._settings.ef_search, _with_room(values["depth"]))
-        effort = {"hnsw.ef_search": str(min(enough, MOST_EFFORT))}
-        query = SQL[name] if index is None else _of_generation(SQL[name], index)
-        prepare = False if name in NEVER_PREPARED else None
-        return Read(query, values, {**PLANNER, **effort, **planner}, prepare, args_row(Found))
 
 
 def _ordered(found: Sequence[Found]) -> list[Found]:
@@ -268,32 +180,3 @@ def _holding(asked: Literals, values: Mapping[str, Any], among: list[str] | None
     """What the query of literals is given: at most one chunk of each more than the leg's depth."""
     wanted = {"codes": list(asked.codes), "phrases": list(asked.phrases)}
     return {**values, **wanted, "most": values["depth"] + 1, "among": among}
-
-
-def _with_room(depth: int) -> int:
-    return depth + depth // 8
-
-
-def _everything(query: Query, index: Index) -> bool:
-    """Whether no document of the scope is left out."""
-    return index.whole and query.filters == Filters()
-
-
-def _of_generation(query: str, index: Index) -> str:
-    """The query of this generation alone: a plan that is kept has to know the partition and the type of its graph."""
-    named = query.replace("{halfvec}", f"halfvec({index.made.dimension:d})")
-    return named.replace("%(generation)s", f"{index.generation:d}")
-
-
-def _scoped(scope: Scope, query: Query) -> dict[str, Any]:
-    filters = query.filters
-    return {
-        "tenant": scope.tenant,
-        "workspace": scope.workspace,
-        "type": filters.doc_type,
-        "file": filters.source_file,
-        "from": filters.upload_date_from,
-        "to": filters.upload_date_to,
-        "documents": None if filters.document_ids is None else list(filters.document_ids),
-        "agent": query.agent_id,
-    }

@@ -15,8 +15,9 @@ from serve_apps.retrieval.context import pack
 from serve_apps.retrieval.enhance import Enhanced, Enhancer
 from serve_apps.retrieval.fuse import Found, Fusion
 from serve_apps.retrieval.judge import Judge, Judges, ModelJudge
-from serve_apps.retrieval.legs import Index, Legs, Vector
+from serve_apps.retrieval.legs import Legs
 from serve_apps.retrieval.query import Candidate, Hit, Query, RAGResult, Ranking, Results, Stage
+from serve_apps.retrieval.reads import Index, Vector
 from serve_apps.retrieval.tokens import TokenCounter, Tokens
 from serve_apps.retrieval.turns import DEPTH, round_robin, spread_out
 from serve_apps.retrieval.walk import Timings, Walk, Walker, timed

@@ -14,8 +14,9 @@ from cluster.models.succession import OtherEmbedder, making
 from cluster.models.vectors_cache import within
 from serve_apps.retrieval.enhance import Variation
 from serve_apps.retrieval.fuse import Found
-from serve_apps.retrieval.legs import Index, Legs, Vector
+from serve_apps.retrieval.legs import Legs
 from serve_apps.retrieval.query import Query
+from serve_apps.retrieval.reads import Index, Vector
 
 AT_ONCE = 2  # variations; each takes a connection, and the question itself two
 Near = tuple[list[Found], Vector | None, str | None]  # what was found, with which vector, and why none was used

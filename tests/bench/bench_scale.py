@@ -54,7 +54,7 @@ async def run(
         for size in sizes:
             await asyncio.to_thread(grow, admin, maker, (big, small, generation), (before, SIZES[size]), report, size)
             before = SIZES[size]
-            times = await measure(report, admin, database, (big, small, generation), asked, size)
+            times = await measure(report, (admin, found.postgres), database, (big, small, generation), asked, size)
             memory(report, state, size)
             if slowest is not None:
                 for share in (50, 95):
@@ -67,10 +67,10 @@ async def run(
 
 
 async def measure(
-    report: Report, admin: str, database: Database, homes: bench_search.Homes, asked: Asked, size: str
+    report: Report, servers: tuple[str, str], database: Database, homes: bench_search.Homes, asked: Asked, size: str
 ) -> bench_search.Times:
-    """Times and recall at one size."""
-    times = await bench_search.compare(admin, database, homes, asked)
+    """Times and recall at one size; `servers` are the superuser's way in and the application's."""
+    times = await bench_search.compare(*servers, database, homes, asked)
     bench_search.tell(report, times, size)
     await bench_search.recall(report, database, homes, asked[:50], size)
     return times

@@ -10,8 +10,9 @@ import pytest
 from cluster.basics.scope import Scope
 from cluster.state.postgres import Database
 from configs.sections_retrieval import RerankSettings, SearchSettings
-from serve_apps.retrieval.legs import SQL, Legs
+from serve_apps.retrieval.legs import Legs
 from serve_apps.retrieval.query import Filters, Query
+from serve_apps.retrieval.reads import SQL
 from serve_apps.retrieval.search import Search
 from tests.fakes import corpus
 from tests.fakes.corpus import Book, Passage, hash_vector

@@ -13,8 +13,9 @@ from cluster.basics.scope import Scope
 from cluster.state.postgres import Database
 from configs.sections_retrieval import RerankSettings, SearchSettings
 from pipelines.documents.library import Library
-from serve_apps.retrieval.legs import PLANNER, SQL, Index, Legs
+from serve_apps.retrieval.legs import Legs
 from serve_apps.retrieval.query import Query
+from serve_apps.retrieval.reads import PLANNER, SQL, Index
 from serve_apps.retrieval.search import Search
 from tests.fakes import corpus
 from tests.fakes.corpus import Book, Passage, hash_vector

@@ -153,11 +153,8 @@ class Generations:
         live = await tx.one(self._sql["lock_workspace"], workspace=scope.workspace)
         if live is not None and not building and live["generation_id"] != target.generation:
             raise GenerationMoved(f"generation {live['generation_id']} replaced {target.generation}")
+        indexed = _for(target, indexed)
         generation, chunker = target.generation, target.chunker
-        if target.words_only:
-            indexed = replace(indexed, vectors=None)
-        if indexed.chunks and indexed.vectors is not None and indexed.made != target.made:
-            raise EmbedderMoved("the embedder is another one than when this job looked")
         owner = await tx.one(self._sql["lock_version"], version=indexed.version, workspace=scope.workspace)
         if owner is None or live is None or not owner["newest"]:
             return True
@@ -252,6 +249,19 @@ class Generations:
             ends=[r["end"] for r in rows], spans=[r["spans"] for r in rows], boxes=[r["boxes"] for r in rows],
             headings=[r["headings"] for r in rows], metadata=[r["metadata"] for r in rows],
         )  # fmt: skip
+
+
+def _for(target: Target, indexed: Indexed) -> Indexed:
+    """What of it the target takes.
+
+    Raises:
+        EmbedderMoved: its vectors are of another embedder than the target's.
+    """
+    if target.words_only:
+        return replace(indexed, vectors=None)
+    if indexed.chunks and indexed.vectors is not None and indexed.made != target.made:
+        raise EmbedderMoved("the embedder is another one than when this job looked")
+    return indexed
 
 
 def _row(version: VersionId, chunker: str, chunk: Chunk, owner: Row) -> dict[str, Any]:
