@@ -10,11 +10,15 @@ from pathlib import Path
 _PROGRAM = """
 import json, os, pathlib, sys, time
 state, turns = pathlib.Path(sys.argv[2]), json.loads(sys.argv[3])
-for seconds, phase, detail in turns:
-    fresh = state / "supervisor.new"
-    fresh.write_text(json.dumps({"phase": phase, "detail": detail, "pid": os.getpid(), "restarts": 0}))
-    fresh.replace(state / "supervisor.json")
-    (state / "supervisor.pid").write_text(str(os.getpid()))
+
+def write(name, text):  # whole or not at all: who finds an empty file takes the process for ended
+    (state / "fresh").write_text(text)
+    (state / "fresh").replace(state / name)
+
+for at, (seconds, phase, detail) in enumerate(turns):
+    write("supervisor.json", json.dumps({"phase": phase, "detail": detail, "pid": os.getpid(), "restarts": 0}))
+    if not at:
+        write("supervisor.pid", str(os.getpid()))
     time.sleep(seconds)
 """
 
