@@ -1,6 +1,6 @@
 """What can go wrong between us and a model, beyond being unreachable or overloaded."""
 
-from cluster.basics.errors import Invalid, Overloaded, Permanent
+from cluster.basics.errors import Invalid, Overloaded, Permanent, Transient
 
 
 class Busy(Overloaded):
@@ -17,6 +17,10 @@ class Unusable(Invalid):
 
     code = "unusable"
     fix = "Correct the connection's key, base_url or model."
+
+
+# A model that makes nothing now: it may answer later, or once its connection is corrected.
+AWAY = (Transient, Unusable)
 
 
 class NoModel(Permanent):

@@ -5,10 +5,10 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, cast
 
-from cluster.basics.errors import Invalid, Transient, Unavailable
+from cluster.basics.errors import Invalid, Unavailable
 from cluster.basics.scope import Scope
 from cluster.models.connection import Connection
-from cluster.models.errors import NoModel, Unusable
+from cluster.models.errors import AWAY, NoModel
 from cluster.models.messages import ChatRequest, Delta, Fallback, Reply, Usage
 from cluster.models.ports import ChatModel
 from cluster.models.route import Route, Wanted, plan, routing_of
@@ -103,7 +103,7 @@ class Router:
                 async with aclosing(attempt.listen(model)) as pieces:
                     async for piece in pieces:
                         yield piece
-            except (Transient, Unusable) as error:
+            except AWAY as error:
                 if attempt.said or following is None:
                     raise
                 why = f"{error.code}: {error.detail or error.title}"

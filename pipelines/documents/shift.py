@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from cluster.basics.errors import LeaseLost, Permanent, Transient
-from cluster.models.errors import Unusable
+from cluster.models.errors import AWAY
 from cluster.state.jobs import Job, Jobs, JobState, Lane
 from configs.sections import WorkerSettings
 from pipelines.documents.index.generations import Recipe
@@ -53,7 +53,7 @@ class Shift:
         while not self._stopping:
             try:
                 busy = await self.once(lane)
-            except (Transient, Unusable) as error:  # also an embedding server that takes the key no more
+            except AWAY as error:  # also an embedding server that takes the key no more
                 log.warning("lane %s waits: %s", lane, error)
                 busy = False
             if not busy:

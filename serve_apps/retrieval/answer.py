@@ -8,9 +8,9 @@ from typing import Literal
 
 import httpx
 
-from cluster.basics.errors import AosError, Transient
+from cluster.basics.errors import AosError
 from cluster.basics.scope import Scope
-from cluster.models.errors import Unusable
+from cluster.models.errors import AWAY
 from cluster.models.ports import Embedder
 from cluster.models.vectors_cache import within
 from cluster.state.postgres import Database, load_queries
@@ -189,7 +189,7 @@ class Answerer:
             return [], None
         try:
             vectors = await embedder.embed([text, *others])
-        except (Transient, Unusable) as error:
+        except AWAY as error:
             return [None] * len(others), f"words only, the embedder did not answer: {error}"
         return evidence.similarities(vectors), None
 

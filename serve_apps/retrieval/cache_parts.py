@@ -87,6 +87,7 @@ def caching(
     judging = model_of(settings.rerank, alone=settings.ray.address is None)  # its weights may have come since
     of_models = repr((helpers.declared.connections, helpers.declared.default, judging))
     finding = (of_models, *prompts())
+    answering = (*finding, repr(generate.messages("", ())), str(ANSWERS))
     return Caching(
         CachedSearch(search, corpora, found, embedder, lambda: made_with(settings, FOUND_WITH, *finding)),
         CachedAnswerer(
@@ -94,7 +95,7 @@ def caching(
             corpora,
             answered,
             embedder,
-            lambda: made_with(settings, ANSWERED_WITH, *finding, repr(generate.messages("", ())), str(ANSWERS)),
+            lambda: made_with(settings, ANSWERED_WITH, *answering),
         ),
         found,
     )

@@ -5,9 +5,8 @@ from dataclasses import replace
 from time import perf_counter
 from typing import Generic, Protocol, TypeVar
 
-from cluster.basics.errors import Transient
 from cluster.basics.scope import Scope
-from cluster.models.errors import Unusable
+from cluster.models.errors import AWAY
 from cluster.models.ports import Embedder
 from cluster.models.succession import Make, OtherEmbedder, making
 from cluster.models.vectors_cache import within
@@ -130,7 +129,7 @@ class Remembered(Generic[T]):
             return (await embedder.embed([question]))[0], ""
         except OtherEmbedder as error:
             return None, error.detail
-        except (Transient, Unusable) as error:
+        except AWAY as error:
             return None, f"the embedder did not answer: {error}"
 
     async def _bypass(self, scope: Scope, why: str, vector: Vector | None, work: Work[T]) -> tuple[T, CacheDecision]:

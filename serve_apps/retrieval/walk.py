@@ -6,9 +6,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from time import perf_counter
 
-from cluster.basics.errors import Transient
 from cluster.basics.scope import Scope
-from cluster.models.errors import Unusable
+from cluster.models.errors import AWAY
 from cluster.models.ports import Embedder
 from cluster.models.succession import OtherEmbedder, making
 from cluster.models.vectors_cache import within
@@ -88,7 +87,7 @@ class Walker:
             vectors = await (await making(within(self._embedder, scope), index.made)).embed(texts)
         except OtherEmbedder:
             return {}, None  # said of the question already
-        except (Transient, Unusable) as error:
+        except AWAY as error:
             return {}, f"variations by their words only, the embedder did not answer: {error}"
         return dict(zip(texts, vectors, strict=True)), None
 
@@ -112,7 +111,7 @@ class Walker:
                     vector = (await embedder.embed([query.words]))[0]
                 except OtherEmbedder as error:
                     return [], None, f"{left}, {error.detail}: {error.hint}"
-                except (Transient, Unusable) as error:
+                except AWAY as error:
                     return [], None, f"{left}, the embedder did not answer: {error}"
         if vector.shape != (index.made.dimension,):
             return [], None, f"{left}, the index has {index.made.dimension} dimensions and the question {vector.shape}"

@@ -118,7 +118,7 @@ class Generations:
                     "the index was built with another embedder or chunker",
                     fix="Rebuild it with POST /api/documents/reindex-all, or set the old values back.",
                 )
-            if same:
+            if same and not current["embedder_fingerprint"]:
                 await tx.one(self._sql["adopt"], generation=current["generation_id"], made=recipe.embedder.fingerprint)
             return Target(current["generation_id"], current["chunker"], recipe.embedder.fingerprint, not same)
 

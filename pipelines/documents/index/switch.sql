@@ -117,7 +117,8 @@ delete from document_chunks where id in (
 
 -- list: The generations of a workspace with what they hold of the documents that the reader may see, newest first.
 select g.id, g.embedder, g.embedder_fingerprint, g.dimension, g.chunker, g.created_at as made_at, b.state, b.job_id,
-       b.report, b.checked_at, b.switched_at, b.forced_by, w.generation_id = g.id as live, w.previous_generation_id = g.id as previous,
+       b.report, b.checked_at, b.switched_at, b.forced_by,
+       w.generation_id = g.id as live, w.previous_generation_id = g.id as previous,
        to_regclass('embeddings_' || g.id || '_hnsw') is not null as graph,
        coalesce(h.documents, 0) as documents, coalesce(h.chunks, 0) as chunks, coalesce(h.embedded, 0) as embedded
 from workspaces w
