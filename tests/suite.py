@@ -22,6 +22,8 @@ from tests.evals.report import ROOT, Report
 
 GOAL, SECONDS = "`make test` ≤ 20 min on 2 cores; unit tests alone ≤ 20 s and import no Ray.", 1_200
 MOST_AGAIN = 3
+LONGEST = 3_600.0  # seconds that the runs may take together; a test may take what pyproject.toml gives it
+BROKEN_OFF = 2  # pytest: interrupted
 FAILED = 1  # pytest: some tests failed; anything above says that the run itself broke
 ROW = {
     "product": ("tests/acceptance",),
@@ -44,6 +46,23 @@ def start(told: Sequence[str], folder: Path) -> "subprocess.Popen[bytes]":
         return subprocess.Popen(
             command, cwd=ROOT, env=kept, stdin=subprocess.DEVNULL, stdout=printed, stderr=subprocess.STDOUT
         )
+
+
+def awaited(run: "subprocess.Popen[bytes]", until: float) -> int:
+    """Its exit code; a run that still goes on then is broken off, so that what it was at is printed and not lost.
+
+    `until` is a time of `time.monotonic`.
+    """
+    try:
+        return abs(run.wait(max(0.0, until - time.monotonic())))
+    except subprocess.TimeoutExpired:
+        run.send_signal(signal.SIGINT)  # pytest then says where it stood
+        try:
+            run.wait(60)
+        except subprocess.TimeoutExpired:
+            run.kill()
+            run.wait()
+        return BROKEN_OFF
 
 
 def counted(path: Path) -> Counter[str]:
@@ -85,13 +104,14 @@ def again(failed: Sequence[Sequence[str]], place: Path) -> bool:
     for number, tests in enumerate(failed):
         folder = place / f"again{number}"
         folder.mkdir(parents=True)
-        codes.append(start(tests, folder).wait())
+        codes.append(awaited(start(tests, folder), time.monotonic() + LONGEST / 4))
         print(f"== once more, alone\n{(folder / 'printed').read_text(errors='replace')}", flush=True)
     return not any(codes)
 
 
 def main() -> int:
     """Run all, print one after the other, and the sum; 0 only where all passed."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # runs inherit that it is ignored, as in a shell's `&`
     total, codes, failed, began = Counter[str](), list[int](), list[list[str]](), time.monotonic()
     with tempfile.TemporaryDirectory(prefix="aos-suite-") as place:
         told = runs()
@@ -102,7 +122,7 @@ def main() -> int:
         try:
             for name, folder in folders.items():  # those of the row in turn, beside the rest
                 run = started.get(name) or started.setdefault(name, start(told[name], folder))
-                codes.append(abs(run.wait()))
+                codes.append(awaited(run, began + LONGEST))
                 print(f"== {name}", flush=True)
                 sys.stdout.buffer.write((folder / "printed").read_bytes())
                 sys.stdout.flush()

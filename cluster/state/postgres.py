@@ -1,5 +1,6 @@
 """One pool, named queries from .sql files, and the transaction that carries a scope for row-level security."""
 
+import asyncio
 import re
 import select
 from collections import deque
@@ -180,8 +181,14 @@ class Database:
 
     @asynccontextmanager
     async def _lent(self) -> AsyncIterator[Connection]:
+        task = asyncio.current_task()
+        asked = task.cancelling() if task else 0
         try:
             async with self._pool.connection() as connection:
+                # psycopg_pool waits with `asyncio.wait_for`, which before Python 3.12 loses a cancellation that comes
+                # while a connection is handed over: the task would go on, and whoever ends it wait for ever.
+                if task and task.cancelling() > asked:
+                    raise asyncio.CancelledError
                 yield connection
         except PoolTimeout as error:
             raise Overloaded("every database connection is busy") from error

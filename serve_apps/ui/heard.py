@@ -110,7 +110,8 @@ async def listen(stream: AsyncIterator[Told], turn: Heard, quiet: float = QUIET_
     while True:
         try:
             wait = quiet if turn.approval is not None else None
-            told = await asyncio.wait_for(anext(iterator), wait)
+            async with asyncio.timeout(wait):
+                told = await anext(iterator)
         except (StopAsyncIteration, TimeoutError):
             return
         hear(turn, told)

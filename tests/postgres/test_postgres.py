@@ -1,5 +1,7 @@
 """The transaction helper: scope set and gone with it, rolled back on any error, quoting that holds."""
 
+import asyncio
+
 import psycopg
 import pytest
 
@@ -85,5 +87,31 @@ async def test_vs_06_the_pool_is_bounded_and_a_caller_waits_only_so_long(app_dsn
             with pytest.raises(Overloaded):
                 async with database.transaction():
                     raise AssertionError("a second connection was handed out")
+    finally:
+        await database.close()
+
+
+@pytest.mark.parametrize("turns", range(6))
+async def test_who_is_cancelled_while_a_connection_is_handed_over_ends(app_dsn: str, turns: int) -> None:
+    """Of the event loop's `turns` between the two, the first three lost it: a service then waited for ever to close."""
+    database, entered = Database(app_dsn, size=1), False
+    await database.open()
+
+    async def work() -> None:
+        nonlocal entered
+        async with database.transaction():
+            entered = True
+
+    try:
+        async with database.transaction():
+            waiting = asyncio.create_task(work())
+            await asyncio.sleep(0.05)
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        assert waiting.cancel(), "it ended before it was cancelled"
+        await asyncio.wait([waiting])
+        assert waiting.cancelled() and not entered
+        async with database.transaction() as tx:
+            assert await tx.one("select 1 as n") == {"n": 1}, "the connection came back"
     finally:
         await database.close()
