@@ -44,10 +44,14 @@ class CitationShape(BaseModel):
 
 
 class ClaimShape(BaseModel):
-    """A sentence of an answer and the numbers of the citations that support it."""
+    """A sentence of an answer and the numbers of the citations that support it.
+
+    `attributed`: the model quoted nothing for it, and the citations were found by its words.
+    """
 
     text: str
     citations: list[int]
+    attributed: bool
 
 
 class StatedShape(BaseModel):
@@ -84,11 +88,12 @@ class AnswerShape(BaseModel):
 
 
 class WhyClaim(BaseModel):
-    """A claim; `text` is null where it can only be read with a passage that one may not."""
+    """A claim as in the answer; `text` is null where it can only be read with a passage that one may not."""
 
     text: str | None
     citations: list[int]
     supported: bool
+    attributed: bool
 
 
 class WhyChunk(BaseModel):
@@ -177,7 +182,9 @@ async def ask(body: AskRequest, me: Me, parts: Its) -> AnswerShape:
         answer=answer.text,
         mode=answer.mode,
         citations=[_citation(cited) for cited in answer.citations],
-        claims=[ClaimShape(text=one.text, citations=list(one.citations)) for one in answer.claims],
+        claims=[
+            ClaimShape(text=one.text, citations=list(one.citations), attributed=one.attributed) for one in answer.claims
+        ],
         conflicts=[[StatedShape(value=one.value, n=one.citation) for one in row.stated] for row in answer.conflicts],
         dropped=[DroppedShape(text=one.text, why=one.why) for one in answer.dropped],
         abstained=answer.abstained,

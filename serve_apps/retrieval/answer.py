@@ -17,11 +17,12 @@ from cluster.state.postgres import Database, load_queries
 from configs.sections import LlmSettings
 from serve_apps.retrieval import abstain, conflict, evidence, generate, support
 from serve_apps.retrieval.abstain import Foreign
+from serve_apps.retrieval.attribute import Passages
 from serve_apps.retrieval.cite import Citations, Pages
 from serve_apps.retrieval.claims import Claim, Conflict, Dropped, Stated, as_said, text_of
 from serve_apps.retrieval.evidence import Judged
 from serve_apps.retrieval.query import Hit, Query, Results
-from serve_apps.retrieval.quote import Citation, page_of
+from serve_apps.retrieval.quote import ANYWHERE, Citation, page_of
 from serve_apps.retrieval.search import Search
 from serve_apps.retrieval.values import values
 
@@ -112,7 +113,6 @@ class Answerer:
             return None, f"extractive, {error}", ()
         claims, dropped, unmeasured = await self._checked(question, generate.parse(text), cited)
         fallback = _joined(results.fallback, unmeasured)
-        dropped += tuple(Dropped(line, "it has no quote") for line in generate.bare(text))
         if claims:
             conflicts = _conflicts(question, cited, claims)
             answer = Answer(
@@ -123,7 +123,7 @@ class Answerer:
         if generate.NOTHING in text:
             why = f"{model} found no answer in the passages"
             return replace(_nothing(results, why, fallback=fallback), model=model, dropped=dropped), None, ()
-        return None, f"extractive, no claim of {model} had a quote that stands in its source", dropped
+        return None, f"extractive, nothing that {model} said stands in the passages", dropped
 
     async def _checked(
         self, question: str, written: Sequence[generate.Claim], cited: Citations
@@ -133,23 +133,33 @@ class Answerer:
         At the end why some were not compared by meaning, if nobody could.
         """
         kept, dropped, unmeasured = list[Claim](), list[Dropped](), None
-        for claim in written:
+        passages = Passages(question, cited.hits)
+        for claim in dict.fromkeys(written):
             found = [place for n, quote in claim.evidence if (place := cited.place(n, quote))]
-            quotes = [one.quote for one in found]
-            about = cited.titles([n for n, _ in claim.evidence])
-            why: str | None = "its quote does not stand in its source"
+            attributed = not found
             if found:
-                near = None
-                if support.shared(claim.text, quotes, about) < support.LEAST_SHARED:
-                    measured, away = await self._near(self._embedder, claim.text, [" ".join(quotes)])
-                    near, unmeasured = measured[0], away or unmeasured
-                why = support.objection(claim.text, quotes, about, question, near)
+                why, away = await self._objection(question, claim.text, found, cited)
+                unmeasured = away or unmeasured
+            elif found := _stated(claim.text, cited, passages):
+                why = None
+            else:
+                why = "its quote does not stand in its source" if claim.evidence else "no passage says it"
             if why is None:
                 numbers = dict.fromkeys(cited.number(one) for one in found)
-                kept.append(Claim(claim.text, tuple(numbers)))
+                kept.append(Claim(claim.text, tuple(numbers), attributed))
             else:
                 dropped.append(Dropped(claim.text, why))
         return tuple(kept), tuple(dropped), unmeasured
+
+    async def _objection(
+        self, question: str, claim: str, found: Sequence[Citation], cited: Citations
+    ) -> tuple[str | None, str | None]:
+        """Why what a claim quotes does not support it, and why that was not compared by meaning if nobody could."""
+        quotes, about = [one.quote for one in found], cited.titles(found)
+        near, away = None, None
+        if support.shared(claim, quotes, about) < support.LEAST_SHARED:
+            (near,), away = await self._near(self._embedder, claim, [" ".join(quotes)])
+        return support.objection(claim, quotes, about, question, near), away
 
     async def _extractive(
         self, scope: Scope, question: str, results: Results, cited: Citations, strange: Foreign, why: str | None
@@ -212,6 +222,14 @@ def _joined(*reasons: str | None) -> str | None:
 
 def _nothing(results: Results, why: str, *, fallback: str | None) -> Answer:
     return Answer(NOT_FOUND, "not_found", (), results, None, fallback, abstained=why)
+
+
+def _stated(claim: str, cited: Citations, passages: Passages) -> list[Citation]:
+    """Where the passages say, word for word or by their words, what a model said without a quote."""
+    if place := cited.place(ANYWHERE, claim.rstrip(".:;")):
+        return [place]
+    found = [cited.sentence(one) for one in passages.supporting(claim)]
+    return [place for place in found if place] if all(found) else []
 
 
 def _conflicts(question: str, cited: Citations, claims: Sequence[Claim]) -> tuple[Conflict, ...]:

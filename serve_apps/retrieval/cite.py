@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from pipelines.documents.document import Page
 from serve_apps.retrieval.evidence import Sentence
 from serve_apps.retrieval.query import Hit
-from serve_apps.retrieval.quote import Citation, describe, locate
+from serve_apps.retrieval.quote import ANYWHERE, Citation, describe, locate
 
 Pages = Mapping[tuple[str, int], Page]  # by version and number
 
@@ -20,15 +20,16 @@ class Citations:
     all: list[Citation] = field(default_factory=list)
 
     def place(self, n: int, quote: str) -> Citation | None:
-        """Where source `n` (from 1) says this, within its own spans; not numbered yet. None where it does not."""
-        if not 1 <= n <= len(self.hits):
-            return None
-        hit = self.hits[n - 1]
-        for span in hit.spans:
-            page = self.pages.get((hit.version_id, span.page))
-            at = page and locate(quote, page.text, span.start, span.end)
-            if at:
-                return self._cite(hit, span.page, quote, at)
+        """Where source `n` (from 1, or ANYWHERE) says this, within its own spans; not numbered yet.
+
+        None where it does not.
+        """
+        for hit in self.hits if n == ANYWHERE else self.hits[max(n - 1, 0) : n]:
+            for span in hit.spans:
+                page = self.pages.get((hit.version_id, span.page))
+                at = page and locate(quote, page.text, span.start, span.end)
+                if at:
+                    return self._cite(hit, span.page, quote, at)
         return None
 
     def sentence(self, sentence: Sentence) -> Citation | None:
@@ -36,10 +37,10 @@ class Citations:
         hit = self.hits[sentence.hit]
         return self._cite(hit, sentence.page, sentence.text, (sentence.start, sentence.end))
 
-    def titles(self, sources: Sequence[int]) -> list[str]:
-        """Headings and filenames of sources by their numbers; numbers that no source has give none."""
-        hits = [self.hits[n - 1] for n in sources if 1 <= n <= len(self.hits)]
-        return [title for hit in hits for title in (*hit.headings, hit.filename)]
+    def titles(self, citations: Sequence[Citation]) -> list[str]:
+        """Headings and filenames of the passages that are cited."""
+        cited = {one.chunk_id for one in citations}
+        return [title for hit in self.hits if hit.chunk_id in cited for title in (*hit.headings, hit.filename)]
 
     def covers(self, citation: Citation) -> bool:
         """Whether another citation has all of this place and more."""

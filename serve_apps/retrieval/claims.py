@@ -18,10 +18,12 @@ class Claim:
     Attributes:
         text: without marks.
         citations: numbers of what supports it; empty where nothing does.
+        attributed: its citations were looked up for it by its words, as the model that wrote it quoted nothing.
     """
 
     text: str
     citations: tuple[int, ...]
+    attributed: bool = False
 
     @property
     def marked(self) -> str:

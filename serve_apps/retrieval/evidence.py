@@ -3,7 +3,7 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -48,13 +48,16 @@ class Judged:
         return self.coverage if self.similarity is None else (self.coverage + self.similarity) / 2
 
 
-def split(hits: Sequence[Hit]) -> list[Sentence]:
-    """Every sentence of the hits, each place of a page once; none crosses a page or the border of a span."""
+def split(hits: Sequence[Hit], *, titled: bool = False) -> list[Sentence]:
+    """Every sentence of the hits, each place of a page once; none crosses a page or the border of a span.
+
+    Markdown titles among them are sentences only where they are asked for, by `titled`.
+    """
     seen: set[tuple[str, int, int]] = set()
     found = []
     for at, hit in enumerate(hits):
         for page, start, text in _pieces(hit):
-            for begin, end in _cut(text):
+            for begin, end in _cut(text, titled):
                 place = (hit.version_id, page, start + begin)
                 if end - begin >= SHORTEST and place not in seen:
                     seen.add(place)
@@ -70,16 +73,21 @@ def coverage(question: Sequence[str], lexemes: Sequence[Sequence[str]], above: S
         lexemes: those of each sentence; rarity is counted among them, and a word in none of them is the rarest.
         above: those of the titles over each sentence, which give it its subject.
     """
-    counts = Counter(word for words in lexemes for word in set(words))
-    total = len(lexemes)
-    weight = {word: math.log(1 + (total - counts[word] + 0.5) / (counts[word] + 0.5)) for word in set(question)}
+    weight = rarity(question, lexemes)
     whole = sum(weight.values())
     if not whole:
-        return [0.0] * total
+        return [0.0] * len(lexemes)
     return [
         sum(weight[word] for word in weight if word in own or word in titles) / whole
         for own, titles in zip(map(set, lexemes), map(set, above), strict=True)
     ]
+
+
+def rarity(words: Collection[str], sentences: Sequence[Collection[str]]) -> dict[str, float]:
+    """The weight of each of the words: BM25's inverse frequency among sentences; one in none of them is the rarest."""
+    counts = Counter(word for sentence in sentences for word in set(sentence))
+    total = len(sentences)
+    return {word: math.log(1 + (total - counts[word] + 0.5) / (counts[word] + 0.5)) for word in set(words)}
 
 
 def similarities(vectors: NDArray[np.float32]) -> list[float]:
@@ -130,9 +138,9 @@ def _pieces(hit: Hit) -> Iterator[tuple[int, int, str]]:
         at += length + 1
 
 
-def _cut(text: str) -> Iterator[tuple[int, int]]:
-    """Sentences without the white space and the titles around them; blank lines always end one."""
-    for block, after in _blocks(text):
+def _cut(text: str, titled: bool) -> Iterator[tuple[int, int]]:
+    """Sentences without the white space around them, nor titles unless asked for; blank lines always end one."""
+    for block, after in _blocks(text, titled):
         for start, end in sentences(text, block, after):
             while end - start > LONGEST:
                 line = text.rfind("\n", start, start + LONGEST)
@@ -142,15 +150,15 @@ def _cut(text: str) -> Iterator[tuple[int, int]]:
             yield from _stripped(text, start, end)
 
 
-def _blocks(text: str) -> Iterator[tuple[int, int]]:
-    """Paragraphs, and lines that are Markdown titles, list items or table rows: those are no part of a sentence."""
+def _blocks(text: str, titled: bool) -> Iterator[tuple[int, int]]:
+    """Paragraphs, list items, table rows and, if asked for, Markdown titles: a sentence crosses none of them."""
     start = at = 0
     for line in text.splitlines(keepends=True):
         title = headings.is_marked(line.strip())
         if title or line.lstrip()[:1] in ("|", "-", "*", "•", ""):
             if at > start:
                 yield start, at
-            if not title:
+            if titled or not title:
                 yield at, at + len(line)
             start = at + len(line)
         at += len(line)

@@ -9,6 +9,8 @@ import httpx
 from cluster.basics.errors import Invalid, Overloaded, Transient, Unavailable
 from cluster.basics.retry import MODEL_WAITS
 from configs.sections import LlmSettings
+from pipelines.documents.chunk.sentences import sentences
+from serve_apps.retrieval.quote import ANYWHERE
 
 NOTHING = "NOT IN THE SOURCES"
 LONGEST_WAIT = 15.0  # seconds
@@ -20,9 +22,13 @@ Write one claim a line. End every line with its evidence: [n: "words copied exac
 Copy at least three words, without any change. Use only what the sources say. If they do not answer the question, \
 write only: {NOTHING}"""
 
-_EVIDENCE = re.compile(r"\[\s*(\d{1,3})\s*:\s*[\"“”']+(.+?)[\"“”']+\s*\]", re.DOTALL)
-_TORN = re.compile(r"\[\s*\d{1,3}\s*:.*", re.DOTALL)  # evidence that is not whole
-_BARE = re.compile(r"\s*\[\s*\d{1,3}\s*\]")  # a mark without a quote proves nothing
+# Models that take the rule by its letter write the `n`, too, and some leave the number out. Quotes are bounded: nothing
+# but brackets and quotation marks would take the square of its length otherwise.
+_EVIDENCE = re.compile(r"\[\s*(?:n\s*[:=]\s*)?(?:(\d{1,3})\s*:)?\s*[\"“”']++(.{1,1000}?)[\"“”']++\s*\]")
+_TORN = re.compile(r"\[\s*\d{1,3}\s*:.*")  # evidence that is not whole
+_BARE = re.compile(r"\s*\[\s*(?:n\s*[:=]\s*)?\d{1,3}(?:\s*,\s*\d{1,3})*\s*\]")  # a mark without a quote proves nothing
+_ITEM = re.compile(r"(?:[-*•–]|\d{1,2}[.)])\s+")
+_STRONG = re.compile(r"(\*\*|__)(?=\S)(.{1,500}?)(?<=\S)\1")
 _ITS_END = re.compile(r"<(?=\s*/\s*source\b)", re.IGNORECASE)
 
 
@@ -36,7 +42,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """One line of the model's answer, with (source from 1, quote) as evidence; not checked yet."""
+    """What the model says, not checked yet; its evidence, if any, is (source from 1, or ANYWHERE, and quote)."""
 
     text: str
     evidence: tuple[tuple[int, str], ...]
@@ -105,22 +111,21 @@ def messages(question: str, sources: Sequence[Source]) -> list[dict[str, str]]:
 
 
 def parse(text: str) -> list[Claim]:
-    """The lines that carry evidence; marks without a quote, or with half of one, are no part of what they say."""
-    return [claim for claim in _lines(text) if claim.evidence]
+    """The lines of an answer with their evidence; what has none is cut into its sentences.
+
+    Marks without a quote, or with half of one, are no part of what a line says; nor is how it is set.
+    """
+    return [claim for line in text.splitlines() if NOTHING not in line for claim in _claims(line)]
 
 
-def bare(text: str) -> list[str]:
-    """The lines that carry none."""
-    return [claim.text for claim in _lines(text) if not claim.evidence and NOTHING not in claim.text]
-
-
-def _lines(text: str) -> Iterator[Claim]:
-    for line in text.splitlines():
-        evidence = tuple((int(n), quote.strip()) for n, quote in _EVIDENCE.findall(line))
-        plain = _BARE.sub("", _TORN.sub(" ", _EVIDENCE.sub(" ", line)))
-        said = " ".join(plain.split()).lstrip("-*• ").strip()
-        if said:
-            yield Claim(said, evidence)
+def _claims(line: str) -> Iterator[Claim]:
+    evidence = tuple((int(n or ANYWHERE), quote.strip()) for n, quote in _EVIDENCE.findall(line))
+    plain = " ".join(_BARE.sub("", _TORN.sub(" ", _EVIDENCE.sub(" ", line))).split())
+    said = _STRONG.sub(r"\2", _ITEM.sub("", plain, count=1) if _ITEM.match(plain) else plain)
+    cuts = [(0, len(said))] if evidence else sentences(said, 0, len(said))
+    for start, end in cuts:
+        if any(char.isalnum() for char in said[start:end]):
+            yield Claim(said[start:end].strip(), evidence)
 
 
 def _content(response: httpx.Response) -> str:

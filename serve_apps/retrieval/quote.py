@@ -8,6 +8,7 @@ from pipelines.documents.chunk.boxes import Geometry
 from pipelines.documents.codec import words_from_json
 from pipelines.documents.document import Page, PageBox, Span
 
+ANYWHERE = 0  # the number of no source: whichever says it
 LEAST_WORDS = 3  # a shorter quote stands anywhere and proves nothing, unless it is the whole of its line
 
 

@@ -4,12 +4,12 @@ import re
 from collections.abc import Sequence
 
 from serve_apps.retrieval.values import numbers
-from serve_apps.retrieval.words import content, names, tokens
+from serve_apps.retrieval.words import content, names, tokens, unknown
 
 LEAST_SHARED = 0.5  # of a claim's words
 LEAST_NEAR = 0.55  # cosine that stands for shared words where a claim is worded otherwise
 SAME = 0.8  # share of words from which on a claim that negates its quote contradicts it
-_NEGATION = re.compile(r"\b(?:not|no|never|without|cannot|neither|nor|none)\b|n['’]t\b", re.IGNORECASE)
+_NEGATION = re.compile(r"\b(?:not|no|never|cannot|neither|nor|none)\b|n['’]t\b|\b(?P<without>without)\b", re.IGNORECASE)
 
 
 def shared(claim: str, quotes: Sequence[str], about: Sequence[str]) -> float:
@@ -37,11 +37,17 @@ def objection(
     if extra := sorted(numbers(claim, digits_only=True) - numbers(said)):
         return f"its quote does not say {', '.join(extra)}"
     known = {one.word for text in (*quotes, *about, question) for one in tokens(text)}
-    if strange := [name for name in names(claim) if not set(name.words) & known]:
+    if strange := [name for name in names(claim) if unknown(name.words, known)]:
         return f"its quote does not name {strange[0].shown}"
     share = shared(claim, quotes, about)
-    if share >= SAME and bool(_NEGATION.search(claim)) != bool(_NEGATION.search(said)):
+    own, there = denied(claim), denied(said)
+    if share >= SAME and (own - there or (there and not own)):
         return "its quote says the opposite"
     if share < LEAST_SHARED and (similarity is None or similarity < LEAST_NEAR):
         return "its quote says something else"
     return None
+
+
+def denied(text: str) -> set[bool]:
+    """Which sorts of negation a text has: True stands for `without`, which leaves its sentence as it is."""
+    return {found["without"] is not None for found in _NEGATION.finditer(text)}

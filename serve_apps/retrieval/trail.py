@@ -79,7 +79,10 @@ class StoredAnswers:
         """Store an answer in the caller's transaction; the same id again changes nothing."""
         whose = {"tenant": scope.tenant, "workspace": scope.workspace}
         quoted = kept.mode == "extractive"  # its claims are the passages
-        claims = [{"text": None if quoted else one.text, "citations": one.citations} for one in kept.claims]
+        claims = [
+            {"text": None if quoted else one.text, "citations": one.citations, "attributed": one.attributed}
+            for one in kept.claims
+        ]
         conflicts = [[{"value": one.value, "n": one.citation} for one in row.stated] for row in kept.conflicts]
         await tx.run(
             self._sql["keep"],
@@ -175,7 +178,8 @@ def _claim(claim: Mapping[str, Any], citations: Mapping[int, Json], mine: bool) 
         text = None if any(one["quote"] is None for one in found) else " ".join(found[0]["quote"].split())
     elif not mine and any(one["document_id"] is None for one in found):
         text = None
-    return {"text": text, "citations": claim["citations"], "supported": bool(claim["citations"])}
+    told = claim.get("attributed", False)  # answers from before there was any say nothing of it
+    return {"text": text, "citations": claim["citations"], "supported": bool(claim["citations"]), "attributed": told}
 
 
 def _shown(citations: Mapping[int, Json], n: int, value: str) -> str | None:

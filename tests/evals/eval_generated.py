@@ -42,8 +42,7 @@ def plain(model: httpx.Client, name: str, question: str, hits: Sequence[Mapping[
         for claim in claims
         for n, quote in claim.evidence
     ]
-    marked = [" ".join(claim.text for claim in claims), *generate.bare(said)]
-    return " ".join(marked).strip(), good
+    return " ".join(claim.text for claim in claims), good
 
 
 def measure(report: Report, shelf: Shelf, asked: Sequence[Asked], model: httpx.Client, name: str) -> None:

@@ -161,7 +161,7 @@ async def test_claims_on_the_same_place_share_a_number(desk: Desk) -> None:
 @pytest.mark.parametrize(
     ("reply", "why"),
     [
-        (says("The pump is heavy, believe me."), "no claim of tiny"),
+        (says("The pump is heavy, believe me."), "nothing that tiny said"),
         (lambda request: httpx.Response(503), "503"),
         (lambda request: httpx.Response(429), "too much to do"),
         (lambda request: httpx.Response(401), "401"),
@@ -261,12 +261,28 @@ async def test_what_a_model_invents_is_dropped_with_the_reason(desk: Desk) -> No
     )
     assert answer.text == "The pump weighs 12 kilograms. [1]"
     assert [one.why for one in answer.dropped] == [
+        "no passage says it",
         "its quote says the opposite",
         "its quote does not name Siemens",
         "its quote says something else",
-        "it has no quote",
-        "it has no quote",
+        "no passage says it",
     ]
+
+
+async def test_what_a_model_says_without_a_quote_is_cited_where_a_passage_says_it(desk: Desk) -> None:
+    """Small models answer well and quote badly; what no passage says is left out all the same."""
+    said = (
+        "The pump weighs 12 kilograms, made by Siemens. **Weighing twelve kilograms is the pump.** "
+        'The pump weighs thirteen kilograms.\nThe pump is of twelve kilograms. [1: "It is of twelve kilograms"]'
+    )
+    answer = await desk.ask(reply=says(said))
+    assert answer.mode == "generated" and answer.fallback is None
+    assert answer.text == "Weighing twelve kilograms is the pump. [1]\nThe pump is of twelve kilograms. [1]"
+    assert [one.attributed for one in answer.claims] == [True, True]
+    assert [one.quote for one in answer.citations] == ["The pump weighs twelve kilograms."]
+    assert [one.why for one in answer.dropped] == ["no passage says it", "no passage says it"]
+    word_for_word = await desk.ask(reply=says("The pump weighs twelve kilograms\n\nNOT IN THE SOURCES"))
+    assert word_for_word.text == "The pump weighs twelve kilograms [1]" and word_for_word.mode == "generated"
 
 
 async def test_an_instruction_in_a_source_is_quoted_at_most(desk: Desk) -> None:

@@ -116,7 +116,7 @@ def _why(name: str, withheld: str | None = None) -> dict[str, Any]:
         "ocr_confidence": 0.96, "attempts": [{"engine": name, "kept": False}], "read_at": None, "file_hash": "ab" * 32,
         "job": {"id": "7", "kind": "scan", "state": "completed", "finished_at": None},
     }  # fmt: skip
-    claims = [{"text": name, "citations": [1], "supported": True}]
+    claims = [{"text": name, "citations": [1], "supported": True, "attributed": True}]
     return {"claims": claims, "citations": [cited], "generation": 3, "corpus_version": 4, "corpus_now": 6}
 
 
@@ -124,7 +124,7 @@ def test_a_claim_hangs_on_a_chain_down_to_the_job() -> None:
     desk = _pages("documents", "ingest")
     drawn = answer_view(desk, _answer("a.pdf"), _why("a.pdf"))
     chain = drawn[drawn.index("Why it says that") :]
-    stations = ("chunk 5", "a.pdf, p. 2", "96% sure", "abababababab", "/console/ingest?job=7")
+    stations = ("model quoted nothing", "chunk 5", "a.pdf, p. 2", "96% sure", "abababababab", "/console/ingest?job=7")
     order = [chain.index(text) for text in stations]
     assert order == sorted(order)
     assert "contradict" in drawn and "an older version" in drawn and "changed 2 times" in drawn

@@ -4,7 +4,7 @@ import pytest
 
 from serve_apps.retrieval.support import LEAST_NEAR, objection, shared
 
-QUOTE = "The pump weighs twelve kilograms and was built in 1987."
+QUOTE = "The pump weighs twelve kilograms and was built by Meyer & Sons in 1987."
 ABOUT = ("Service sheet", "pumps.md")
 QUESTION = "What do you know of the Orion pump?"
 
@@ -32,6 +32,7 @@ def test_what_the_quote_says_is_supported(claim: str) -> None:
     [
         ("The pump weighs 120 kilograms.", "does not say 120"),
         ("The pump was built by Siemens in 1987.", "does not name"),
+        ("The pump was built by Siemens & Sons in 1987.", "does not name"),  # half of a name is another's
         ("The pump does not weigh twelve kilograms.", "the opposite"),
         ("Nobody should ever buy this thing.", "something else"),
         ("Send your password to the address below.", "something else"),
@@ -40,6 +41,12 @@ def test_what_the_quote_says_is_supported(claim: str) -> None:
 )
 def test_what_it_does_not_say_is_refused_with_a_reason(claim: str, reason: str) -> None:
     assert reason in str(why(claim))
+
+
+def test_what_goes_without_something_is_not_denied() -> None:
+    quote = "The pump weighs twelve kilograms without oil and was not painted."
+    assert why("Without oil, the pump weighs twelve kilograms.", quote) is None
+    assert "the opposite" in str(why("The pump does not weigh twelve kilograms.", QUOTE + " It runs without oil."))
 
 
 def test_other_words_need_a_near_meaning() -> None:

@@ -21,8 +21,8 @@ WHY: dict[str, Any] = {
     "question": "When does it end?", "mode": "generated", "model": "m1", "generation": 3, "abstained": None,
     "fallback": None, "citations": [CITED], "dropped": [{"text": "It is blue.", "why": "unsupported"}],
     "claims": [
-        {"text": "It ends in May.", "citations": [1], "supported": True},
-        {"text": "It is red.", "citations": [], "supported": False},
+        {"text": "It ends in May.", "citations": [1], "supported": True, "attributed": True},
+        {"text": "It is red.", "citations": [], "supported": False, "attributed": False},
     ],
     "conflicts": [[{"n": 1, "value": "May"}, {"n": 2, "value": None}]],
 }  # fmt: skip
@@ -41,7 +41,8 @@ def test_why_leads_from_each_claim_to_page_box_engine_file_and_job(
     api.answers[f"GET /api/answers/{ID}/why"] = WHY
     assert run(["why", ID]) == 0
     shown = " ".join(capsys.readouterr().out.split())
-    assert "It ends in May. [1] [bold]lease.pdf (an earlier version), page 4, characters 10–17" in shown
+    assert "It ends in May. found by its words: the model quoted nothing for it [1]" in shown
+    assert "[1] [bold]lease.pdf (an earlier version), page 4, characters 10–17" in shown
     assert "box 0.10,0.20–0.30,0.45 on page 4 read by tesseract+easyocr, confidence 0.91" in shown
     assert f"SHA-256 {'ab' * 6} job j-1 (ingest, complete)" in shown
     assert "It is red. nothing supports this" in shown
@@ -53,7 +54,7 @@ def test_a_passage_that_one_may_not_read_says_so_and_scripts_get_json(
     api: ApiServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     hidden = dict.fromkeys(CITED) | {"n": 1, "boxes": [], "withheld": "The document is gone."}
-    claim = {"text": None, "citations": [1], "supported": True}
+    claim = {"text": None, "citations": [1], "supported": True, "attributed": False}
     body = WHY | {"citations": [hidden], "claims": [claim], "conflicts": [], "dropped": []}
     api.answers[f"GET /api/answers/{ID}/why"] = body
     assert run(["why", ID]) == 0

@@ -15,6 +15,7 @@ MODES: Final[Mapping[str, tuple[str, Colour]]] = {
     "not_found": ("no answer", "amber"),
 }
 DPI: Final = 60
+FOUND: Final = "Found by its words: the model quoted nothing for it."
 Citation = Mapping[str, Any]
 
 
@@ -101,7 +102,8 @@ def chains(desk: Desk, why: Mapping[str, Any]) -> Html:
         links = [_chain(desk, cited[n]) for n in claim["citations"] if n in cited]
         head = tag(
             "div", badge("supported", "green") if claim["supported"] else badge("not supported", "red"), " ",
-            tag("b", claim["text"] or "This claim rests on a passage you may not read."), class_="lab-claim",
+            tag("b", claim["text"] or "This claim rests on a passage you may not read."),
+            tag("p", FOUND, class_="quiet") if claim["attributed"] else "", class_="lab-claim",
         )  # fmt: skip
         shown.append(tag("li", head, links))
     behind = why["corpus_now"] - why["corpus_version"]
