@@ -4,7 +4,7 @@ Such a claim is held to more than a quoted one: its question lends it no name th
 words are weighed, so that a rare one that stands nowhere is not made up for by common ones that do.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from serve_apps.retrieval import evidence, support
 from serve_apps.retrieval.evidence import Sentence
@@ -14,8 +14,7 @@ from serve_apps.retrieval.values import numbers
 from serve_apps.retrieval.words import content, tokens
 
 LEAST_COVERED = 0.7  # of a claim's words beyond its titles', weighed by rarity
-LEAST_TOGETHER = 0.9  # where no sentence alone has so much: words from here and there soon look like a claim
-MOST = 3  # sentences that support one claim together
+LEAST_TOGETHER = 0.9  # by two sentences: words from here and there soon look like a claim, those of three always
 SAME_BY_WORDS = 1.0  # similarity that is given where words have been compared already
 TRIED = 5  # sentences, those with most of a claim
 
@@ -39,28 +38,22 @@ class Passages:
         }
 
     def supporting(self, claim: str) -> list[Sentence]:
-        """The sentence that says it, or the fewest of one document that do together; empty where none do."""
+        """The sentence that says it, or the two of one document that do together; empty where there are none."""
         said = frozenset(content(claim))
         if len(said) < LEAST_WORDS:
             return []  # a name or a number stands in many sentences and proves nothing
         weight = evidence.rarity(said, self._words)
         worth = [sum(weight[word] for word in said & words) for words in self._words]
         first = sorted((at for at, value in enumerate(worth) if value), key=lambda at: -worth[at])[:TRIED]
-        tried = [*([at] for at in first), *(chosen for at in first for chosen in self._more(at, said, weight))]
+        tried = [*([at] for at in first), *(self._pair(at, said, weight) for at in first)]
         found = next((chosen for chosen in tried if self._say(claim, said, weight, chosen)), [])
         return [self._sentences[at] for at in found]
 
-    def _more(self, at: int, said: frozenset[str], weight: dict[str, float]) -> Iterator[list[int]]:
-        """A sentence with one, then two others of its document: those that have most of what is left of a claim."""
-        document, chosen, left = self._document(at), [at], said - self._words[at]
-        others = [one for one in range(len(self._sentences)) if self._document(one) == document]
-        while len(chosen) < MOST:
-            worth = {one: sum(weight[word] for word in left & self._words[one]) for one in others}
-            best = max(others, key=worth.__getitem__)
-            if not worth[best]:
-                return
-            chosen, left = [*chosen, best], left - self._words[best]
-            yield chosen
+    def _pair(self, at: int, said: frozenset[str], weight: dict[str, float]) -> list[int]:
+        """A sentence with the one of its document that has most of what is left of a claim."""
+        left = said - self._words[at]
+        others = [one for one in range(len(self._words)) if one != at and self._document(one) == self._document(at)]
+        return [at, *sorted(others, key=lambda one: -sum(weight[word] for word in left & self._words[one]))[:1]]
 
     def _texts(self, chosen: Sequence[int]) -> list[str]:
         return [self._sentences[at].text for at in chosen]

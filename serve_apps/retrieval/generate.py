@@ -121,11 +121,18 @@ def parse(text: str) -> list[Claim]:
 def _claims(line: str) -> Iterator[Claim]:
     evidence = tuple((int(n or ANYWHERE), quote.strip()) for n, quote in _EVIDENCE.findall(line))
     plain = " ".join(_BARE.sub("", _TORN.sub(" ", _EVIDENCE.sub(" ", line))).split())
-    said = _STRONG.sub(r"\2", _ITEM.sub("", plain, count=1) if _ITEM.match(plain) else plain)
+    said = _STRONG.sub(r"\2", _unlisted(plain))
     cuts = [(0, len(said))] if evidence else sentences(said, 0, len(said))
     for start, end in cuts:
-        if any(char.isalnum() for char in said[start:end]):
-            yield Claim(said[start:end].strip(), evidence)
+        piece = _unlisted(said[start:end])
+        if any(char.isalnum() for char in piece):
+            yield Claim(piece.strip(), evidence)
+
+
+def _unlisted(text: str) -> str:
+    """Without the mark or number of a list's item in front."""
+    item = _ITEM.match(text)
+    return text[item.end() :] if item else text
 
 
 def _content(response: httpx.Response) -> str:

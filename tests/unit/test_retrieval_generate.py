@@ -92,7 +92,7 @@ async def test_whatever_an_endpoint_does_has_a_name(answer: httpx.Response | htt
 
 
 def test_a_line_with_evidence_is_one_claim_and_each_sentence_of_another() -> None:
-    lines = ["Sure! It is **red**.", '- The pump weighs 12 kg. [1: "The pump weighs 12 kg"]', "**2024:**", "", "---"]
+    lines = ["Sure! - It is **red**.", '- The pump weighs 12 kg. [1: "The pump weighs 12 kg"]', "**2024:**", "", "---"]
     text = "\n".join([*lines, 'It is old [2: “built in 1987”] [1: "x y z"]'])
     sure, red, heavy, year, old = parse(text)
     assert [one.text for one in (sure, red, year)] == ["Sure!", "It is red.", "2024:"]
