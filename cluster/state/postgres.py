@@ -113,7 +113,7 @@ class Database:
             open=False,
             kwargs={"row_factory": dict_row, "autocommit": True},  # transactions are opened with their scope
             check=_check,
-            configure=_configure,
+            configure=configure,
         )
         self._pool._pool = _Stack()
 
@@ -216,7 +216,8 @@ class _VectorDumper(Dumper):
         return obj.to_binary()
 
 
-async def _configure(connection: Connection) -> None:
+async def configure(connection: psycopg.AsyncConnection[Any]) -> None:
+    """Teach a connection to send vectors as the pool's do."""
     connection.adapters.register_dumper(Vector, _VectorDumper)
 
 

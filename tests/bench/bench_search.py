@@ -15,12 +15,11 @@ import numpy as np
 import psycopg
 import uvloop
 from pgvector import Vector
-from pgvector.psycopg import register_vector_async
 
 from cluster.basics.scope import Scope
 from cluster.state import embedded
 from cluster.state.migrate import migrate
-from cluster.state.postgres import Database, Read, of_scope
+from cluster.state.postgres import Database, Read, configure, of_scope
 from configs.sections_retrieval import RerankSettings, SearchSettings
 from configs.settings import load
 from serve_apps.retrieval import literal
@@ -178,7 +177,7 @@ async def _application(stack: AsyncExitStack, app: str, database: Database, scop
 
     async def way(make: Callable[[str, corpus.Vectors], Read]) -> Way:
         bare = await stack.enter_async_context(await psycopg.AsyncConnection.connect(app, autocommit=True))
-        await register_vector_async(bare)
+        await configure(bare)
         told = of_scope(scope) | make("", np.zeros(DIMENSION, np.float32)).settings
         for pair in told.items():
             await bare.execute("select set_config(%s, %s, false)", pair)
