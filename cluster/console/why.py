@@ -35,7 +35,7 @@ def page(body: JSON) -> Text:
         text.append(f"\n{claim['text'] or '(not shown: it can only be read with its passage)'}\n", style="not bold")
         if not claim["supported"]:
             text.append("    nothing supports this\n", style="not bold red")
-        if claim["attributed"]:
+        if claim["basis"] == "attributed":
             text.append("    found by its words: the model quoted nothing for it\n", style="not bold dim")
         for n in claim["citations"]:
             text.append(_place(cited[n]) if n in cited else f"    [{n}] is not kept\n", style="not bold cyan")

@@ -11,6 +11,7 @@ from pydantic import BaseModel, Field
 from pipelines.documents.document import PageBox
 from serve_apps.http.admit import Guarded, Its, Me, agree
 from serve_apps.http.fields import Body, Name, Question
+from serve_apps.retrieval.claims import Basis
 from serve_apps.retrieval.quote import Citation
 
 router = APIRouter(route_class=Guarded, tags=["answers"])
@@ -46,12 +47,13 @@ class CitationShape(BaseModel):
 class ClaimShape(BaseModel):
     """A sentence of an answer and the numbers of the citations that support it.
 
-    `attributed`: the model quoted nothing for it, and the citations were found by its words.
+    `basis` says how it came to them: it was `quoted` by who wrote it, `attributed` by its words, as the model quoted
+    nothing that stands there, or `extracted`, a sentence of the documents.
     """
 
     text: str
     citations: list[int]
-    attributed: bool
+    basis: Basis
 
 
 class StatedShape(BaseModel):
@@ -93,7 +95,7 @@ class WhyClaim(BaseModel):
     text: str | None
     citations: list[int]
     supported: bool
-    attributed: bool
+    basis: Basis
 
 
 class WhyChunk(BaseModel):
@@ -182,9 +184,7 @@ async def ask(body: AskRequest, me: Me, parts: Its) -> AnswerShape:
         answer=answer.text,
         mode=answer.mode,
         citations=[_citation(cited) for cited in answer.citations],
-        claims=[
-            ClaimShape(text=one.text, citations=list(one.citations), attributed=one.attributed) for one in answer.claims
-        ],
+        claims=[ClaimShape(text=one.text, citations=list(one.citations), basis=one.basis) for one in answer.claims],
         conflicts=[[StatedShape(value=one.value, n=one.citation) for one in row.stated] for row in answer.conflicts],
         dropped=[DroppedShape(text=one.text, why=one.why) for one in answer.dropped],
         abstained=answer.abstained,

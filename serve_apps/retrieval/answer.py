@@ -19,7 +19,7 @@ from serve_apps.retrieval import abstain, conflict, evidence, generate, support
 from serve_apps.retrieval.abstain import Foreign
 from serve_apps.retrieval.attribute import Passages
 from serve_apps.retrieval.cite import Citations, Pages
-from serve_apps.retrieval.claims import Claim, Conflict, Dropped, Stated, as_said, text_of
+from serve_apps.retrieval.claims import Basis, Claim, Conflict, Dropped, Stated, as_said, text_of
 from serve_apps.retrieval.evidence import Judged
 from serve_apps.retrieval.query import Hit, Query, Results
 from serve_apps.retrieval.quote import ANYWHERE, Citation, page_of
@@ -95,14 +95,14 @@ class Answerer:
         cited = Citations(results.hits, await self._pages(scope, results.hits))
         why, dropped = None, tuple[Dropped, ...]()
         if self._llm.base_url and strange.share < 1:
-            written, why, dropped = await self._generated(question, results, cited)
+            written, why, dropped = await self._generated(scope, question, results, cited, strange)
             if written is not None:
                 return written
         answer = await self._extractive(scope, question, results, Citations(results.hits, cited.pages), strange, why)
         return replace(answer, dropped=dropped)
 
     async def _generated(
-        self, question: str, results: Results, cited: Citations
+        self, scope: Scope, question: str, results: Results, cited: Citations, strange: Foreign
     ) -> tuple[Answer | None, str | None, tuple[Dropped, ...]]:
         """The model's answer with every claim checked, or why there is none, and what of it nothing supports."""
         sources = [generate.Source(f"{hit.filename}, page {hit.page}", hit.text) for hit in results.hits]
@@ -113,7 +113,12 @@ class Answerer:
             return None, f"extractive, {error}", ()
         claims, dropped, unmeasured = await self._checked(question, generate.parse(text), cited)
         fallback = _joined(results.fallback, unmeasured)
-        if claims:
+        if any(not one.text.endswith(":") for one in claims):  # a title alone answers nothing
+            more, away = list[Claim](), None
+            if dropped:
+                # The passages' own sentences stand where the model said what none says.
+                more, _, away = await self._extracts(scope, question, results.hits, cited, strange)
+            claims, fallback = (*claims, *more), _joined(fallback, away)
             conflicts = _conflicts(question, cited, claims)
             answer = Answer(
                 text_of(claims, conflicts), "generated", tuple(cited.all), results, model, fallback,
@@ -136,7 +141,7 @@ class Answerer:
         passages = Passages(question, cited.hits)
         for claim in dict.fromkeys(written):
             found = [place for n, quote in claim.evidence if (place := cited.place(n, quote))]
-            attributed = not found
+            basis: Basis = "quoted" if found else "attributed"
             if found:
                 why, away = await self._objection(question, claim.text, found, cited)
                 unmeasured = away or unmeasured
@@ -146,7 +151,7 @@ class Answerer:
                 why = "its quote does not stand in its source" if claim.evidence else "no passage says it"
             if why is None:
                 numbers = dict.fromkeys(cited.number(one) for one in found)
-                kept.append(Claim(claim.text, tuple(numbers), attributed))
+                kept.append(Claim(claim.text, tuple(numbers), basis))
             else:
                 dropped.append(Dropped(claim.text, why))
         return tuple(kept), tuple(dropped), unmeasured
@@ -164,13 +169,8 @@ class Answerer:
     async def _extractive(
         self, scope: Scope, question: str, results: Results, cited: Citations, strange: Foreign, why: str | None
     ) -> Answer:
-        judged, unmeasured = await self._judged(scope, question, results.hits)
+        claims, judged, unmeasured = await self._extracts(scope, question, results.hits, cited, strange)
         fallback = _joined(why, results.fallback, unmeasured)
-        claims = []
-        for one in evidence.best([one for one in judged if abstain.supports(one, strange)]):
-            place = cited.sentence(evidence.with_list(one.sentence, results.hits[one.sentence.hit]))
-            if place is not None and not cited.covers(place):
-                claims.append(Claim(as_said(place.quote), (cited.number(place),)))
         if not claims:
             return _nothing(results, abstain.reason(judged, strange), fallback=fallback)
         conflicts = _conflicts(question, cited, claims)
@@ -178,6 +178,18 @@ class Answerer:
             text_of(claims, conflicts), "extractive", tuple(cited.all), results, None, fallback,
             tuple(claims), conflicts,
         )  # fmt: skip
+
+    async def _extracts(
+        self, scope: Scope, question: str, hits: Sequence[Hit], cited: Citations, strange: Foreign
+    ) -> tuple[list[Claim], list[Judged], str | None]:
+        """The passages' own best sentences, but for those cited already; what was judged, and why not by meaning."""
+        judged, unmeasured = await self._judged(scope, question, hits)
+        claims = []
+        for one in evidence.best([one for one in judged if abstain.supports(one, strange)]):
+            place = cited.sentence(evidence.with_list(one.sentence, hits[one.sentence.hit]))
+            if place is not None and not cited.overlaps(place):
+                claims.append(Claim(as_said(place.quote), (cited.number(place),), "extracted"))
+        return claims, judged, unmeasured
 
     async def _judged(self, scope: Scope, question: str, hits: Sequence[Hit]) -> tuple[list[Judged], str | None]:
         sentences = evidence.split(hits)

@@ -14,7 +14,7 @@ from serve_apps.retrieval.values import numbers
 from serve_apps.retrieval.words import content, tokens
 
 LEAST_COVERED = 0.7  # of a claim's words beyond its titles', weighed by rarity
-LEAST_TOGETHER = 0.9  # by two sentences: words from here and there soon look like a claim, those of three always
+LEAST_TOGETHER = 0.9  # by two sentences: words from here and there soon look like a claim
 SAME_BY_WORDS = 1.0  # similarity that is given where words have been compared already
 TRIED = 5  # sentences, those with most of a claim
 
@@ -67,16 +67,20 @@ class Passages:
         there = frozenset[str]().union(*(self._words[at] for at in chosen))
         wanted = [word for word in said if word in there or not any(word in self._above[hit] for hit in hits)]
         whole = sum(weight[word] for word in wanted)
-        least = LEAST_COVERED if len(chosen) == 1 or self._anchored(claim, chosen[0]) else LEAST_TOGETHER
-        enough = bool(whole) and sum(weight[word] for word in wanted if word in there) >= least * whole
+        covered = sum(weight[word] for word in wanted if word in there) / whole if whole else 0.0
+        if covered < LEAST_COVERED:
+            return False
+        scattered = len(chosen) > 1 and not self._anchored(claim, chosen)
+        if scattered and (covered < LEAST_TOGETHER or numbers(claim, digits_only=True)):
+            return False  # what a number counts, its own sentence has to tell
         # A negation belongs to its own sentence: another's does not deny the claim.
-        denied, first, *others = (support.denied(text) for text in (claim, *self._texts(chosen)))
-        denied_alike = denied == first and all(other <= denied for other in others)
-        return enough and denied_alike and self._objection(claim, chosen) is None
+        negations = [support.denied(text) for text in self._texts(chosen)]
+        alike = support.denied(claim) in negations and set().union(*negations) <= support.denied(claim)
+        return alike and self._objection(claim, chosen) is None
 
-    def _anchored(self, claim: str, at: int) -> bool:
+    def _anchored(self, claim: str, chosen: Sequence[int]) -> bool:
         """Whether one sentence has every number of a claim, if it has any, and every name."""
-        return bool(numbers(claim)) and self._objection(claim, [at]) is None
+        return bool(numbers(claim)) and any(self._objection(claim, [at]) is None for at in chosen)
 
     def _objection(self, claim: str, chosen: Sequence[int]) -> str | None:
         lent = self._lent[self._document(chosen[0])]

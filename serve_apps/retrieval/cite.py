@@ -42,11 +42,11 @@ class Citations:
         cited = {one.chunk_id for one in citations}
         return [title for hit in self.hits if hit.chunk_id in cited for title in (*hit.headings, hit.filename)]
 
-    def covers(self, citation: Citation) -> bool:
-        """Whether another citation has all of this place and more."""
+    def overlaps(self, citation: Citation) -> bool:
+        """Whether another citation has some of this place."""
         return any(
             (one.version_id, one.page) == (citation.version_id, citation.page)
-            and one.start <= citation.start and citation.end <= one.end and _place(one) != _place(citation)
+            and one.start < citation.end and citation.start < one.end
             for one in self.all
         )  # fmt: skip
 

@@ -3,11 +3,13 @@
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from pipelines.documents.chunk.sentences import sentences
 
 MARK = re.compile(r"[ \t]*\[(\d{1,3})\]")
 _NUMBER = re.compile(r"\[(\d{1,3})\]")
+Basis = Literal["quoted", "attributed", "extracted"]
 _ONLY_MARKS = re.compile(r"(?:\s*\[\d{1,3}\])+[\s.!?;,]*")
 
 
@@ -18,12 +20,13 @@ class Claim:
     Attributes:
         text: without marks.
         citations: numbers of what supports it; empty where nothing does.
-        attributed: its citations were looked up for it by its words, as the model that wrote it quoted nothing.
+        basis: how it came to them: whoever wrote it `quoted` them; it was `attributed` to them by its words, as the
+            model that wrote it quoted nothing that stands there; it was `extracted`, a sentence of the documents.
     """
 
     text: str
     citations: tuple[int, ...]
-    attributed: bool = False
+    basis: Basis = "quoted"
 
     @property
     def marked(self) -> str:
@@ -92,7 +95,8 @@ def of_lines(text: str, quotes: Collection[str], known: Collection[int]) -> tupl
     for line in text.splitlines():
         plain = " ".join(MARK.sub(lambda mark: "" if int(mark[1]) in known else mark[0], line).split())
         if plain in quotes:
-            made.append(Claim(plain, tuple(n for n in map(int, MARK.findall(line)) if n in known)))
+            cited = tuple(n for n in map(int, MARK.findall(line)) if n in known)
+            made.append(Claim(plain, cited, "extracted"))
     return tuple(made)
 
 

@@ -15,7 +15,7 @@ from cluster.basics.scope import Role, Scope
 from cluster.state.canonical import normal
 from cluster.state.postgres import Database, Row, Transaction, load_queries
 from serve_apps.retrieval.answer import Answer
-from serve_apps.retrieval.claims import Claim, Conflict, Dropped
+from serve_apps.retrieval.claims import Claim, Conflict, Dropped, as_said
 from serve_apps.retrieval.query import Results
 from serve_apps.retrieval.quote import describe, page_of
 
@@ -78,11 +78,10 @@ class StoredAnswers:
     async def put(self, tx: Transaction, scope: Scope, kept: Kept) -> None:
         """Store an answer in the caller's transaction; the same id again changes nothing."""
         whose = {"tenant": scope.tenant, "workspace": scope.workspace}
-        quoted = kept.mode == "extractive"  # its claims are the passages
         claims = [
-            {"text": None if quoted else one.text, "citations": one.citations, "attributed": one.attributed}
+            {"text": None if one.basis == "extracted" else one.text, "citations": one.citations, "basis": one.basis}
             for one in kept.claims
-        ]
+        ]  # an extracted one is its passage
         conflicts = [[{"value": one.value, "n": one.citation} for one in row.stated] for row in kept.conflicts]
         await tx.run(
             self._sql["keep"],
@@ -175,11 +174,12 @@ def _claim(claim: Mapping[str, Any], citations: Mapping[int, Json], mine: bool) 
     found = [citations[n] for n in claim["citations"] if n in citations]
     text = claim["text"]
     if text is None:
-        text = None if any(one["quote"] is None for one in found) else " ".join(found[0]["quote"].split())
+        text = None if any(one["quote"] is None for one in found) else as_said(found[0]["quote"])
     elif not mine and any(one["document_id"] is None for one in found):
         text = None
-    told = claim.get("attributed", False)  # answers from before there was any say nothing of it
-    return {"text": text, "citations": claim["citations"], "supported": bool(claim["citations"]), "attributed": told}
+    # Answers from before it was kept say nothing of it: in them a claim without a text is its passage.
+    basis = claim.get("basis") or ("extracted" if claim["text"] is None else "quoted")
+    return {"text": text, "citations": claim["citations"], "supported": bool(claim["citations"]), "basis": basis}
 
 
 def _shown(citations: Mapping[int, Json], n: int, value: str) -> str | None:

@@ -84,14 +84,14 @@ async def test_a_claim_leads_to_its_page_its_engine_its_file_and_its_job(desk: D
     """With what was found on the way, stage by stage."""
     answer = await desk.ask()
     assert answer["mode"] == "extractive" and answer["abstained"] is None and answer["dropped"] == []
-    assert answer["claims"][0] == {"text": "The lease ends in May 2027.", "citations": [1], "attributed": False}
+    assert answer["claims"][0] == {"text": "The lease ends in May 2027.", "citations": [1], "basis": "extracted"}
     why = await desk.why(answer["id"])
     assert (why["question"], why["mode"], why["generation"] is None) == (QUESTION, "extractive", False)
     assert why["claims"][0] == {
         "text": "The lease ends in May 2027.",
         "citations": [1],
         "supported": True,
-        "attributed": False,
+        "basis": "extracted",
     }
     cited = why["citations"][0]
     assert cited["quote"] == LEASE.decode()[cited["start"] : cited["end"]] == "The lease ends in May 2027."
@@ -126,7 +126,7 @@ async def test_who_lost_a_document_reads_nothing_of_it_in_old_answers(desk: Desk
         reply = await client.get(f"/api/answers/{answer['id']}/why")
         assert "May" not in reply.text and "lease.txt" not in reply.text and desk.document not in reply.text
         why = reply.json()
-        assert why["claims"][0] == {"text": None, "citations": [1], "supported": True, "attributed": False}
+        assert why["claims"][0] == {"text": None, "citations": [1], "supported": True, "basis": "extracted"}
         assert "gone" in why["citations"][0]["withheld"] and why["search"]["withheld"] >= 1
         assert why["search"]["hits"] == []
 

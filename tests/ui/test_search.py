@@ -116,7 +116,7 @@ def _why(name: str, withheld: str | None = None) -> dict[str, Any]:
         "ocr_confidence": 0.96, "attempts": [{"engine": name, "kept": False}], "read_at": None, "file_hash": "ab" * 32,
         "job": {"id": "7", "kind": "scan", "state": "completed", "finished_at": None},
     }  # fmt: skip
-    claims = [{"text": name, "citations": [1], "supported": True, "attributed": True}]
+    claims = [{"text": name, "citations": [1], "supported": True, "basis": "attributed"}]
     return {"claims": claims, "citations": [cited], "generation": 3, "corpus_version": 4, "corpus_now": 6}
 
 

@@ -21,8 +21,8 @@ WHY: dict[str, Any] = {
     "question": "When does it end?", "mode": "generated", "model": "m1", "generation": 3, "abstained": None,
     "fallback": None, "citations": [CITED], "dropped": [{"text": "It is blue.", "why": "unsupported"}],
     "claims": [
-        {"text": "It ends in May.", "citations": [1], "supported": True, "attributed": True},
-        {"text": "It is red.", "citations": [], "supported": False, "attributed": False},
+        {"text": "It ends in May.", "citations": [1], "supported": True, "basis": "attributed"},
+        {"text": "It is red.", "citations": [], "supported": False, "basis": "quoted"},
     ],
     "conflicts": [[{"n": 1, "value": "May"}, {"n": 2, "value": None}]],
 }  # fmt: skip
@@ -54,7 +54,7 @@ def test_a_passage_that_one_may_not_read_says_so_and_scripts_get_json(
     api: ApiServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     hidden = dict.fromkeys(CITED) | {"n": 1, "boxes": [], "withheld": "The document is gone."}
-    claim = {"text": None, "citations": [1], "supported": True, "attributed": False}
+    claim = {"text": None, "citations": [1], "supported": True, "basis": "quoted"}
     body = WHY | {"citations": [hidden], "claims": [claim], "conflicts": [], "dropped": []}
     api.answers[f"GET /api/answers/{ID}/why"] = body
     assert run(["why", ID]) == 0

@@ -103,7 +103,7 @@ def chains(desk: Desk, why: Mapping[str, Any]) -> Html:
         head = tag(
             "div", badge("supported", "green") if claim["supported"] else badge("not supported", "red"), " ",
             tag("b", claim["text"] or "This claim rests on a passage you may not read."),
-            tag("p", FOUND, class_="quiet") if claim["attributed"] else "", class_="lab-claim",
+            tag("p", FOUND, class_="quiet") if claim["basis"] == "attributed" else "", class_="lab-claim",
         )  # fmt: skip
         shown.append(tag("li", head, links))
     behind = why["corpus_now"] - why["corpus_version"]
