@@ -188,6 +188,7 @@ class Database:
                 # psycopg_pool waits with `asyncio.wait_for`, which before Python 3.12 loses a cancellation that comes
                 # while a connection is handed over: the task would go on, and whoever ends it wait for ever.
                 if task and task.cancelling() > asked:
+                    await asyncio.sleep(0)  # a scope of anyio cancels again, with the name it knows its own by
                     raise asyncio.CancelledError
                 yield connection
         except PoolTimeout as error:

@@ -4,7 +4,7 @@ from cluster.state.postgres import Transaction
 from serve_apps.agents.ports import Outcome, Turn
 from serve_apps.agents.runner import Kept as After
 from serve_apps.agents.runner import Remember
-from serve_apps.retrieval.claims import as_said, of_lines, of_text
+from serve_apps.retrieval.claims import of_lines, of_text
 from serve_apps.retrieval.trail import Kept, StoredAnswers
 
 
@@ -25,11 +25,9 @@ def _kept(turn: Turn, outcome: Outcome) -> Kept:
     known = {int(one["n"]) for one in outcome.citations}
     traced = {str(line.get("step")): line for line in outcome.trace}
     documents, model = traced.get("documents", {}), traced.get("model", {})
-    if documents.get("outcome") == "extractive":
-        quotes = {as_said(str(one["quote"])) for one in outcome.citations}
-        mode, claims = "extractive", of_lines(outcome.answer, quotes, known)
-    else:
-        mode, claims = "generated", of_text(outcome.answer, known)
+    bases = documents.get("bases")
+    claims = of_lines(outcome.answer, bases, known) if bases else of_text(outcome.answer, known)
+    mode = "extractive" if documents.get("outcome") == "extractive" else "generated"
     return Kept(
         turn.run, turn.message, mode, claims, outcome.citations, agent=turn.agent.id, run=turn.run,
         model=documents.get("model") or model.get("connection"), fallback=documents.get("fallback"),

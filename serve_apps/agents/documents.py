@@ -51,7 +51,8 @@ class Documents:
             journal.emit(EventKind.CITATION, **cited)
         journal.emit(EventKind.TEXT, text=given["text"])
         told = {name: given[name] for name in ("model", "fallback", "generation") if given[name] is not None}
-        line = {"step": "documents", "outcome": given["mode"], "sources": len(given["sources"]), **told}
+        bases = given.get("bases", ())  # a run from before it was recorded has none
+        line = {"step": "documents", "outcome": given["mode"], "sources": len(given["sources"]), "bases": bases, **told}
         found = given["mode"] != "not_found"
         return Outcome(given["text"], "stop", 0.9 if found else 0.5, tuple(given["citations"]), (line,))
 
@@ -60,6 +61,7 @@ def _as_json(answer: Answer) -> Json:
     return {
         "text": answer.text,
         "mode": answer.mode,
+        "bases": [one.basis for one in answer.claims],
         "model": answer.model,
         "fallback": answer.fallback,
         "generation": answer.search.generation,

@@ -18,13 +18,14 @@ from configs.sections import LlmSettings
 from serve_apps.retrieval import abstain, conflict, evidence, generate, support
 from serve_apps.retrieval.abstain import Foreign
 from serve_apps.retrieval.attribute import Passages
-from serve_apps.retrieval.cite import Citations, Pages
+from serve_apps.retrieval.cite import Citations, Pages, overlap
 from serve_apps.retrieval.claims import Basis, Claim, Conflict, Dropped, Stated, as_said, text_of
 from serve_apps.retrieval.evidence import Judged
 from serve_apps.retrieval.query import Hit, Query, Results
-from serve_apps.retrieval.quote import ANYWHERE, Citation, page_of
+from serve_apps.retrieval.quote import LEAST_WORDS, Citation, page_of
 from serve_apps.retrieval.search import Search
 from serve_apps.retrieval.values import values
+from serve_apps.retrieval.words import content
 
 SQL = load_queries(Path(__file__).with_name("answer.sql"))
 
@@ -40,7 +41,8 @@ class Answer:
 
     Attributes:
         text: with [n] where a citation supports it.
-        mode: `extractive`: sentences of the documents; `generated`: a model's; `not_found`: nothing supports an answer.
+        mode: `extractive`: sentences of the documents; `generated`: a model's, and
+            the documents' where a part of it was left out; `not_found`: nothing supports an answer.
         citations: in the order of their numbers.
         search: what was found on the way.
         model: who wrote a generated answer.
@@ -113,11 +115,12 @@ class Answerer:
             return None, f"extractive, {error}", ()
         claims, dropped, unmeasured = await self._checked(question, generate.parse(text), cited)
         fallback = _joined(results.fallback, unmeasured)
-        if any(not one.text.endswith(":") for one in claims):  # a title alone answers nothing
-            more, away = list[Claim](), None
-            if dropped:
-                # The passages' own sentences stand where the model said what none says.
-                more, _, away = await self._extracts(scope, question, results.hits, cited, strange)
+        judged, away = list[Judged](), None
+        if claims and (_left_out(dropped) or all(one.basis == "attributed" for one in claims)):
+            judged, away = await self._judged(scope, question, results.hits)
+        if claims and _answer(claims, judged, cited, strange):
+            # The passages' own sentences stand where the model said what none says.
+            more = _extracts(judged, cited, strange) if _left_out(dropped) else []
             claims, fallback = (*claims, *more), _joined(fallback, away)
             conflicts = _conflicts(question, cited, claims)
             answer = Answer(
@@ -128,7 +131,8 @@ class Answerer:
         if generate.NOTHING in text:
             why = f"{model} found no answer in the passages"
             return replace(_nothing(results, why, fallback=fallback), model=model, dropped=dropped), None, ()
-        return None, f"extractive, nothing that {model} said stands in the passages", dropped
+        why = "answers the question" if claims else "stands in the passages"
+        return None, f"extractive, nothing that {model} said {why}", dropped
 
     async def _checked(
         self, question: str, written: Sequence[generate.Claim], cited: Citations
@@ -145,8 +149,9 @@ class Answerer:
             if found:
                 why, away = await self._objection(question, claim.text, found, cited)
                 unmeasured = away or unmeasured
-            elif found := _stated(claim.text, cited, passages):
-                why = None
+            elif sentences := passages.supporting(claim.text):
+                found = [place for one in sentences if (place := cited.sentence(one))]
+                why = None if len(found) == len(sentences) else "its page says something else by now"
             else:
                 why = "its quote does not stand in its source" if claim.evidence else "no passage says it"
             if why is None:
@@ -169,8 +174,8 @@ class Answerer:
     async def _extractive(
         self, scope: Scope, question: str, results: Results, cited: Citations, strange: Foreign, why: str | None
     ) -> Answer:
-        claims, judged, unmeasured = await self._extracts(scope, question, results.hits, cited, strange)
-        fallback = _joined(why, results.fallback, unmeasured)
+        judged, unmeasured = await self._judged(scope, question, results.hits)
+        claims, fallback = _extracts(judged, cited, strange), _joined(why, results.fallback, unmeasured)
         if not claims:
             return _nothing(results, abstain.reason(judged, strange), fallback=fallback)
         conflicts = _conflicts(question, cited, claims)
@@ -178,18 +183,6 @@ class Answerer:
             text_of(claims, conflicts), "extractive", tuple(cited.all), results, None, fallback,
             tuple(claims), conflicts,
         )  # fmt: skip
-
-    async def _extracts(
-        self, scope: Scope, question: str, hits: Sequence[Hit], cited: Citations, strange: Foreign
-    ) -> tuple[list[Claim], list[Judged], str | None]:
-        """The passages' own best sentences, but for those cited already; what was judged, and why not by meaning."""
-        judged, unmeasured = await self._judged(scope, question, hits)
-        claims = []
-        for one in evidence.best([one for one in judged if abstain.supports(one, strange)]):
-            place = cited.sentence(evidence.with_list(one.sentence, hits[one.sentence.hit]))
-            if place is not None and not cited.overlaps(place):
-                claims.append(Claim(as_said(place.quote), (cited.number(place),), "extracted"))
-        return claims, judged, unmeasured
 
     async def _judged(self, scope: Scope, question: str, hits: Sequence[Hit]) -> tuple[list[Judged], str | None]:
         sentences = evidence.split(hits)
@@ -236,12 +229,28 @@ def _nothing(results: Results, why: str, *, fallback: str | None) -> Answer:
     return Answer(NOT_FOUND, "not_found", (), results, None, fallback, abstained=why)
 
 
-def _stated(claim: str, cited: Citations, passages: Passages) -> list[Citation]:
-    """Where the passages say, word for word or by their words, what a model said without a quote."""
-    if place := cited.place(ANYWHERE, claim.rstrip(".:;")):
-        return [place]
-    found = [cited.sentence(one) for one in passages.supporting(claim)]
-    return [place for place in found if place] if all(found) else []
+def _left_out(dropped: Sequence[Dropped]) -> bool:
+    """Whether more than a greeting was dropped."""
+    return any(len(set(content(one.text))) >= LEAST_WORDS for one in dropped)
+
+
+def _answer(claims: Sequence[Claim], judged: Sequence[Judged], cited: Citations, strange: Foreign) -> bool:
+    """Whether what is left of a model's answer answers; where it quoted nothing, extracts are held to the same."""
+    if any(one.basis == "quoted" for one in claims):
+        return True
+    fit = [cited.sentence(one.sentence) for one in judged if abstain.supports(one, strange)]
+    places = [cited.all[n - 1] for one in claims for n in one.citations]
+    return any(overlap(one, place) for one in fit if one for place in places)
+
+
+def _extracts(judged: Sequence[Judged], cited: Citations, strange: Foreign) -> list[Claim]:
+    """The passages' own best sentences, but for those that are cited already."""
+    claims, before = [], tuple(cited.all)
+    for one in evidence.best([one for one in judged if abstain.supports(one, strange)]):
+        place = cited.sentence(evidence.with_list(one.sentence, cited.hits[one.sentence.hit]))
+        if place is not None and not cited.covers(place) and not any(overlap(place, other) for other in before):
+            claims.append(Claim(as_said(place.quote), (cited.number(place),), "extracted"))
+    return claims
 
 
 def _conflicts(question: str, cited: Citations, claims: Sequence[Claim]) -> tuple[Conflict, ...]:

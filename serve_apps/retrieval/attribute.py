@@ -1,22 +1,38 @@
-"""Which sentences of the passages say what a model says without a quote: small models answer well and quote badly.
+"""Which sentence of the passages says what a model says without a quote: small models answer well and quote badly.
 
-Such a claim is held to more than a quoted one: its question lends it no name that its document does not know, and its
-words are weighed, so that a rare one that stands nowhere is not made up for by common ones that do.
+Such a claim is held to more than a quoted one. Its rare words weigh more than its common ones, so that one that stands
+nowhere is not made up for. What tells questions apart (numbers with what they count, dates, negation, comparisons,
+names) has to stand in the sentence, too, in the same order. And its question lends it nothing: what both say and the
+sentence does not is what a model invents where a document is missing.
 """
 
+import re
 from collections.abc import Sequence
+from functools import cache
 
 from serve_apps.retrieval import evidence, support
 from serve_apps.retrieval.evidence import Sentence
+from serve_apps.retrieval.lexicon import GENERIC, Lexicon
 from serve_apps.retrieval.query import Hit
 from serve_apps.retrieval.quote import LEAST_WORDS
 from serve_apps.retrieval.values import numbers
-from serve_apps.retrieval.words import content, tokens
+from serve_apps.retrieval.wording import Kind, Term, take_apart
+from serve_apps.retrieval.words import content, names, tokens
 
-LEAST_COVERED = 0.7  # of a claim's words beyond its titles', weighed by rarity
-LEAST_TOGETHER = 0.9  # by two sentences: words from here and there soon look like a claim
+LEAST_COVERED = 0.7  # of a claim's words, weighed by rarity
 SAME_BY_WORDS = 1.0  # similarity that is given where words have been compared already
 TRIED = 5  # sentences, those with most of a claim
+VALUES, NAMES = {Kind.NUMBER, Kind.DATE}, {Kind.NAME}  # each in the order that they have in the sentence
+DECISIVE = {Kind.NEGATION, Kind.COMPARISON, Kind.QUANTIFIER}
+
+_MARKUP = re.compile(r"[*_`|#>]+")
+_lexicon = cache(Lexicon.read)
+
+
+@cache
+def _generic() -> frozenset[str]:
+    """Words that say little: `located`, `offers`."""
+    return frozenset(word for one in GENERIC for word in content(one))
 
 
 class Passages:
@@ -24,65 +40,116 @@ class Passages:
 
     def __init__(self, question: str, hits: Sequence[Hit]) -> None:
         """The passages that an answer to the question may rest on."""
-        self._hits = hits
+        self._hits, self._asked = hits, frozenset(content(question)) - _generic()
         self._sentences = evidence.split(hits, titled=True)
         self._words = [frozenset(content(one.text)) for one in self._sentences]
-        self._titles = [[*hit.headings, hit.filename] for hit in hits]
-        self._above = [frozenset(word for title in titles for word in content(title)) for titles in self._titles]
-        known = dict[str, set[str]]()
-        for one, words in zip(self._sentences, self._words, strict=True):
-            known.setdefault(hits[one.hit].version_id, set()).update(words)
-        asked = list(tokens(question))
-        self._lent = {
-            document: " ".join(one.text for one in asked if one.word in words) for document, words in known.items()
-        }
+        self._weight = evidence.Rarity(self._words)
+        said = {(one.hit, one.page, one.start) for one in evidence.split(hits)}
+        self._titles = [(one.hit, one.page, one.start) not in said for one in self._sentences]
+        self._above = [[*hit.headings, hit.filename] for hit in hits]
 
     def supporting(self, claim: str) -> list[Sentence]:
-        """The sentence that says it, or the two of one document that do together; empty where there are none."""
+        """The sentence that says it, after the line that announces it if it needs that; empty where none does.
+
+        What is word for word a sentence is found as well; a title alone says nothing.
+        """
         said = frozenset(content(claim))
         if len(said) < LEAST_WORDS:
             return []  # a name or a number stands in many sentences and proves nothing
-        weight = evidence.rarity(said, self._words)
+        weight = {word: self._weight.of(word) for word in said}
         worth = [sum(weight[word] for word in said & words) for words in self._words]
-        first = sorted((at for at, value in enumerate(worth) if value), key=lambda at: -worth[at])[:TRIED]
-        tried = [*([at] for at in first), *(self._pair(at, said, weight) for at in first)]
-        found = next((chosen for chosen in tried if self._say(claim, said, weight, chosen)), [])
+        best = sorted((at for at, value in enumerate(worth) if value), key=lambda at: -worth[at])
+        first = [at for at in best if not self._titles[at]][:TRIED]
+        led_in = [[line, at] for at in first for line in self._announcing(at)[:TRIED]]
+        tried = [
+            *([at] for at in first),
+            *([line, at] for line, at in led_in if said & self._words[at] - self._words[line]),
+        ]
+        found = next((chosen for chosen in tried if self._say(claim, weight, chosen)), [])
         return [self._sentences[at] for at in found]
 
-    def _pair(self, at: int, said: frozenset[str], weight: dict[str, float]) -> list[int]:
-        """A sentence with the one of its document that has most of what is left of a claim."""
-        left = said - self._words[at]
-        others = [one for one in range(len(self._words)) if one != at and self._document(one) == self._document(at)]
-        return [at, *sorted(others, key=lambda one: -sum(weight[word] for word in left & self._words[one]))[:1]]
+    def _announcing(self, at: int) -> list[int]:
+        """The lines before a sentence in its passage that say what it is about, nearest first."""
+        hit = self._sentences[at].hit
+        before = [one for one in range(at - 1, -1, -1) if self._sentences[one].hit == hit]
+        return [one for one in before if self._announces(one)]
 
-    def _texts(self, chosen: Sequence[int]) -> list[str]:
-        return [self._sentences[at].text for at in chosen]
+    def _announces(self, at: int) -> bool:
+        """A title, a line in bold or one that ends in a colon, the head of a table."""
+        text = self._sentences[at].text.lstrip("-*•> ")
+        bold = self._sentences[at].text.rstrip().endswith("**") and "**" not in text[:-2].rstrip("*")
+        rule = at + 1 < len(self._sentences) and not self._sentences[at + 1].text.strip("|-: ")
+        return self._titles[at] or bold or text.rstrip("*_ ").endswith(":") or (rule and text.startswith("|"))
 
-    def _document(self, at: int) -> str:
-        return self._hits[self._sentences[at].hit].version_id
-
-    def _say(self, claim: str, said: frozenset[str], weight: dict[str, float], chosen: Sequence[int]) -> bool:
-        """Whether these sentences say a claim; words of their titles alone are what it is about, and no proof."""
-        hits = {self._sentences[at].hit for at in chosen}
+    def _say(self, claim: str, weight: dict[str, float], chosen: Sequence[int]) -> bool:
+        """Whether these lines say a claim."""
+        texts = [self._sentences[at].text for at in chosen]
+        above = self._above[self._sentences[chosen[0]].hit]
         there = frozenset[str]().union(*(self._words[at] for at in chosen))
-        wanted = [word for word in said if word in there or not any(word in self._above[hit] for hit in hits)]
+        entitled = {one.word for text in above for one in tokens(text)}
+        named = {word for name in names(claim) for word in name.words if word in entitled}
+        titled = {one.text.casefold() for one in tokens(claim) if one.word in named}
+        wanted = [word for word in weight if word in there or word not in named]
         whole = sum(weight[word] for word in wanted)
-        covered = sum(weight[word] for word in wanted if word in there) / whole if whole else 0.0
-        if covered < LEAST_COVERED:
+        if sum(weight[word] for word in wanted if word in there) < LEAST_COVERED * whole:
             return False
-        scattered = len(chosen) > 1 and not self._anchored(claim, chosen)
-        if scattered and (covered < LEAST_TOGETHER or numbers(claim, digits_only=True)):
-            return False  # what a number counts, its own sentence has to tell
-        # A negation belongs to its own sentence: another's does not deny the claim.
-        negations = [support.denied(text) for text in self._texts(chosen)]
-        alike = support.denied(claim) in negations and set().union(*negations) <= support.denied(claim)
-        return alike and self._objection(claim, chosen) is None
+        said = " ".join(texts)
+        if (self._asked & set(wanted)) - there or numbers(claim) - numbers(said):
+            return False
+        if support.denied(claim) != support.denied(said) or not _agree(claim, texts, titled):
+            return False
+        return support.objection(claim, texts, above, "", SAME_BY_WORDS) is None
 
-    def _anchored(self, claim: str, chosen: Sequence[int]) -> bool:
-        """Whether one sentence has every number of a claim, if it has any, and every name."""
-        return bool(numbers(claim)) and any(self._objection(claim, [at]) is None for at in chosen)
 
-    def _objection(self, claim: str, chosen: Sequence[int]) -> str | None:
-        lent = self._lent[self._document(chosen[0])]
-        about = [title for hit in {self._sentences[at].hit for at in chosen} for title in self._titles[hit]]
-        return support.objection(claim, self._texts(chosen), about, lent, SAME_BY_WORDS)
+def _agree(claim: str, texts: Sequence[str], named: set[str]) -> bool:
+    """Whether what tells questions apart tells a claim from these lines; their titles' names may stand anywhere."""
+    own, *above, there = (take_apart(_MARKUP.sub(" ", text), _lexicon()).terms for text in (claim, *texts))
+    titles = [term for terms in above for term in terms]
+    everywhere = [*titles, *there]
+    values = [one for one in own if one.kind in VALUES and not any(map(one.agrees, titles))]
+    # Whether a sentence's first word is a name only its other places tell.
+    called = [one for at, one in enumerate(own) if one.kind is Kind.NAME or (at == 0 and _is_called(one, there))]
+    called = [one for one in called if not any(map(one.agrees, titles)) and one.text not in named]
+    decisive = [one for one in own if one.kind in DECISIVE]
+    bound = [own[at : at + _reach(own, at)] for at in range(len(own)) if _reach(own, at)]
+    return (
+        _in_order(values, there)
+        and _in_order(called, there)
+        and all(any(map(one.agrees, everywhere)) for one in decisive)
+        and all(_stand_together(row, everywhere) for row in bound)
+    )
+
+
+def _is_called(term: Term, there: Sequence[Term]) -> bool:
+    return any(term.agrees(other) for other in there if other.kind is Kind.NAME)
+
+
+def _in_order(terms: Sequence[Term], there: Sequence[Term]) -> bool:
+    """Whether all stand there, each behind the one before."""
+    at = 0
+    for term in terms:
+        found = next((place for place in range(at, len(there)) if term.agrees(there[place])), None)
+        if found is None:
+            return False
+        at = found + 1
+    return True
+
+
+def _reach(terms: Sequence[Term], at: int) -> int:
+    """How many terms belong together from here on; 0 where this one stands for itself.
+
+    A negation goes with what it denies, and a number with what it counts, unless it is part of a name: `MECH 231`.
+    """
+    if at + 1 == len(terms) or terms[at + 1].kind is not Kind.WORD:
+        return 0
+    if terms[at].kind is Kind.NEGATION:
+        return 2 if terms[at].text == "without" else min(3, len(terms) - at)
+    return 2 if terms[at].kind is Kind.NUMBER and (at == 0 or terms[at - 1].kind is not Kind.NAME) else 0
+
+
+def _stand_together(row: Sequence[Term], there: Sequence[Term]) -> bool:
+    """Whether terms stand there side by side; a number and its unit in either order, as in a table."""
+    return any(
+        all(map(Term.agrees, row, part)) or (len(row) == 2 and all(map(Term.agrees, row, part[::-1])))
+        for part in (there[at : at + len(row)] for at in range(len(there) - len(row) + 1))
+    )

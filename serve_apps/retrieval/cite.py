@@ -42,12 +42,11 @@ class Citations:
         cited = {one.chunk_id for one in citations}
         return [title for hit in self.hits if hit.chunk_id in cited for title in (*hit.headings, hit.filename)]
 
-    def overlaps(self, citation: Citation) -> bool:
-        """Whether another citation has some of this place."""
+    def covers(self, citation: Citation) -> bool:
+        """Whether another citation has all of this place and more."""
         return any(
-            (one.version_id, one.page) == (citation.version_id, citation.page)
-            and one.start < citation.end and citation.start < one.end
-            for one in self.all
+            _share_a_page(one, citation) and one.start <= citation.start and citation.end <= one.end
+            for one in self.all if _place(one) != _place(citation)
         )  # fmt: skip
 
     def number(self, citation: Citation) -> int:
@@ -77,6 +76,15 @@ class Citations:
             boxes=boxes,
             ocr_confidence=confidence,
         )
+
+
+def overlap(one: Citation, other: Citation) -> bool:
+    """Whether two citations have some of a page in common."""
+    return _share_a_page(one, other) and one.start < other.end and other.start < one.end
+
+
+def _share_a_page(one: Citation, other: Citation) -> bool:
+    return (one.version_id, one.page) == (other.version_id, other.page)
 
 
 def _place(citation: Citation) -> tuple[str, int, int, int]:

@@ -89,14 +89,12 @@ def of_text(text: str, known: Collection[int]) -> tuple[Claim, ...]:
     return tuple(made)
 
 
-def of_lines(text: str, quotes: Collection[str], known: Collection[int]) -> tuple[Claim, ...]:
-    """The lines of an answer that are quotes, white space folded; no other line is a claim."""
+def of_lines(text: str, bases: Sequence[Basis], known: Collection[int]) -> tuple[Claim, ...]:
+    """The claims of `text_of`, by what each rests on; the lines behind them are none."""
     made: list[Claim] = []
-    for line in text.splitlines():
+    for line, basis in zip(text.splitlines(), bases, strict=False):
         plain = " ".join(MARK.sub(lambda mark: "" if int(mark[1]) in known else mark[0], line).split())
-        if plain in quotes:
-            cited = tuple(n for n in map(int, MARK.findall(line)) if n in known)
-            made.append(Claim(plain, cited, "extracted"))
+        made.append(Claim(plain, tuple(n for n in map(int, MARK.findall(line)) if n in known), basis))
     return tuple(made)
 
 

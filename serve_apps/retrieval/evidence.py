@@ -73,7 +73,8 @@ def coverage(question: Sequence[str], lexemes: Sequence[Sequence[str]], above: S
         lexemes: those of each sentence; rarity is counted among them, and a word in none of them is the rarest.
         above: those of the titles over each sentence, which give it its subject.
     """
-    weight = rarity(question, lexemes)
+    rarity = Rarity(lexemes)
+    weight = {word: rarity.of(word) for word in question}
     whole = sum(weight.values())
     if not whole:
         return [0.0] * len(lexemes)
@@ -83,11 +84,17 @@ def coverage(question: Sequence[str], lexemes: Sequence[Sequence[str]], above: S
     ]
 
 
-def rarity(words: Collection[str], sentences: Sequence[Collection[str]]) -> dict[str, float]:
-    """The weight of each of the words: BM25's inverse frequency among sentences; one in none of them is the rarest."""
-    counts = Counter(word for sentence in sentences for word in set(sentence))
-    total = len(sentences)
-    return {word: math.log(1 + (total - counts[word] + 0.5) / (counts[word] + 0.5)) for word in set(words)}
+class Rarity:
+    """How much a word tells among sentences: BM25's inverse frequency; one in none of them is the rarest."""
+
+    def __init__(self, sentences: Sequence[Collection[str]]) -> None:
+        """`sentences` are the words of each."""
+        self._counts, self._total = Counter(word for one in sentences for word in set(one)), len(sentences)
+
+    def of(self, word: str) -> float:
+        """The weight of a word."""
+        count = self._counts[word]
+        return math.log(1 + (self._total - count + 0.5) / (count + 0.5))
 
 
 def similarities(vectors: NDArray[np.float32]) -> list[float]:

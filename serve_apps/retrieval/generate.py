@@ -1,8 +1,9 @@
-"""Answers written by a language model from numbered sources, and the check that every claim has its quote."""
+"""Answers written by a language model from numbered sources, and what it claims in them with which quotes."""
 
 import re
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 import httpx
 
@@ -13,6 +14,8 @@ from pipelines.documents.chunk.sentences import sentences
 from serve_apps.retrieval.quote import ANYWHERE
 
 NOTHING = "NOT IN THE SOURCES"
+LONGEST = 20_000  # characters
+MOST = 200  # claims
 LONGEST_WAIT = 15.0  # seconds
 
 # The sources never stand here: what a document says is data, not an instruction.
@@ -22,13 +25,14 @@ Write one claim a line. End every line with its evidence: [n: "words copied exac
 Copy at least three words, without any change. Use only what the sources say. If they do not answer the question, \
 write only: {NOTHING}"""
 
-# Models that take the rule by its letter write the `n`, too, and some leave the number out. Quotes are bounded: nothing
-# but brackets and quotation marks would take the square of its length otherwise.
-_EVIDENCE = re.compile(r"\[\s*(?:n\s*[:=]\s*)?(?:(\d{1,3})\s*:)?\s*[\"“”']++(.{1,1000}?)[\"“”']++\s*\]")
-_TORN = re.compile(r"\[\s*\d{1,3}\s*:.*")  # evidence that is not whole
-_BARE = re.compile(r"\s*\[\s*(?:n\s*[:=]\s*)?\d{1,3}(?:\s*,\s*\d{1,3})*\s*\]")  # a mark without a quote proves nothing
-_ITEM = re.compile(r"(?:[-*•–]|\d{1,2}[.)])\s+")
-_STRONG = re.compile(r"(\*\*|__)(?=\S)(.{1,500}?)(?<=\S)\1")
+# Models that take the rule by its letter write the `n`, too, and some leave the number out. A line has no two blanks in
+# a row, and quotes are bounded: nothing but brackets would take the square of its length otherwise.
+_EVIDENCE = re.compile(r"\[ ?(?:n ?[:=] ?)?(?:(\d{1,3}) ?:)? ?[\"“”']++(.{1,1000}?)[\"“”']++ ?\]")
+_TORN = re.compile(r"\[ ?\d{1,3} ?:.*")  # evidence that is not whole
+# A mark without a quote proves nothing; several in one pair of brackets end a sentence: `[10, 20] bar` is a range.
+_BARE = re.compile(r" ?\[ ?(?:n ?[:=] ?)?\d{1,3} ?\]| ?\[ ?\d{1,3}(?:, ?\d{1,3})+ ?\](?=[.!?;]|$)")
+_ITEM = re.compile(r"(?:[-*•–]|#{1,6}|\d{1,2}[.)])\s+")
+_STRONG = re.compile(r"\*\*(?=\S)(.{1,500}?)(?<=\S)\*\*")
 _ITS_END = re.compile(r"<(?=\s*/\s*source\b)", re.IGNORECASE)
 
 
@@ -113,15 +117,18 @@ def messages(question: str, sources: Sequence[Source]) -> list[dict[str, str]]:
 def parse(text: str) -> list[Claim]:
     """The lines of an answer with their evidence; what has none is cut into its sentences.
 
-    Marks without a quote, or with half of one, are no part of what a line says; nor is how it is set.
+    Marks without a quote, or with half of one, are no part of what a line says; nor is how it is set. Of a text without
+    end only the first `LONGEST` characters and `MOST` claims are looked at.
     """
-    return [claim for line in text.splitlines() if NOTHING not in line for claim in _claims(line)]
+    lines = (line for line in text[:LONGEST].splitlines() if NOTHING not in line)
+    return list(islice((claim for line in lines for claim in _claims(line)), MOST))
 
 
 def _claims(line: str) -> Iterator[Claim]:
+    line = " ".join(line.split())
     evidence = tuple((int(n or ANYWHERE), quote.strip()) for n, quote in _EVIDENCE.findall(line))
     plain = " ".join(_BARE.sub("", _TORN.sub(" ", _EVIDENCE.sub(" ", line))).split())
-    said = _STRONG.sub(r"\2", _unlisted(plain))
+    said = _STRONG.sub(r"\1", _unlisted(plain))
     cuts = [(0, len(said))] if evidence else sentences(said, 0, len(said))
     for start, end in cuts:
         piece = _unlisted(said[start:end])

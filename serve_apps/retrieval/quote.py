@@ -9,6 +9,7 @@ from pipelines.documents.codec import words_from_json
 from pipelines.documents.document import Page, PageBox, Span
 
 ANYWHERE = 0  # the number of no source: whichever says it
+_LETTER = "[0-9A-Za-z\u00c0-\u024f]"  # of scripts that put spaces between words
 LEAST_WORDS = 3  # a shorter quote stands anywhere and proves nothing, unless it is the whole of its line
 
 
@@ -50,7 +51,9 @@ def locate(quote: str, text: str, start: int = 0, end: int | None = None) -> tup
     parts = quote.split()
     if not parts:
         return None
-    pattern = r"\s+".join(map(re.escape, parts))
+    words = r"\s+".join(map(re.escape, parts))
+    # Nor does it begin or end within a word or number: `holds 12` is not what `holds 1200` says.
+    pattern = rf"(?<!{_LETTER}){words}(?!{_LETTER})"
     if len(parts) < LEAST_WORDS:
         pattern = rf"(?m:^)[^\w\n]*{pattern}[^\w\n]*(?m:$)"
     found = re.compile(pattern).search(text, start, len(text) if end is None else end)

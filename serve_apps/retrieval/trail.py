@@ -78,10 +78,11 @@ class StoredAnswers:
     async def put(self, tx: Transaction, scope: Scope, kept: Kept) -> None:
         """Store an answer in the caller's transaction; the same id again changes nothing."""
         whose = {"tenant": scope.tenant, "workspace": scope.workspace}
+        quotes = {one["n"]: as_said(one["quote"]) for one in kept.citations}
         claims = [
-            {"text": None if one.basis == "extracted" else one.text, "citations": one.citations, "basis": one.basis}
+            {"text": None if _is_passage(one, quotes) else one.text, "citations": one.citations, "basis": one.basis}
             for one in kept.claims
-        ]  # an extracted one is its passage
+        ]
         conflicts = [[{"value": one.value, "n": one.citation} for one in row.stated] for row in kept.conflicts]
         await tx.run(
             self._sql["keep"],
@@ -161,6 +162,11 @@ def _search(results: Results) -> Json:
             for hit in results.hits
         ],
     }  # fmt: skip
+
+
+def _is_passage(claim: Claim, quotes: Mapping[int, str]) -> bool:
+    """Whether a claim can be read in what it cites, word for word: then only the document has it."""
+    return any(quotes.get(n, "").rstrip(".:;") == claim.text.rstrip(".:;") for n in claim.citations)
 
 
 def _found(search: Mapping[str, Any], names: Mapping[str, str]) -> Json:

@@ -188,6 +188,25 @@ async def test_an_agents_extractive_answer_is_kept_without_its_passages(desk: De
     assert len(desk.run("select id from answers")) == 2
 
 
+async def test_an_agents_generated_answer_keeps_what_its_claims_rest_on_and_none_of_the_passages(desk: Desk) -> None:
+    """Where a model says a passage word for word, or it was put in for what was left out, only the document has it."""
+    answer = await desk.ask()
+    ((user, email),) = desk.run("select id::text, email from users where role = 'developer'")
+    scope = replace(desk.office.scope, user=UserId(user), principals=(f"user:{email}", "role:developer"))
+    for basis in ("attributed", "extracted", "quoted"):
+        run = RunId(str(uuid4()))
+        trace = ({"step": "documents", "outcome": "generated", "sources": 1, "bases": [basis, "attributed"]},)
+        text = "The lease ends in May 2027 [1]\nIt is over in May. [1]"
+        outcome = Outcome(text, citations=tuple(answer["citations"]), trace=trace)
+        await kept(desk.api.parts.database, turn(QUESTION, run=run, scope=scope, agent=a_agent()), outcome)
+        why = await desk.why(run)
+        assert [one["basis"] for one in why["claims"]] == [basis, "attributed"] and why["mode"] == "generated"
+        assert [one["text"] for one in why["claims"]] == ["The lease ends in May 2027.", "It is over in May."]
+        assert (
+            desk.run("select claims ->> 0 from answers where id::text = %s and claims::text like '%%2027%%'", run) == []
+        )
+
+
 async def test_no_passage_is_stored_with_an_answer(desk: Desk) -> None:
     """What is deleted leaves no copy behind."""
     answer = await desk.ask()

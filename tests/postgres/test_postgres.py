@@ -2,6 +2,7 @@
 
 import asyncio
 
+import anyio
 import psycopg
 import pytest
 
@@ -113,5 +114,32 @@ async def test_who_is_cancelled_while_a_connection_is_handed_over_ends(app_dsn: 
         assert waiting.cancelled() and not entered
         async with database.transaction() as tx:
             assert await tx.one("select 1 as n") == {"n": 1}, "the connection came back"
+    finally:
+        await database.close()
+
+
+@pytest.mark.parametrize("turns", range(6))
+async def test_a_scope_of_anyio_that_is_cancelled_then_knows_it_for_its_own(app_dsn: str, turns: int) -> None:
+    """As in tool calls over MCP: an error that it did not know would end the task around it."""
+    database, ended = Database(app_dsn, size=1), False
+    await database.open()
+
+    async def work(scope: anyio.CancelScope) -> None:
+        nonlocal ended
+        with scope:
+            async with database.transaction():
+                pass
+        ended = scope.cancelled_caught
+
+    try:
+        async with database.transaction():
+            scope = anyio.CancelScope()
+            waiting = asyncio.create_task(work(scope))
+            await asyncio.sleep(0.05)
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        scope.cancel()
+        await asyncio.wait([waiting])
+        assert ended and not waiting.cancelled()
     finally:
         await database.close()

@@ -287,15 +287,15 @@ async def test_what_a_model_says_without_a_quote_is_cited_where_a_passage_says_i
 
 async def test_where_a_part_is_left_out_the_passages_own_sentences_stand(desk: Desk) -> None:
     """But for those that are cited already."""
-    said = "It is painted red.\nThe pump is heavy, believe me."
+    said = 'It is painted red. [1: "It is painted red."]\nThe pump is heavy, believe me.'
     answer = await desk.ask(reply=says(said))
     assert answer.mode == "generated" and [one.text for one in answer.dropped] == ["The pump is heavy, believe me."]
     assert answer.text == "It is painted red. [1]\nThe pump weighs twelve kilograms. [2]"
-    assert [one.basis for one in answer.claims] == ["attributed", "extracted"]
-    whole = await desk.ask(reply=says("It is painted red."))
+    assert [one.basis for one in answer.claims] == ["quoted", "extracted"]
+    whole = await desk.ask(reply=says(said.splitlines()[0]))
     assert [one.text for one in whole.claims] == ["It is painted red."]
-    title = await desk.ask(reply=says("The pump weighs twelve kilograms:\nIt is heavy."))
-    assert (title.mode, title.text) == ("extractive", "The pump weighs twelve kilograms. [1]")
+    beside = await desk.ask(reply=says("It is painted red."))  # and nobody asked for its colour
+    assert (beside.mode, beside.text) == ("extractive", "The pump weighs twelve kilograms. [1]")
 
 
 async def test_an_instruction_in_a_source_is_quoted_at_most(desk: Desk) -> None:

@@ -6,25 +6,29 @@ from pipelines.documents.document import Span
 from serve_apps.retrieval.attribute import Passages
 from serve_apps.retrieval.query import Hit
 
-GUIDE = """# Pump P-7
+GUIDE = """# Manual of the pump P-7
 
 ## Weight
 The pump weighs 12 kilograms without oil. It is shipped on a wooden pallet by Meyer & Sons.
 
 ## Contacts
+
 | City | Branch | Telephone |
+|------|--------|-----------|
 | Turin | Via Roma 5 | 0891-273011 |
 | Genoa | Via Po 9 | 0891-273012 |
 
 - **Oil Exchange Procedure:**
   - Drain the tank before any other oil is filled in.
 
-The pump is not suitable for drinking water.
+The pump is not suitable for drinking water but suitable for oil.
+Meyer sold the licence to Kessler on 5 June. The board approved the budget for the new hall in Turin.
+The motor weighs 40 kilograms and the frame weighs 90 kilograms.
 """
-OTHER = "The compressor weighs 40 kilograms. Its tank is tested every five years by an inspector."
+OTHER = "The compressor weighs 50 kilograms. Its tank is tested every five years by an authorised inspector."
 
 
-def passages(question: str = "What about the pump?") -> Passages:
+def passages(question: str = "What about it?") -> Passages:
     texts = {"guide.md": GUIDE, "other.md": OTHER}
     return Passages(
         question,
@@ -38,18 +42,28 @@ def passages(question: str = "What about the pump?") -> Passages:
 @pytest.mark.parametrize(
     ("claim", "said_by"),
     [
-        ("Without oil, the pump weighs 12 kilograms.", ["The pump weighs 12 kilograms without oil."]),
+        ("Without oil the pump weighs 12 kilograms.", ["The pump weighs 12 kilograms without oil."]),
         ("It gets shipped by Meyer & Sons on a pallet.", ["It is shipped on a wooden pallet by Meyer & Sons."]),
         (
             "Oil Exchange Procedure: drain the tank before any other oil is filled in.",
-            ["- Drain the tank before any other oil is filled in.", "- **Oil Exchange Procedure:**"],
+            ["- **Oil Exchange Procedure:**", "- Drain the tank before any other oil is filled in."],
         ),
-        ("Its telephone number in Turin is 0891-273011.", ["| Turin | Via Roma 5 | 0891-273011 |",
-                                                           "| City | Branch | Telephone |"]),
-        ("The pump is not suitable for drinking water.", ["The pump is not suitable for drinking water."]),
+        (
+            "The telephone of the branch in Turin is 0891-273011.",
+            ["| City | Branch | Telephone |", "| Turin | Via Roma 5 | 0891-273011 |"],
+        ),
+        (
+            "The pump is not suitable for drinking water but suitable for oil",
+            ["The pump is not suitable for drinking water but suitable for oil."],
+        ),
+        ("On 5 June, the licence was sold to Kessler by Meyer.", ["Meyer sold the licence to Kessler on 5 June."]),
+        (
+            "The P-7 is shipped on a wooden pallet by Meyer & Sons.",  # named by the title above
+            ["# Manual of the pump P-7", "It is shipped on a wooden pallet by Meyer & Sons."],
+        ),
     ],
-)  # fmt: skip
-def test_a_claim_is_given_the_fewest_sentences_that_say_it(claim: str, said_by: list[str]) -> None:
+)
+def test_a_claim_is_given_the_sentence_that_says_it(claim: str, said_by: list[str]) -> None:
     assert [one.text.strip() for one in passages().supporting(claim)] == said_by
 
 
@@ -57,12 +71,21 @@ def test_a_claim_is_given_the_fewest_sentences_that_say_it(claim: str, said_by: 
     "claim",
     [
         "The pump weighs 13 kilograms without oil.",
+        "The pump weighs thirteen kilograms without oil.",
+        "The pump weighs 12 tonnes without oil.",
         "The pump does not weigh 12 kilograms without oil.",
         "The pump is suitable for drinking water.",
+        "The pump is suitable for drinking water but not suitable for oil.",
         "It is shipped on a wooden pallet by Kessler & Sons.",
-        "The telephone number in Turin is 0891-273012.",
+        "Kessler sold the licence to Meyer on 5 June.",
+        "Meyer sold the licence to Kessler on 5 May.",
+        "The motor weighs 90 kilograms and the frame weighs 40 kilograms.",
+        "The telephone of the branch in Turin is 0891-273012.",
+        "Drain the tank after any other oil is filled in.",
         "The pump weighs 12 kilograms and has a warranty and a certificate.",
         "The compressor is drained before any other oil is filled in by an inspector.",  # of two documents
+        "Oil Exchange Procedure: Contacts",
+        "# Manual of the pump P-7",
         "Here is what I found in the sources:",
         "Pump, oil.",
         "12",
@@ -73,11 +96,11 @@ def test_a_claim_that_says_more_or_something_else_is_given_none(claim: str) -> N
     assert passages().supporting(claim) == []
 
 
-def test_a_question_lends_a_name_only_to_a_document_that_knows_it() -> None:
-    claim = "The pump of Meyer weighs 12 kilograms without oil."
-    assert passages("How heavy is the pump of Meyer?").supporting(claim)
-    stranger = claim.replace("Meyer", "Zanzibar")
-    assert passages(f"How heavy is it? {stranger}").supporting(stranger) == []
+def test_what_a_question_names_has_to_stand_in_the_sentence() -> None:
+    """Where a document is missing, a model says of the thing that was asked for what is true of another."""
+    claim = "The crane's tank is tested every five years by an authorised inspector."
+    assert passages("How often is the crane tested?").supporting(claim) == []
+    assert passages("How often is the tank tested?").supporting(claim.replace("crane's ", ""))
 
 
 def test_without_passages_nothing_is_said() -> None:

@@ -26,12 +26,10 @@ def test_a_written_answer_is_read_back_sentence_by_sentence() -> None:
 def test_a_quote_with_a_reference_number_of_its_own_is_read_back_as_a_claim() -> None:
     said = as_said("BERT [2] beats\n ELMo.")
     claims = (Claim(said, (1,), "extracted"),)
-    assert said == "BERT (2) beats ELMo." and of_lines(text_of(claims, []), {said}, {1, 2}) == claims
+    assert said == "BERT (2) beats ELMo." and of_lines(text_of(claims, []), ["extracted"], {1, 2}) == claims
 
 
-def test_lines_that_are_quotes_are_claims() -> None:
-    text = "One. Two. [1]\nThe sources disagree: 1 [1], 2 [2].\nThree  here. [2]"
-    assert of_lines(text, {"One. Two.", "Three here."}, {1, 2}) == (
-        Claim("One. Two.", (1,), "extracted"),
-        Claim("Three here.", (2,), "extracted"),
-    )
+def test_an_answer_is_read_back_as_its_claims_and_what_follows_them_is_none() -> None:
+    claims = (Claim("One. Two.", (1,), "extracted"), Claim("Three here.", (2, 3), "attributed"))
+    told = text_of(claims, [Conflict((Stated("1", 1), Stated("2", 2)))])
+    assert of_lines(told, ["extracted", "attributed"], {1, 2, 3}) == claims

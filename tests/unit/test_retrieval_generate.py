@@ -5,7 +5,7 @@ import pytest
 
 from cluster.basics.errors import Invalid, Unavailable
 from configs.sections import LlmSettings
-from serve_apps.retrieval.generate import Busy, Claim, Source, messages, parse, write
+from serve_apps.retrieval.generate import LONGEST, MOST, Busy, Claim, Source, messages, parse, write
 from serve_apps.retrieval.quote import ANYWHERE
 
 LLM = LlmSettings(base_url="http://model.test/v1/", model="m", api_key="k", seconds=1)
@@ -115,3 +115,14 @@ def test_who_writes_the_n_or_leaves_the_number_out_has_quoted_too() -> None:
     assert with_n.evidence == ((3, "painted all red"),) and without.evidence == ((ANYWHERE, "built in 1987"),)
     (numbered,) = parse('2. It is red. ["painted all red"]')
     assert numbered == Claim("It is red.", ((ANYWHERE, "painted all red"),))
+
+
+def test_a_range_and_a_name_with_underscores_are_no_marks() -> None:
+    (one,) = parse("## Between [10, 20] bar `__init__` **holds** [2]")
+    assert one.text == "Between [10, 20] bar `__init__` holds"
+
+
+def test_of_a_text_without_end_only_so_much_is_looked_at() -> None:
+    assert len(parse("It is red.\n" * 100_000)) == MOST
+    (one,) = parse("[" + " " * 10_000 + "It is " + "red " * 100_000)
+    assert len(one.text) <= LONGEST

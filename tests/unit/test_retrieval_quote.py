@@ -45,3 +45,9 @@ def test_boxes_and_confidence_are_those_of_the_quoted_words() -> None:
     assert boxes[0].page == 3 and boxes[0].box == Box(0.1, 0.1, 0.4, 0.12)
     assert describe(Page(3, text, words), 0, 7)[1] is None
     assert describe(Page(3, text, (), "easyocr", 0.5), 0, 7) == ((), 0.5)
+
+
+def test_a_quote_neither_begins_nor_ends_within_a_word() -> None:
+    page = "The tank holds 1200 litres."
+    assert locate("The tank holds 12", page) is None and locate("he tank holds 1200", page) is None
+    assert locate("The tank holds 1200", page) == (0, 19)
