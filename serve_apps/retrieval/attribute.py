@@ -25,6 +25,7 @@ TRIED = 5  # sentences, those with most of a claim
 VALUES, NAMES = {Kind.NUMBER, Kind.DATE}, {Kind.NAME}  # each in the order that they have in the sentence
 DECISIVE = {Kind.NEGATION, Kind.COMPARISON, Kind.QUANTIFIER}
 
+_BOLD = re.compile(r"[-*•>]?\s*\*\*[^*]+\*\*")
 _MARKUP = re.compile(r"[*_`|#>]+")
 _lexicon = cache(Lexicon.read)
 
@@ -76,10 +77,9 @@ class Passages:
 
     def _announces(self, at: int) -> bool:
         """A title, a line in bold or one that ends in a colon, the head of a table."""
-        text = self._sentences[at].text.lstrip("-*•> ")
-        bold = self._sentences[at].text.rstrip().endswith("**") and "**" not in text[:-2].rstrip("*")
-        rule = at + 1 < len(self._sentences) and not self._sentences[at + 1].text.strip("|-: ")
-        return self._titles[at] or bold or text.rstrip("*_ ").endswith(":") or (rule and text.startswith("|"))
+        text, behind = self._sentences[at].text, self._sentences[at + 1].text
+        head = text.startswith("|") and not behind.strip("|-: ")
+        return self._titles[at] or head or text.rstrip("*_ ").endswith(":") or _BOLD.fullmatch(text) is not None
 
     def _say(self, claim: str, weight: dict[str, float], chosen: Sequence[int]) -> bool:
         """Whether these lines say a claim."""
@@ -91,7 +91,7 @@ class Passages:
         titled = {one.text.casefold() for one in tokens(claim) if one.word in named}
         wanted = [word for word in weight if word in there or word not in named]
         whole = sum(weight[word] for word in wanted)
-        if sum(weight[word] for word in wanted if word in there) < LEAST_COVERED * whole:
+        if not whole or sum(weight[word] for word in wanted if word in there) < LEAST_COVERED * whole:
             return False
         said = " ".join(texts)
         if (self._asked & set(wanted)) - there or numbers(claim) - numbers(said):
