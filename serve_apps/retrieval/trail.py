@@ -79,10 +79,7 @@ class StoredAnswers:
         """Store an answer in the caller's transaction; the same id again changes nothing."""
         whose = {"tenant": scope.tenant, "workspace": scope.workspace}
         quotes = {one["n"]: as_said(one["quote"]) for one in kept.citations}
-        claims = [
-            {"text": None if _is_passage(one, quotes) else one.text, "citations": one.citations, "basis": one.basis}
-            for one in kept.claims
-        ]
+        claims = [_without_passage(one, quotes, whole=kept.mode == "extractive") for one in kept.claims]
         conflicts = [[{"value": one.value, "n": one.citation} for one in row.stated] for row in kept.conflicts]
         await tx.run(
             self._sql["keep"],
@@ -164,9 +161,11 @@ def _search(results: Results) -> Json:
     }  # fmt: skip
 
 
-def _is_passage(claim: Claim, quotes: Mapping[int, str]) -> bool:
-    """Whether a claim can be read in what it cites, word for word: then only the document has it."""
-    return any(quotes.get(n, "").rstrip(".:;") == claim.text.rstrip(".:;") for n in claim.citations)
+def _without_passage(claim: Claim, quotes: Mapping[int, str], *, whole: bool) -> Json:
+    """A claim as it is stored: one that is a passage, word for word, is read from what it cites first."""
+    same = [n for n in claim.citations if quotes.get(n, "").rstrip(".:;") == claim.text.rstrip(".:;")]
+    citations = [*same, *(n for n in claim.citations if n not in same)]
+    return {"text": None if same or whole else claim.text, "citations": citations, "basis": claim.basis}
 
 
 def _found(search: Mapping[str, Any], names: Mapping[str, str]) -> Json:
