@@ -165,7 +165,7 @@ def _without_passage(claim: Claim, quotes: Mapping[int, str], *, whole: bool) ->
     """A claim as it is stored: one that is a passage, word for word, is read from what it cites first."""
     same = [n for n in claim.citations if quotes.get(n, "").rstrip(".:;") == claim.text.rstrip(".:;")]
     citations = [*same, *(n for n in claim.citations if n not in same)]
-    return {"text": None if same or whole else claim.text, "citations": citations, "basis": claim.basis}
+    return {"text": None if same or (whole and citations) else claim.text, "citations": citations, "basis": claim.basis}
 
 
 def _found(search: Mapping[str, Any], names: Mapping[str, str]) -> Json:
