@@ -50,7 +50,7 @@ class Foreign:
 
 def foreign(question: str, hits: Sequence[Hit]) -> Foreign:
     """The names and words of a question beside all that the passages and their titles say."""
-    there = known(text for hit in hits for text in (hit.text, *hit.headings, hit.filename))
+    there = known(text for hit in hits for text in (hit.text, *hit.titles))
     asked, words = tuple(names(question)), set(content(question))
     missing = len(words - there) / len(words) if words else 0.0
     return Foreign(asked, tuple(name for name in asked if unknown(name.words, there)), missing)

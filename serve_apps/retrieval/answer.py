@@ -118,7 +118,7 @@ class Answerer:
         judged, away = list[Judged](), None
         if claims and (_left_out(dropped) or all(one.basis == "attributed" for one in claims)):
             judged, away = await self._judged(scope, question, results.hits)
-        if claims and _answer(claims, judged, cited, strange):
+        if claims and _suffice(claims, judged, cited, strange):
             # The passages' own sentences stand where the model said what none says.
             more = _extracts(judged, cited, strange) if _left_out(dropped) else []
             claims, fallback = (*claims, *more), _joined(fallback, away)
@@ -186,7 +186,7 @@ class Answerer:
 
     async def _judged(self, scope: Scope, question: str, hits: Sequence[Hit]) -> tuple[list[Judged], str | None]:
         sentences = evidence.split(hits)
-        titles = [" ".join([*hit.headings, hit.filename]) for hit in hits]
+        titles = [" ".join(hit.titles) for hit in hits]
         async with self._database.transaction(scope) as tx:
             rows = await tx.all(SQL["lexemes"], texts=[question, *titles, *(one.text for one in sentences)])
         asked, *words = [row["words"] for row in rows]
@@ -234,7 +234,7 @@ def _left_out(dropped: Sequence[Dropped]) -> bool:
     return any(len(set(content(one.text))) >= LEAST_WORDS for one in dropped)
 
 
-def _answer(claims: Sequence[Claim], judged: Sequence[Judged], cited: Citations, strange: Foreign) -> bool:
+def _suffice(claims: Sequence[Claim], judged: Sequence[Judged], cited: Citations, strange: Foreign) -> bool:
     """Whether what is left of a model's answer answers; where it quoted nothing, extracts are held to the same."""
     if any(one.basis == "quoted" for one in claims):
         return True

@@ -20,20 +20,14 @@ from serve_apps.retrieval.wording import Kind, Term, take_apart
 from serve_apps.retrieval.words import content, names, tokens
 
 LEAST_COVERED = 0.7  # of a claim's words, weighed by rarity
-SAME_BY_WORDS = 1.0  # similarity that is given where words have been compared already
 TRIED = 5  # sentences, those with most of a claim
-VALUES, NAMES = {Kind.NUMBER, Kind.DATE}, {Kind.NAME}  # each in the order that they have in the sentence
+VALUES = {Kind.NUMBER, Kind.DATE}
 DECISIVE = {Kind.NEGATION, Kind.COMPARISON, Kind.QUANTIFIER}
 
 _BOLD = re.compile(r"[-*•>]?\s*\*\*[^*]+\*\*")
 _MARKUP = re.compile(r"[*_`|#>]+")
+_GENERIC = frozenset(content(" ".join(GENERIC)))  # words that say little: `located`, `offers`
 _lexicon = cache(Lexicon.read)
-
-
-@cache
-def _generic() -> frozenset[str]:
-    """Words that say little: `located`, `offers`."""
-    return frozenset(word for one in GENERIC for word in content(one))
 
 
 class Passages:
@@ -41,13 +35,10 @@ class Passages:
 
     def __init__(self, question: str, hits: Sequence[Hit]) -> None:
         """The passages that an answer to the question may rest on."""
-        self._hits, self._asked = hits, frozenset(content(question)) - _generic()
+        self._hits, self._asked = hits, frozenset(content(question)) - _GENERIC
         self._sentences = evidence.split(hits, titled=True)
         self._words = [frozenset(content(one.text)) for one in self._sentences]
         self._weight = evidence.Rarity(self._words)
-        said = {(one.hit, one.page, one.start) for one in evidence.split(hits)}
-        self._titles = [(one.hit, one.page, one.start) not in said for one in self._sentences]
-        self._above = [[*hit.headings, hit.filename] for hit in hits]
 
     def supporting(self, claim: str) -> list[Sentence]:
         """The sentence that says it, after the line that announces it if it needs that; empty where none does.
@@ -60,7 +51,7 @@ class Passages:
         weight = {word: self._weight.of(word) for word in said}
         worth = [sum(weight[word] for word in said & words) for words in self._words]
         best = sorted((at for at, value in enumerate(worth) if value), key=lambda at: -worth[at])
-        first = [at for at in best if not self._titles[at]][:TRIED]
+        first = [at for at in best if not self._sentences[at].title][:TRIED]
         led_in = [[line, at] for at in first for line in self._announcing(at)[:TRIED]]
         tried = [
             *([at] for at in first),
@@ -77,14 +68,14 @@ class Passages:
 
     def _announces(self, at: int) -> bool:
         """A title, a line in bold or one that ends in a colon, the head of a table."""
-        text, behind = self._sentences[at].text, self._sentences[at + 1].text
+        line, text, behind = self._sentences[at], self._sentences[at].text, self._sentences[at + 1].text
         head = text.startswith("|") and not behind.strip("|-: ")
-        return self._titles[at] or head or text.rstrip("*_ ").endswith(":") or _BOLD.fullmatch(text) is not None
+        return line.title or head or text.rstrip("*_ ").endswith(":") or _BOLD.fullmatch(text) is not None
 
     def _say(self, claim: str, weight: dict[str, float], chosen: Sequence[int]) -> bool:
         """Whether these lines say a claim."""
         texts = [self._sentences[at].text for at in chosen]
-        above = self._above[self._sentences[chosen[0]].hit]
+        above = self._hits[self._sentences[chosen[0]].hit].titles
         there = frozenset[str]().union(*(self._words[at] for at in chosen))
         entitled = {one.word for text in above for one in tokens(text)}
         named = {word for name in names(claim) for word in name.words if word in entitled}
@@ -98,7 +89,7 @@ class Passages:
             return False
         if support.denied(claim) != support.denied(said) or not _agree(claim, texts, titled):
             return False
-        return support.objection(claim, texts, above, "", SAME_BY_WORDS) is None
+        return support.stranger(claim, (*texts, *above)) is None
 
 
 def _agree(claim: str, texts: Sequence[str], named: set[str]) -> bool:

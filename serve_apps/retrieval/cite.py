@@ -40,7 +40,7 @@ class Citations:
     def titles(self, citations: Sequence[Citation]) -> list[str]:
         """Headings and filenames of the passages that are cited."""
         cited = {one.chunk_id for one in citations}
-        return [title for hit in self.hits if hit.chunk_id in cited for title in (*hit.headings, hit.filename)]
+        return [title for hit in self.hits if hit.chunk_id in cited for title in hit.titles]
 
     def covers(self, citation: Citation) -> bool:
         """Whether another citation has all of this place and more."""

@@ -42,7 +42,7 @@ class Statement:
         """With the titles of the passage that it stands in."""
         found = tuple(values(sentence.text))
         rest = without(sentence.text, found)
-        over = " ".join([*hit.headings, hit.filename])
+        over = " ".join(hit.titles)
         titles = frozenset(content(over))
         return cls(
             sentence,

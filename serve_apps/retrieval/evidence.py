@@ -20,13 +20,14 @@ _ITEM = re.compile(r"\s*(?:[-*•–|]|\d{1,2}[.)])\s*\S")
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence of a hit and where it stands on its page: characters [start, end)."""
+    """A sentence of a hit and where it stands on its page: characters [start, end); `title`: of Markdown."""
 
     hit: int
     page: int
     start: int
     end: int
     text: str
+    title: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +58,11 @@ def split(hits: Sequence[Hit], *, titled: bool = False) -> list[Sentence]:
     found = []
     for at, hit in enumerate(hits):
         for page, start, text in _pieces(hit):
-            for begin, end in _cut(text, titled):
+            for begin, end, title in _cut(text):
                 place = (hit.version_id, page, start + begin)
-                if end - begin >= SHORTEST and place not in seen:
+                if end - begin >= SHORTEST and place not in seen and (titled or not title):
                     seen.add(place)
-                    found.append(Sentence(at, page, start + begin, start + end, text[begin:end]))
+                    found.append(Sentence(at, page, start + begin, start + end, text[begin:end], title))
     return found
 
 
@@ -145,37 +146,36 @@ def _pieces(hit: Hit) -> Iterator[tuple[int, int, str]]:
         at += length + 1
 
 
-def _cut(text: str, titled: bool) -> Iterator[tuple[int, int]]:
-    """Sentences without the white space around them, nor titles unless asked for; blank lines always end one."""
-    for block, after in _blocks(text, titled):
+def _cut(text: str) -> Iterator[tuple[int, int, bool]]:
+    """Sentences without the white space around them, and whether each is a title; blank lines always end one."""
+    for block, after, title in _blocks(text):
         for start, end in sentences(text, block, after):
             while end - start > LONGEST:
                 line = text.rfind("\n", start, start + LONGEST)
                 stop = line if line > start else start + LONGEST
-                yield from _stripped(text, start, stop)
+                yield from _stripped(text, start, stop, title)
                 start = stop
-            yield from _stripped(text, start, end)
+            yield from _stripped(text, start, end, title)
 
 
-def _blocks(text: str, titled: bool) -> Iterator[tuple[int, int]]:
-    """Paragraphs, list items, table rows and, if asked for, Markdown titles: a sentence crosses none of them."""
+def _blocks(text: str) -> Iterator[tuple[int, int, bool]]:
+    """Paragraphs, list items, table rows and Markdown titles, and which are those: a sentence crosses none of them."""
     start = at = 0
     for line in text.splitlines(keepends=True):
         title = headings.is_marked(line.strip())
         if title or line.lstrip()[:1] in ("|", "-", "*", "•", ""):
             if at > start:
-                yield start, at
-            if titled or not title:
-                yield at, at + len(line)
+                yield start, at, False
+            yield at, at + len(line), title
             start = at + len(line)
         at += len(line)
     if at > start:
-        yield start, at
+        yield start, at, False
 
 
-def _stripped(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+def _stripped(text: str, start: int, end: int, title: bool) -> Iterator[tuple[int, int, bool]]:
     piece = text[start:end]
     begin = start + len(piece) - len(piece.lstrip())
     stop = begin + len(piece.strip())
     if stop > begin:
-        yield begin, stop
+        yield begin, stop, title

@@ -164,6 +164,11 @@ class Hit:
     score: float
     scores: Mapping[str, float | int]
 
+    @property
+    def titles(self) -> tuple[str, ...]:
+        """What stands over the passage: its headings and the name of its file."""
+        return (*self.headings, self.filename)
+
 
 @dataclass(frozen=True, slots=True)
 class Stage:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from serve_apps.retrieval.values import numbers
-from serve_apps.retrieval.words import content, names, tokens, unknown
+from serve_apps.retrieval.words import Name, content, names, tokens, unknown
 
 LEAST_SHARED = 0.5  # of a claim's words
 LEAST_NEAR = 0.55  # cosine that stands for shared words where a claim is worded otherwise
@@ -36,9 +36,8 @@ def objection(
     said = " ".join(quotes)
     if extra := sorted(numbers(claim, digits_only=True) - numbers(said)):
         return f"its quote does not say {', '.join(extra)}"
-    known = {one.word for text in (*quotes, *about, question) for one in tokens(text)}
-    if strange := [name for name in names(claim) if unknown(name.words, known)]:
-        return f"its quote does not name {strange[0].shown}"
+    if name := stranger(claim, (*quotes, *about, question)):
+        return f"its quote does not name {name.shown}"
     share = shared(claim, quotes, about)
     own, there = denied(claim), denied(said)
     if share >= SAME and (own - there or (there and not own)):
@@ -48,6 +47,12 @@ def objection(
     return None
 
 
-def denied(text: str) -> set[bool]:
-    """Which sorts of negation a text has: True stands for `without`, which leaves its sentence as it is."""
-    return {found["without"] is not None for found in _NEGATION.finditer(text)}
+def stranger(claim: str, texts: Sequence[str]) -> Name | None:
+    """The first name of a claim that none of these texts speaks of."""
+    known = {one.word for text in texts for one in tokens(text)}
+    return next((name for name in names(claim) if unknown(name.words, known)), None)
+
+
+def denied(text: str) -> set[str]:
+    """Which sorts of negation a text has: `not`, and `without`, which leaves its sentence as it is."""
+    return {"without" if found["without"] else "not" for found in _NEGATION.finditer(text)}

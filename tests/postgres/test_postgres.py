@@ -1,6 +1,7 @@
 """The transaction helper: scope set and gone with it, rolled back on any error, quoting that holds."""
 
 import asyncio
+from collections.abc import Coroutine
 
 import anyio
 import psycopg
@@ -92,6 +93,16 @@ async def test_vs_06_the_pool_is_bounded_and_a_caller_waits_only_so_long(app_dsn
         await database.close()
 
 
+async def handed_over(database: Database, work: Coroutine[None, None, None], turns: int) -> "asyncio.Task[None]":
+    """Work that waits for the only connection, so many turns of the event loop after that one came back."""
+    async with database.transaction():
+        waiting = asyncio.create_task(work)
+        await asyncio.sleep(0.05)
+    for _ in range(turns):
+        await asyncio.sleep(0)
+    return waiting
+
+
 @pytest.mark.parametrize("turns", range(6))
 async def test_who_is_cancelled_while_a_connection_is_handed_over_ends(app_dsn: str, turns: int) -> None:
     """Of the event loop's `turns` between the two, the first three lost it: a service then waited for ever to close."""
@@ -104,11 +115,7 @@ async def test_who_is_cancelled_while_a_connection_is_handed_over_ends(app_dsn: 
             entered = True
 
     try:
-        async with database.transaction():
-            waiting = asyncio.create_task(work())
-            await asyncio.sleep(0.05)
-        for _ in range(turns):
-            await asyncio.sleep(0)
+        waiting = await handed_over(database, work(), turns)
         assert waiting.cancel(), "it ended before it was cancelled"
         await asyncio.wait([waiting])
         assert waiting.cancelled() and not entered
@@ -132,12 +139,8 @@ async def test_a_scope_of_anyio_that_is_cancelled_then_knows_it_for_its_own(app_
         ended = scope.cancelled_caught
 
     try:
-        async with database.transaction():
-            scope = anyio.CancelScope()
-            waiting = asyncio.create_task(work(scope))
-            await asyncio.sleep(0.05)
-        for _ in range(turns):
-            await asyncio.sleep(0)
+        scope = anyio.CancelScope()
+        waiting = await handed_over(database, work(scope), turns)
         scope.cancel()
         await asyncio.wait([waiting])
         assert ended and not waiting.cancelled()
