@@ -76,6 +76,7 @@ def _postgres(settings: Settings) -> Iterable[Finding]:
             " from pg_roles where rolname = current_user"
         ).fetchone()
         extensions: dict[str, str] = dict(connection.execute("select extname, extversion from pg_extension").fetchall())
+        worn = _keyword_index_worn(connection)
     where = "external" if embedded.is_external(settings.postgres) else "embedded"
     if version < POSTGRES_OLDEST:
         yield Finding("postgres", Colour.RED, f"version {version // 10000} is too old", "Use PostgreSQL 15 or newer.")
@@ -87,10 +88,16 @@ def _postgres(settings: Settings) -> Iterable[Finding]:
         yield Finding("row-level security", Colour.RED, detail, "Use a plain role in DATABASE_URL; then `aos up`.")
     else:
         yield Finding("row-level security", Colour.GREEN, f"binds the application on {walled} tables")
-    yield from _extensions(extensions)
+    yield from _extensions(extensions, worn)
 
 
-def _extensions(found: dict[str, str]) -> Iterable[Finding]:
+def _keyword_index_worn(connection: psycopg.Connection[Any]) -> bool:
+    """False also where the schema is older, of which another finding tells."""
+    known = connection.execute("select to_regprocedure('keyword_index_worn()') is not null").fetchone()
+    return known == (True,) and connection.execute("select keyword_index_worn()").fetchone() == (True,)
+
+
+def _extensions(found: dict[str, str], worn: bool = False) -> Iterable[Finding]:
     vector = found.get("vector")
     if vector is None:
         yield Finding("pgvector", Colour.RED, "not installed", "create extension vector; then `aos up`.")
@@ -99,10 +106,13 @@ def _extensions(found: dict[str, str]) -> Iterable[Finding]:
         yield Finding("pgvector", Colour.YELLOW, detail, "An external Postgres with pgvector 0.8.4 or newer has none.")
     else:
         yield Finding("pgvector", Colour.GREEN, vector)
-    if "pg_textsearch" in found:
-        yield Finding("keyword search", Colour.GREEN, f"BM25 by pg_textsearch {found['pg_textsearch']}")
-    else:
+    if "pg_textsearch" not in found:
         yield Finding("keyword search", Colour.YELLOW, "Postgres' own ranking: there is no pg_textsearch here")
+    elif worn:
+        detail = "Postgres' own ranking, until the BM25 index is made anew after a restart"
+        yield Finding("keyword search", Colour.YELLOW, detail, "Wait: a worker does it, a minute a million chunks.")
+    else:
+        yield Finding("keyword search", Colour.GREEN, f"BM25 by pg_textsearch {found['pg_textsearch']}")
 
 
 def _redis(settings: Settings) -> Iterable[Finding]:

@@ -28,6 +28,7 @@ from pipelines.documents.document import VersionId
 from pipelines.documents.graph.assemble import graph_stage
 from pipelines.documents.index.gate import Gate
 from pipelines.documents.index.generations import Generations, Indexed, Recipe
+from pipelines.documents.index.keyword import KeywordIndex
 from pipelines.documents.index.make import Indexer
 from pipelines.documents.index.rebuild import Rebuild
 from pipelines.documents.index.switch import Switchover
@@ -86,14 +87,16 @@ class Worker:
         await database.open()
         vault = vault_of(settings.models.vault_key, settings.state_dir)
         watch = Watch(self._snapshots, SettingsRows(database, vault))
-        embedder = handles.embedder(settings)
+        embedder, keyword = handles.embedder(settings), KeywordIndex(database)
         await watch.open()  # for the log level alone: what decides how pages are read stays until the next start
         try:
-            async with asyncio.TaskGroup() as shifts:
-                for lane in Lane:
-                    shift = self._shift(database, embedder, lane)
-                    self._shifts.append(shift)
-                    shifts.create_task(shift.work(lane))
+            await keyword.look()  # before anything is written to an index that has lost what it had
+            async with asyncio.TaskGroup() as tasks:
+                keeper = tasks.create_task(keyword.keep())
+                self._shifts.extend(self._shift(database, embedder, lane) for lane in Lane)
+                works = [tasks.create_task(shift.work(lane)) for shift, lane in zip(self._shifts, Lane, strict=True)]
+                await asyncio.wait(works)
+                keeper.cancel()
         finally:
             await watch.close()
 

@@ -76,7 +76,8 @@ class Legs:
         row = rows[0]
         if row["small"] is None and before is not None:
             row["small"] = before.small
-        parts = ("chunker", "graph", "bm25", "small", "whole", "language")
+        row["bm25"] = row["bm25"] and not row["worn"]
+        parts = ("chunker", "graph", "bm25", "small", "whole", "language", "worn")
         index = Index(row["id"], make_of(row), *(row[part] for part in parts))
         if query.filters.document_ids is None:  # such lists are long, and seldom the same again
             self._last[key] = row["corpus"], index

@@ -39,7 +39,8 @@ class Index:
         small: what may be searched has at most `exact_scope` chunks.
         whole: whoever asks may search the workspace, not only the documents that are linked to an agent.
         graph: the generation has an HNSW index.
-        bm25: the server has a BM25 index.
+        bm25: the server has a BM25 index that can be believed.
+        worn: it has lost what it had, and is to be made anew.
         language: how its words' endings are cut; the name of one of Postgres' text search configurations.
     """
 
@@ -51,6 +52,7 @@ class Index:
     small: bool
     whole: bool
     language: str = "english"
+    worn: bool = False
 
     @property
     def keyword_engine(self) -> KeywordEngine:

@@ -22,6 +22,8 @@ from serve_apps.retrieval.tokens import TokenCounter, Tokens
 from serve_apps.retrieval.turns import DEPTH, round_robin, spread_out
 from serve_apps.retrieval.walk import Timings, Walk, Walker, timed
 
+WORN = "words are ranked by Postgres' own full text until the BM25 index is made anew after a restart"
+
 
 @dataclass(frozen=True, slots=True)
 class _Trace:
@@ -170,6 +172,8 @@ class Search:
         fusion.add("vector", weights["vector"], near)
         trace.left.extend([left] if left else [])
         words, meaning = query.strategy != "vector", vector is not None
+        if words and walk.index.worn and walk.index.keyword_engine == "full_text":
+            trace.left.append(WORN)
         trace.stage("keyword", words, walk.index.keyword_engine if words else "left out by the strategy", len(keyword))
         without = left or "left out by the strategy"
         trace.stage("vector", meaning, walk.index.vector_engine if meaning else without, len(near))

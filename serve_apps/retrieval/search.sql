@@ -3,7 +3,7 @@
 -- which the caller knows that.
 select g.id, g.embedder, g.embedder_fingerprint, g.dimension, g.chunker, w.language, w.revision as corpus,
        to_regclass('embeddings_' || g.id || '_hnsw') is not null as graph,
-       to_regclass('document_chunks_bm25') is not null as bm25,
+       to_regclass('document_chunks_bm25') is not null as bm25, keyword_index_worn() as worn,
        %(agent)s::uuid is null
        or exists (select from agents a
                   where a.id = %(agent)s and a.workspace_id = %(workspace)s and a.whole_workspace) as whole,

@@ -20,6 +20,12 @@ def test_old_pgvector_is_pointed_out(version: str, colour: str) -> None:
     assert is_red(list(doctor._extensions({})))
 
 
+@pytest.mark.parametrize(("worn", "colour"), [(True, "yellow"), (False, "green")])
+def test_a_keyword_index_that_a_restart_made_useless_is_pointed_out(worn: bool, colour: str) -> None:
+    *_, found = doctor._extensions({"vector": "0.8.4", "pg_textsearch": "1.0.0"}, worn)
+    assert found.part == "keyword search" and found.colour == colour
+
+
 def test_no_status_and_a_strangers_pid_mean_it_does_not_run(tmp_path: Path) -> None:
     assert supervised.read(tmp_path) is None
     (tmp_path / "supervisor.pid").write_text(f"{os.getpid()}\n")
