@@ -76,7 +76,7 @@ def _postgres(settings: Settings) -> Iterable[Finding]:
             " from pg_roles where rolname = current_user"
         ).fetchone()
         extensions: dict[str, str] = dict(connection.execute("select extname, extversion from pg_extension").fetchall())
-        worn = _keyword_index_worn(connection)
+        worn, graphs = _distrusted(connection)
     where = "external" if embedded.is_external(settings.postgres) else "embedded"
     if version < POSTGRES_OLDEST:
         yield Finding("postgres", Colour.RED, f"version {version // 10000} is too old", "Use PostgreSQL 15 or newer.")
@@ -89,12 +89,18 @@ def _postgres(settings: Settings) -> Iterable[Finding]:
     else:
         yield Finding("row-level security", Colour.GREEN, f"binds the application on {walled} tables")
     yield from _extensions(extensions, worn)
+    for name, why in graphs:
+        detail = f"every vector is measured until {name} is made anew: {why}"
+        yield Finding("vector search", Colour.YELLOW, detail, "Wait: a worker does it, half an hour a million chunks.")
 
 
-def _keyword_index_worn(connection: psycopg.Connection[Any]) -> bool:
-    """False also where the schema is older, of which another finding tells."""
-    known = connection.execute("select to_regprocedure('keyword_index_worn()') is not null").fetchone()
-    return known == (True,) and connection.execute("select keyword_index_worn()").fetchone() == (True,)
+def _distrusted(connection: psycopg.Connection[Any]) -> tuple[bool, list[tuple[str, str]]]:
+    """Whether the keyword index is not asked, and which graphs are not, and why; none where the schema is older."""
+    if connection.execute("select to_regclass('index_faults') is null").fetchone() == (True,):
+        return False, []
+    worn = connection.execute("select keyword_index_worn()").fetchone() == (True,)
+    graphs = connection.execute("select name, what from index_faults where name like 'embeddings%' order by name")
+    return worn, graphs.fetchall()
 
 
 def _extensions(found: dict[str, str], worn: bool = False) -> Iterable[Finding]:

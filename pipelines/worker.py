@@ -26,9 +26,9 @@ from pipelines.documents.blobs import FolderBlobs
 from pipelines.documents.chunk import split
 from pipelines.documents.document import VersionId
 from pipelines.documents.graph.assemble import graph_stage
+from pipelines.documents.index.care import Care
 from pipelines.documents.index.gate import Gate
 from pipelines.documents.index.generations import Generations, Indexed, Recipe
-from pipelines.documents.index.keyword import KeywordIndex
 from pipelines.documents.index.make import Indexer
 from pipelines.documents.index.rebuild import Rebuild
 from pipelines.documents.index.switch import Switchover
@@ -87,12 +87,12 @@ class Worker:
         await database.open()
         vault = vault_of(settings.models.vault_key, settings.state_dir)
         watch = Watch(self._snapshots, SettingsRows(database, vault))
-        embedder, keyword = handles.embedder(settings), KeywordIndex(database)
+        embedder, care = handles.embedder(settings), Care(database)
         await watch.open()  # for the log level alone: what decides how pages are read stays until the next start
         try:
-            await keyword.look()  # before anything is written to an index that has lost what it had
+            await care.look()  # before anything is written to an index that has lost what it had
             async with asyncio.TaskGroup() as tasks:
-                keeper = tasks.create_task(keyword.keep())
+                keeper = tasks.create_task(care.keep())
                 self._shifts.extend(self._shift(database, embedder, lane) for lane in Lane)
                 works = [tasks.create_task(shift.work(lane)) for shift, lane in zip(self._shifts, Lane, strict=True)]
                 await asyncio.wait(works)

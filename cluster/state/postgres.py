@@ -25,6 +25,12 @@ from cluster.basics.scope import Scope
 Row = dict[str, Any]
 Connection = psycopg.AsyncConnection[Row]
 
+# What a query raises that meets an index whose pages make no sense.
+DAMAGED = (
+    psycopg.errors.InternalError_, psycopg.errors.IndexCorrupted, psycopg.errors.DataCorrupted,
+    psycopg.errors.DataException,
+)  # fmt: skip
+
 _NAMED = re.compile(r"^-- (\w+): (.+)$", re.MULTILINE)
 
 

@@ -1,6 +1,7 @@
 """The two ways into the index, each one query in a transaction of its own: by words and by meaning."""
 
 import asyncio
+import logging
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from operator import attrgetter
@@ -11,7 +12,7 @@ from psycopg.errors import UndefinedObject, UndefinedTable
 
 from cluster.basics.scope import Scope
 from cluster.models.succession import make_of
-from cluster.state.postgres import Database, Read, Row
+from cluster.state.postgres import DAMAGED, Database, Read, Row
 from configs.sections_retrieval import SearchSettings
 from serve_apps.retrieval import literal
 from serve_apps.retrieval.fuse import Found
@@ -19,7 +20,10 @@ from serve_apps.retrieval.literal import Literals
 from serve_apps.retrieval.query import Query
 from serve_apps.retrieval.reads import ONE_PLAN, SQL, Index, Reads, Vector, scoped
 
+log = logging.getLogger(__name__)
+
 REMEMBERED = 1000  # scopes
+BM25 = "document_chunks_bm25"
 CHUNK, SCORE = attrgetter("chunk_id"), attrgetter("score")
 
 
@@ -55,7 +59,10 @@ class Legs:
         asked = literal.find(query.words)
         try:
             (seen, rows), held = await self._beside(scope, asked, worded.values, resolve, worded)
-        except (UndefinedObject, UndefinedTable):  # the way through the expected index may be gone by now
+        except (UndefinedObject, UndefinedTable, *DAMAGED) as error:
+            # The way through the expected index may be gone by now, or leads nowhere.
+            if isinstance(error, DAMAGED) and expected.keyword_engine == "bm25" and not expected.small:
+                await self._distrust(BM25, error)
             live = await self.resolve(scope, query)
             if live == expected:
                 raise
@@ -128,13 +135,24 @@ class Legs:
 
     async def vector(self, scope: Scope, query: Query, index: Index, vector: Vector) -> list[Found]:
         """Chunks whose vectors are nearest to the question's, by cosine similarity, best first."""
+        failure: Exception | None = None
         if index.vector_engine == "hnsw":
-            (rows,) = await self._database.read_all(scope, self._reads.by_meaning(scope, query, index, vector))
+            try:
+                (rows,) = await self._database.read_all(scope, self._reads.by_meaning(scope, query, index, vector))
+            except DAMAGED as error:
+                rows, failure = [], error
             if len(rows) >= self._reads.depth(query):
                 return _ordered(rows)
-            # The filter left the graph's walk with too little: a complete answer costs a scan.
+            # It failed, or the filter left the graph's walk with too little: a complete answer costs a scan.
         (rows,) = await self._database.read_all(scope, self._reads.by_meaning(scope, query, index, vector, exact=True))
+        if failure:  # of the graph, then, and not of the question
+            await self._distrust(f"embeddings_{index.generation}_hnsw", failure)
         return _ordered(rows)
+
+    async def _distrust(self, name: str, error: Exception) -> None:
+        log.error("%s is not asked any more, until a worker has made it anew: %s", name, error)
+        async with self._database.transaction() as tx:
+            await tx.run(SQL["distrust"], name=name, why=str(error))
 
     async def similarities(self, scope: Scope, index: Index, vector: Vector, ids: Sequence[str]) -> dict[str, float]:
         """Cosine similarity of given chunks; those without a vector are missing."""

@@ -2,7 +2,8 @@
 -- workspace, and whether what may be searched fits an exact scan; null where the corpus is still the `known` one, of
 -- which the caller knows that.
 select g.id, g.embedder, g.embedder_fingerprint, g.dimension, g.chunker, w.language, w.revision as corpus,
-       to_regclass('embeddings_' || g.id || '_hnsw') is not null as graph,
+       to_regclass('embeddings_' || g.id || '_hnsw') is not null
+       and not exists (select from index_faults f where f.name = 'embeddings_' || g.id || '_hnsw') as graph,
        to_regclass('document_chunks_bm25') is not null as bm25, keyword_index_worn() as worn,
        %(agent)s::uuid is null
        or exists (select from agents a
@@ -15,6 +16,9 @@ select g.id, g.embedder, g.embedder_fingerprint, g.dimension, g.chunker, w.langu
            where running.seen > %(exact_scope)s) end as small
 from workspaces w join generations g on g.id = coalesce(%(generation)s::int, w.generation_id)
 where w.id = %(workspace)s and w.tenant_id = %(tenant)s;
+
+-- distrust: An index that failed is not asked any more, until a worker has made it anew.
+select distrust_index(%(name)s, %(why)s);
 
 -- keyword_indexed: BM25 by the index, best first. The document is asked for chunk by chunk, in the index's order, and
 -- the scan ends with the limit. The score is the one the index scan has just computed (negative, as it sorts). The
