@@ -16,7 +16,7 @@ import psycopg
 import pytesseract
 import redis
 
-from cluster import connect, deploy
+from cluster import connect, deploy, doctor_postgres
 from cluster.basics.errors import AosError, Unavailable
 from cluster.console.api import base_url
 from cluster.console.findings import Colour, Finding
@@ -25,8 +25,6 @@ from cluster.state import embedded, supervised
 from configs.sections import Settings
 
 ENOUGH_DISK = 5 * 2**30  # bytes below which a large folder may not fit
-PGVECTOR_SAFE = (0, 8, 4)  # before: overflow in parallel builds, index damage by vacuum, errors on concurrent inserts
-POSTGRES_OLDEST = 150_000
 CHAPTER = "see README, What it costs, and what it opens"
 # Skills stand above the cluster: they are not imported here but asked, as a program of their own.
 SANDBOX = (sys.executable, "-m", "skills.sandbox")
@@ -65,60 +63,6 @@ def _supervisor(settings: Settings) -> Iterable[Finding]:
         yield Finding("supervisor", Colour.YELLOW, what, "Wait, and look again.")
     else:
         yield Finding("supervisor", Colour.GREEN, f"pid {process.pid}, {status.restarts} repairs")
-
-
-def _postgres(settings: Settings) -> Iterable[Finding]:
-    with psycopg.connect(embedded.postgres_endpoints(settings)[0], connect_timeout=5) as connection:
-        version = connection.info.server_version
-        row = connection.execute(
-            "select rolsuper or rolbypassrls,"
-            " (select count(*) from pg_class where relrowsecurity and relforcerowsecurity)"
-            " from pg_roles where rolname = current_user"
-        ).fetchone()
-        extensions: dict[str, str] = dict(connection.execute("select extname, extversion from pg_extension").fetchall())
-        worn, graphs = _distrusted(connection)
-    where = "external" if embedded.is_external(settings.postgres) else "embedded"
-    if version < POSTGRES_OLDEST:
-        yield Finding("postgres", Colour.RED, f"version {version // 10000} is too old", "Use PostgreSQL 15 or newer.")
-    else:
-        yield Finding("postgres", Colour.GREEN, f"{where}, version {version // 10000}.{version % 10000}")
-    exempt, walled = row or (True, 0)
-    if exempt or not walled:
-        detail = "the application's role is exempt from row-level security" if exempt else "no table forces it"
-        yield Finding("row-level security", Colour.RED, detail, "Use a plain role in DATABASE_URL; then `aos up`.")
-    else:
-        yield Finding("row-level security", Colour.GREEN, f"binds the application on {walled} tables")
-    yield from _extensions(extensions, worn)
-    for name, why in graphs:
-        detail = f"every vector is measured until {name} is made anew: {why}"
-        yield Finding("vector search", Colour.YELLOW, detail, "Wait: a worker does it, half an hour a million chunks.")
-
-
-def _distrusted(connection: psycopg.Connection[Any]) -> tuple[bool, list[tuple[str, str]]]:
-    """Whether the keyword index is not asked, and which graphs are not, and why; none where the schema is older."""
-    if connection.execute("select to_regclass('index_faults') is null").fetchone() == (True,):
-        return False, []
-    worn = connection.execute("select keyword_index_worn()").fetchone() == (True,)
-    graphs = connection.execute("select name, what from index_faults where name like 'embeddings%' order by name")
-    return worn, graphs.fetchall()
-
-
-def _extensions(found: dict[str, str], worn: bool = False) -> Iterable[Finding]:
-    vector = found.get("vector")
-    if vector is None:
-        yield Finding("pgvector", Colour.RED, "not installed", "create extension vector; then `aos up`.")
-    elif tuple(int(part) for part in vector.split(".")) < PGVECTOR_SAFE:
-        detail = f"{vector}: known flaws before 0.8.4; parallel builds are off, one writer per index"
-        yield Finding("pgvector", Colour.YELLOW, detail, "An external Postgres with pgvector 0.8.4 or newer has none.")
-    else:
-        yield Finding("pgvector", Colour.GREEN, vector)
-    if "pg_textsearch" not in found:
-        yield Finding("keyword search", Colour.YELLOW, "Postgres' own ranking: there is no pg_textsearch here")
-    elif worn:
-        detail = "Postgres' own ranking, until the BM25 index is made anew after a restart"
-        yield Finding("keyword search", Colour.YELLOW, detail, "Wait: a worker does it, a minute a million chunks.")
-    else:
-        yield Finding("keyword search", Colour.GREEN, f"BM25 by pg_textsearch {found['pg_textsearch']}")
 
 
 def _redis(settings: Settings) -> Iterable[Finding]:
@@ -292,7 +236,7 @@ def memory_bytes(settings: Settings) -> int:
 
 PROBES: dict[str, Probe] = {
     "supervisor": _supervisor,
-    "postgres": _postgres,
+    "postgres": doctor_postgres.findings,
     "redis": _redis,
     "ray": _ray,
     "serve": _serve,

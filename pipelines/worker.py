@@ -79,22 +79,26 @@ class Worker:
         self._snapshots = logs.follow(Snapshots(self._settings))
         self._readers: list[Reader] = []
         self._shifts: list[Shift] = []
+        self._first: asyncio.Task[bool] | None = None
         self._task = asyncio.get_running_loop().create_task(self._run())
 
     async def _run(self) -> None:
         settings = self._settings
-        database = Database(resolve(settings).postgres, size=4, timeout=settings.postgres.pool_timeout)
+        found = resolve(settings)
+        database = Database(found.postgres, size=4, timeout=settings.postgres.pool_timeout)
         await database.open()
         vault = vault_of(settings.models.vault_key, settings.state_dir)
         watch = Watch(self._snapshots, SettingsRows(database, vault))
-        embedder, care = handles.embedder(settings), Care(database)
+        embedder, care = handles.embedder(settings), Care(database, found.postgres_admin)
         await watch.open()  # for the log level alone: what decides how pages are read stays until the next start
         try:
-            await care.look()  # before anything is written to an index that has lost what it had
+            self._shifts.extend(self._shift(database, embedder, lane) for lane in Lane)
             async with asyncio.TaskGroup() as tasks:
-                keeper = tasks.create_task(care.keep())
-                self._shifts.extend(self._shift(database, embedder, lane) for lane in Lane)
+                # Before anything is written to an index that has lost what it had; a worker that is to go is not kept.
+                self._first = tasks.create_task(care.look(care.renew_words))
+                await asyncio.wait([self._first])
                 works = [tasks.create_task(shift.work(lane)) for shift, lane in zip(self._shifts, Lane, strict=True)]
+                keeper = tasks.create_task(care.keep())
                 await asyncio.wait(works)
                 keeper.cancel()
         finally:
@@ -127,6 +131,8 @@ class Worker:
         """Serve awaits this before a replica goes: end after what is being written, so that an update loses no work."""
         for shift in self._shifts:
             shift.stop()
+        if self._first is not None:
+            self._first.cancel()
         await asyncio.wait([self._task], timeout=STOP_SECONDS)
         for reader in self._readers:
             await asyncio.to_thread(reader.close)

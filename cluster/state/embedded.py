@@ -35,7 +35,6 @@ listen_addresses = ''
 max_connections = 200
 work_mem = 16MB
 maintenance_work_mem = 256MB
-effective_cache_size = 1GB
 max_wal_size = 2GB
 random_page_cost = 1.1
 jit = off
@@ -166,7 +165,9 @@ def _start_postgres(data: Path, section: PostgresSettings) -> None:
         (data / "postmaster.pid").unlink(missing_ok=True)  # stale: _postmaster found nobody behind it
         sockets = socket_folder(data, POSTGRES_SOCKET)
         quoted = str(sockets).replace("'", "''")
-        own = f"shared_buffers = {shared_buffers(memory()) // MIB}MB\nunix_socket_directories = '{quoted}'\n"
+        cache = shared_buffers(memory()) // MIB
+        own = f"shared_buffers = {cache}MB\neffective_cache_size = {4 * cache}MB\n"
+        own += f"unix_socket_directories = '{quoted}'\n"
         (data / "aos.conf").write_text(POSTGRES_CONF + own, encoding="utf-8")
         (data / "aos.conf").chmod(0o644)
         make_private(sockets, owner)

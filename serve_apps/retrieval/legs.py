@@ -4,9 +4,11 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
 from operator import attrgetter
 from typing import Any
 
+import psycopg
 from pgvector import Vector as Encoded
 from psycopg.errors import UndefinedObject, UndefinedTable
 
@@ -24,6 +26,7 @@ log = logging.getLogger(__name__)
 
 REMEMBERED = 1000  # scopes
 BM25 = "document_chunks_bm25"
+ASTRAY = (UndefinedObject, UndefinedTable, *DAMAGED)
 CHUNK, SCORE = attrgetter("chunk_id"), attrgetter("score")
 
 
@@ -59,10 +62,9 @@ class Legs:
         asked = literal.find(query.words)
         try:
             (seen, rows), held = await self._beside(scope, asked, worded.values, resolve, worded)
-        except (UndefinedObject, UndefinedTable, *DAMAGED) as error:
-            # The way through the expected index may be gone by now, or leads nowhere.
-            if isinstance(error, DAMAGED) and expected.keyword_engine == "bm25" and not expected.small:
-                await self._distrust(BM25, error)
+        except ASTRAY as error:  # the way through the expected index may be gone by now, or leads nowhere
+            if isinstance(error, DAMAGED):
+                await self._without_bm25(scope, query, expected, error)
             live = await self.resolve(scope, query)
             if live == expected:
                 raise
@@ -98,8 +100,20 @@ class Legs:
         Before them stand those that hold an identifier or a quoted phrase of the question as it is written.
         """
         worded, asked = self._reads.by_words(scope, query, index), literal.find(query.words)
-        (rows,), held = await self._beside(scope, asked, worded.values, worded)
+        try:
+            (rows,), held = await self._beside(scope, asked, worded.values, worded)
+        except ASTRAY as error:
+            return await self._without_bm25(scope, query, index, error)
         return await self._lifted(scope, asked, worded.values, rows, held)
+
+    async def _without_bm25(self, scope: Scope, query: Query, index: Index, error: psycopg.Error) -> list[Found]:
+        """What is found by full text, where the BM25 index failed; it is at fault if nothing fails then."""
+        if not index.bm25 or index.small:
+            raise error
+        found = await self.keyword(scope, query, replace(index, bm25=False))
+        if isinstance(error, DAMAGED):
+            await self._distrust(BM25, error)
+        return found
 
     async def _beside(
         self, scope: Scope, asked: Literals, values: Mapping[str, Any], *reads: Read

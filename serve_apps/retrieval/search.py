@@ -22,7 +22,7 @@ from serve_apps.retrieval.tokens import TokenCounter, Tokens
 from serve_apps.retrieval.turns import DEPTH, round_robin, spread_out
 from serve_apps.retrieval.walk import Timings, Walk, Walker, timed
 
-WORN = "words are ranked by Postgres' own full text until the BM25 index is made anew after a restart"
+WORN = "words are ranked by Postgres' own full text until the BM25 index is made anew"
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,7 @@
 -- workspace, and whether what may be searched fits an exact scan; null where the corpus is still the `known` one, of
 -- which the caller knows that.
 select g.id, g.embedder, g.embedder_fingerprint, g.dimension, g.chunker, w.language, w.revision as corpus,
-       to_regclass('embeddings_' || g.id || '_hnsw') is not null
-       and not exists (select from index_faults f where f.name = 'embeddings_' || g.id || '_hnsw') as graph,
+       graph_sound(g.id) as graph,
        to_regclass('document_chunks_bm25') is not null as bm25, keyword_index_worn() as worn,
        %(agent)s::uuid is null
        or exists (select from agents a

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from cluster import doctor, supervisor
+from cluster import doctor_postgres, supervisor
 from cluster.basics.errors import Conflict, InvalidSettings
 from cluster.console.findings import is_red
 from cluster.state import supervised
@@ -14,15 +14,15 @@ from configs.settings import load
 
 @pytest.mark.parametrize(("version", "colour"), [("0.8.1", "yellow"), ("0.8.4", "green"), ("0.10.0", "green")])
 def test_old_pgvector_is_pointed_out(version: str, colour: str) -> None:
-    found = {finding.part: finding for finding in doctor._extensions({"vector": version})}
+    found = {finding.part: finding for finding in doctor_postgres.extensions({"vector": version})}
     assert found["pgvector"].colour == colour
     assert found["keyword search"].colour == "yellow", "no BM25 extension: results say which ranking was used"
-    assert is_red(list(doctor._extensions({})))
+    assert is_red(list(doctor_postgres.extensions({})))
 
 
 @pytest.mark.parametrize(("worn", "colour"), [(True, "yellow"), (False, "green")])
 def test_a_keyword_index_that_a_restart_made_useless_is_pointed_out(worn: bool, colour: str) -> None:
-    *_, found = doctor._extensions({"vector": "0.8.4", "pg_textsearch": "1.0.0"}, worn)
+    *_, found = doctor_postgres.extensions({"vector": "0.8.4", "pg_textsearch": "1.0.0"}, worn)
     assert found.part == "keyword search" and found.colour == colour
 
 

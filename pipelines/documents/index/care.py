@@ -3,9 +3,12 @@
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
+
+import psycopg
+from psycopg import sql
 
 from cluster.basics.errors import Transient
 from cluster.state.postgres import DAMAGED, Database, load_queries
@@ -13,10 +16,12 @@ from cluster.state.postgres import DAMAGED, Database, load_queries
 log = logging.getLogger(__name__)
 
 SQL = load_queries(Path(__file__).with_suffix(".sql"))
-LOOK_SECONDS = 5.0
+LOOK_SECONDS, LONGEST_PAUSE = 5.0, 300.0
 PROBE_SECONDS = 300.0  # between probes of a graph, however often it is vacuumed
 PROBED = 100  # vectors; each is a search
 LEAST_REACH = 0.9  # a sound graph finds itself; under writes a few are missed
+# pgvector before 0.8.2 can overflow in parallel builds; a graph that outgrows the memory is continued on disk, slowly.
+BUILD = "set statement_timeout = 0; set max_parallel_maintenance_workers = 0; set maintenance_work_mem = '2GB'"
 
 
 class Care:
@@ -29,27 +34,33 @@ class Care:
     def __init__(
         self,
         database: Database,
+        owner: str | None,
         *,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`database` is the application's: functions of the schema's owner do what it may not."""
-        self._database, self._sleep, self._clock = database, sleep, clock
+        """`database` is the application's, `owner` the connection string of the schema's owner, where it is known."""
+        self._database, self._owner, self._sleep, self._clock = database, owner, sleep, clock
         self._probed: dict[int, tuple[int, float]] = {}  # generation to vacuums and when
 
     async def keep(self) -> None:
-        """Look after them until cancelled."""
+        """Look after them until cancelled; after a failure less and less often."""
+        pause = LOOK_SECONDS
         while True:
-            await self._sleep(LOOK_SECONDS)
-            await self.look()
+            await self._sleep(pause)
+            whole = await self.look(self.renew_words, self.probe, self.renew_graphs)
+            pause = LOOK_SECONDS if whole else min(2 * pause, LONGEST_PAUSE)
 
-    async def look(self) -> None:
-        """Do now what can be done now; the log says why where something cannot."""
-        for work in (self.renew_words, self.probe, self.renew_graphs):
+    async def look(self, *works: Callable[[], Awaitable[Any]]) -> bool:
+        """Do what can be done now; the log says why something cannot. An index is no reason to end anything else."""
+        whole = True
+        for work in works:
             try:
                 await work()
-            except Transient as error:
-                log.warning("an index is not made anew yet: %s", error)
+            except (Transient, psycopg.Error) as error:
+                log.error("an index is not made anew yet: %s", error)
+                whole = False
+        return whole
 
     async def renew_words(self) -> bool:
         """Make the BM25 index anew if it cannot be believed; False where there is nothing to do.
@@ -58,6 +69,7 @@ class Care:
 
         Raises:
             Unavailable: Postgres cannot be reached, or the table is held by others for too long.
+            psycopg.Error: it cannot be made.
         """
         if not await self._ask("worn"):
             return False
@@ -70,7 +82,7 @@ class Care:
         return made
 
     async def probe(self) -> None:
-        """Ask graphs that were vacuumed since the last time for some of their own vectors.
+        """Ask graphs that were vacuumed since the last time, or never asked yet, for some of their own vectors.
 
         Raises:
             Unavailable: Postgres cannot be reached.
@@ -81,37 +93,50 @@ class Care:
             before, at = self._probed.get(generation, (None, 0.0))
             if before == vacuums or (before is not None and self._clock() - at < PROBE_SECONDS):
                 continue
+            try:
+                reach = await self._ask("reach", generation=generation, vectors=PROBED)
+            except DAMAGED as error:
+                await self._distrust(generation, str(error))
+                continue
+            if reach is None:
+                continue
+            if reach < LEAST_REACH:
+                await self._distrust(generation, f"it finds {reach:.0%} of its own vectors")
             self._probed[generation] = vacuums, self._clock()
-            if why := await self._fault(generation):
-                log.error("the graph of generation %d is made anew: %s", generation, why)
-                await self._ask("distrust", name=f"embeddings_{generation}_hnsw", why=why)
 
     async def renew_graphs(self) -> list[str]:
-        """Make graphs anew that cannot be believed, and tell which.
+        """Make graphs anew that cannot be believed, and tell which; nobody waits for it.
 
-        Who writes vectors of such a generation waits for as long as it takes: half an hour for a million.
+        Takes half an hour for a million vectors. Where the owner is not known nothing is done: `aos doctor` says how.
 
         Raises:
-            Unavailable: as for words.
+            psycopg.Error: one cannot be made.
         """
-        while await self._ask("drop_faulty"):
-            pass
-        made = []
-        while name := await self._ask("make_dropped"):
-            log.warning("%s was made anew", name)
-            made.append(name)
-        return made
+        async with self._database.transaction() as tx:
+            names: Sequence[str] = [row["name"] for row in await tx.all(SQL["faulty"])]
+        if self._owner is None or not names:
+            return []
+        async with await psycopg.AsyncConnection.connect(self._owner, autocommit=True) as connection:
+            cursor = await connection.execute("select pg_try_advisory_lock(hashtext('aos.graphs'))")
+            if await cursor.fetchone() != (True,):
+                return []
+            await connection.execute(BUILD)
+            for name in names:
+                log.warning("%s is made anew", name)
+                # What an attempt that was broken off has left.
+                await connection.execute(
+                    sql.SQL("drop index concurrently if exists {}").format(sql.Identifier(f"{name}_ccnew"))
+                )
+                await connection.execute(sql.SQL("reindex index concurrently {}").format(sql.Identifier(name)))
+                await connection.execute(SQL["renewed"], {"name": name})
+        return list(names)
 
-    async def _fault(self, generation: int) -> str | None:
-        try:
-            reach = await self._ask("reach", generation=generation, vectors=PROBED)
-        except DAMAGED as error:
-            return str(error)
-        if reach is None or reach >= LEAST_REACH:
-            return None
-        return f"it finds {reach:.0%} of its own vectors"
+    async def _distrust(self, generation: int, why: str) -> None:
+        log.error("the graph of generation %d is not asked any more: %s", generation, why)
+        await self._ask("distrust", name=f"embeddings_{generation}_hnsw", why=why)
 
     async def _ask(self, query: str, /, **values: Any) -> Any:
         async with self._database.transaction() as tx:
+            await tx.run("set local statement_timeout = 0")
             row = await tx.one(SQL[query], **values)
         return row["answer"] if row else None

@@ -18,8 +18,8 @@ select graph_reach(%(generation)s, %(vectors)s) as answer;
 -- distrust: An index is not asked any more.
 select distrust_index(%(name)s, %(why)s) as answer;
 
--- drop_faulty: Let a graph go that is not asked any more.
-select drop_faulty_graph() as answer;
+-- faulty: Graphs that are not asked.
+select name from index_faults where name like 'embeddings%%' and renewed is null order by noticed;
 
--- make_dropped: Make one that is gone.
-select make_dropped_graph() as answer;
+-- renewed: An index is as good as new (for who owns it).
+select index_renewed(%(name)s);

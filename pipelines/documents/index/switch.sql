@@ -119,7 +119,7 @@ delete from document_chunks where id in (
 select g.id, g.embedder, g.embedder_fingerprint, g.dimension, g.chunker, g.created_at as made_at, b.state, b.job_id,
        b.report, b.checked_at, b.switched_at, b.forced_by,
        w.generation_id = g.id as live, w.previous_generation_id = g.id as previous,
-       to_regclass('embeddings_' || g.id || '_hnsw') is not null as graph,
+       graph_sound(g.id) as graph,
        coalesce(h.documents, 0) as documents, coalesce(h.chunks, 0) as chunks, coalesce(h.embedded, 0) as embedded
 from workspaces w
 join generations g on g.id in (w.generation_id, w.previous_generation_id)
