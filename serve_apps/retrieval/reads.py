@@ -40,7 +40,7 @@ class Index:
         whole: whoever asks may search the workspace, not only the documents that are linked to an agent.
         graph: the generation has an HNSW index.
         bm25: the server has a BM25 index that can be believed.
-        worn: it has lost what it had, and is to be made anew.
+        worn: the server could have one; what it has is lost or damaged, and is made anew.
         language: how its words' endings are cut; the name of one of Postgres' text search configurations.
     """
 

@@ -1,12 +1,15 @@
 """Everything in this folder needs Postgres; the databases come from tests/conftest.py."""
 
-from collections.abc import AsyncIterator
+import shutil
+import tempfile
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import httpx
 import pytest
 
 from cluster.basics.scope import Role, Scope
+from cluster.state import embedded
 from tests.fakes.http import Api, Office, make_parts, open_office, serve
 from tests.fakes.ledger import Bench, bench, new_workspace
 
@@ -17,6 +20,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if HERE in item.path.parents:
             item.add_marker(pytest.mark.postgres)
+
+
+@pytest.fixture
+def state() -> Iterator[Path]:
+    """A folder for embedded servers of a test's own."""
+    folder = Path(tempfile.mkdtemp(prefix="aos-"))
+    yield folder
+    embedded.stop(folder)
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture

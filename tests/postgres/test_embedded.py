@@ -2,12 +2,9 @@
 
 import contextlib
 import os
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -21,14 +18,6 @@ from cluster.state import embedded
 from configs.settings import load
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
-@pytest.fixture
-def state() -> Iterator[Path]:
-    folder = Path(tempfile.mkdtemp(prefix="aos-"))
-    yield folder
-    embedded.stop(folder)
-    shutil.rmtree(folder, ignore_errors=True)
 
 
 def run_start(state: Path) -> None:

@@ -2,10 +2,7 @@
 
 import asyncio
 import contextlib
-import shutil
 import signal
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
@@ -29,14 +26,6 @@ from tests.fakes.corpus import Book, Passage, hash_vector
 from tests.fakes.models import FakeEmbedder
 
 FORCED = SearchSettings(exact_scope=0, fetch=10)  # a scope of more chunks is not small: its index is asked
-
-
-@pytest.fixture
-def state() -> Iterator[Path]:
-    folder = Path(tempfile.mkdtemp(prefix="aos-"))
-    yield folder
-    embedded.stop(folder)
-    shutil.rmtree(folder, ignore_errors=True)
 
 
 async def opened(state: Path) -> tuple[str, Database]:

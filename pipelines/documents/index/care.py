@@ -21,7 +21,7 @@ PROBE_SECONDS = 300.0  # between probes of a graph, however often it is vacuumed
 PROBED = 100  # vectors; each is a search
 LEAST_REACH = 0.9  # a sound graph finds itself; under writes a few are missed
 # pgvector before 0.8.2 can overflow in parallel builds; a graph that outgrows the memory is continued on disk, slowly.
-BUILD = "set statement_timeout = 0; set max_parallel_maintenance_workers = 0; set maintenance_work_mem = '2GB'"
+BUILD = "set statement_timeout = 0; set max_parallel_maintenance_workers = 0; set maintenance_work_mem = '1GB'"
 
 
 class Care:
