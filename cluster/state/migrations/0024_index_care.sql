@@ -41,13 +41,14 @@ create function graph_sound(g_id int) returns boolean language sql stable set se
         and not exists (select from index_faults where name = 'embeddings_' || g_id || '_hnsw' and renewed is null)
 $$;
 
--- Whether there is or should be an index for BM25 that cannot be believed.
+-- Whether there is or should be an index for BM25 that cannot be believed. Every search asks: what makes a sound index
+-- sound is looked at first, and the catalogs only where that is missing.
 create function keyword_index_worn() returns boolean language sql stable set search_path = public, pg_temp as $$
-    select exists (select from pg_extension where extname = 'pg_textsearch')
+    select (to_regclass('document_chunks_bm25') is null
+            or not exists (select from keyword_index_made where started = pg_postmaster_start_time())
+            or exists (select from index_faults where name = 'document_chunks_bm25' and renewed is null))
+        and exists (select from pg_extension where extname = 'pg_textsearch')
         and exists (select from pg_attribute where attrelid = 'document_chunks'::regclass and attname = 'terms')
-        and (to_regclass('document_chunks_bm25') is null
-             or not exists (select from keyword_index_made where started = pg_postmaster_start_time())
-             or exists (select from index_faults where name = 'document_chunks_bm25' and renewed is null))
 $$;
 
 -- A worn index goes, so that nobody's words are added to it. It hardly waits for the table, as all who read or write
