@@ -4,7 +4,6 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import replace
 from operator import attrgetter
 from typing import Any
 
@@ -26,7 +25,7 @@ log = logging.getLogger(__name__)
 
 REMEMBERED = 1000  # scopes
 BM25 = "document_chunks_bm25"
-ASTRAY = (UndefinedObject, UndefinedTable, *DAMAGED)
+GONE = (UndefinedObject, UndefinedTable)
 CHUNK, SCORE = attrgetter("chunk_id"), attrgetter("score")
 
 
@@ -53,23 +52,27 @@ class Legs:
         (rows,) = await self._database.read_all(scope, resolve)
         return self._resolved(scope, query, before, rows)
 
-    async def set_out(self, scope: Scope, query: Query, expected: Index) -> tuple[Index | None, list[Found]]:
+    async def set_out(self, scope: Scope, query: Query, expected: Index) -> tuple[Index | None, list[Found] | None]:
         """As `resolve`, with what `keyword` finds through the index that is expected, in one journey.
 
-        Where another index is answered, what was found is of no use.
+        Nothing (None) was found where another index is live. Where BM25 alone fails, words are found without it, and
+        the index that is answered is without it, too.
         """
         (before, resolve), worded = self._resolving(scope, query), self._reads.by_words(scope, query, expected)
         asked = literal.find(query.words)
         try:
             (seen, rows), held = await self._beside(scope, asked, worded.values, resolve, worded)
-        except ASTRAY as error:  # the way through the expected index may be gone by now, or leads nowhere
-            if isinstance(error, DAMAGED):
-                await self._without_bm25(scope, query, expected, error)
+        except DAMAGED as error:
+            found = await self._without_bm25(scope, query, expected, error)
+            live = await self.resolve(scope, query)
+            return (expected.wordless, found) if live in (expected, expected.wordless) else (live, None)
+        except GONE:  # the way through the expected index may be gone by now
             live = await self.resolve(scope, query)
             if live == expected:
                 raise
-            return live, []
-        return self._resolved(scope, query, before, seen), await self._lifted(scope, asked, worded.values, rows, held)
+            return live, None
+        live = self._resolved(scope, query, before, seen)
+        return live, await self._lifted(scope, asked, worded.values, rows, held) if live == expected else None
 
     def _resolving(self, scope: Scope, query: Query) -> tuple[Index | None, Read]:
         """What was answered before, and the query."""
@@ -102,7 +105,7 @@ class Legs:
         worded, asked = self._reads.by_words(scope, query, index), literal.find(query.words)
         try:
             (rows,), held = await self._beside(scope, asked, worded.values, worded)
-        except ASTRAY as error:
+        except (*GONE, *DAMAGED) as error:
             return await self._without_bm25(scope, query, index, error)
         return await self._lifted(scope, asked, worded.values, rows, held)
 
@@ -110,7 +113,7 @@ class Legs:
         """What is found by full text, where the BM25 index failed; it is at fault if nothing fails then."""
         if not index.bm25 or index.small:
             raise error
-        found = await self.keyword(scope, query, replace(index, bm25=False))
+        found = await self.keyword(scope, query, index.wordless)
         if isinstance(error, DAMAGED):
             await self._distrust(BM25, error)
         return found

@@ -1,7 +1,7 @@
 """What the legs ask Postgres: each query with its values, and what its planner is told."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -58,6 +58,11 @@ class Index:
     def keyword_engine(self) -> KeywordEngine:
         """A small scope is scored exactly on any server."""
         return "bm25" if self.bm25 or self.small else "full_text"
+
+    @property
+    def wordless(self) -> "Index":
+        """The same, its BM25 index left alone."""
+        return replace(self, bm25=False, worn=True)
 
     @property
     def vector_engine(self) -> VectorEngine:

@@ -120,15 +120,15 @@ class Search:
         try:
             await asyncio.sleep(0)  # both are on their way before anything else is looked at
             enhanced = await self._enhanced(scope, query, led_in, trace)
-            live, keyword = await walk.keyword
-            while live != walk.index:
+            index, keyword = await walk.keyword
+            while index is not None and keyword is None:
                 await walk.end()
-                if live is None:
-                    return _nothing("nothing is indexed yet", None, trace)
-                walk = self._walker.begin(scope, asked, live, vector, trace.timings)
-                live, keyword = await walk.keyword
-            index = walk.index
-            fusion, vector = await self._found(scope, asked, walk, keyword, enhanced, trace)
+                walk = self._walker.begin(scope, asked, index, vector, trace.timings)
+                index, keyword = await walk.keyword
+            if index is None or keyword is None:
+                await walk.end()
+                return _nothing("nothing is indexed yet", None, trace)
+            fusion, vector = await self._found(scope, asked, index, keyword, walk, enhanced, trace)
         except BaseException:
             await walk.end()
             raise
@@ -162,7 +162,14 @@ class Search:
         return found
 
     async def _found(
-        self, scope: Scope, query: Query, walk: Walk, keyword: list[Found], enhanced: Enhanced, trace: _Trace
+        self,
+        scope: Scope,
+        query: Query,
+        index: Index,
+        keyword: list[Found],
+        walk: Walk,
+        enhanced: Enhanced,
+        trace: _Trace,
     ) -> tuple[Fusion, Vector | None]:
         """Every ranked list, counted, and the question's vector."""
         fusion = Fusion(self._settings.rrf_k, self._settings.fuse_by)
@@ -172,14 +179,14 @@ class Search:
         fusion.add("vector", weights["vector"], near)
         trace.left.extend([left] if left else [])
         words, meaning = query.strategy != "vector", vector is not None
-        if words and walk.index.worn and walk.index.keyword_engine == "full_text":
+        if words and index.worn and index.keyword_engine == "full_text":
             trace.left.append(WORN)
-        trace.stage("keyword", words, walk.index.keyword_engine if words else "left out by the strategy", len(keyword))
+        trace.stage("keyword", words, index.keyword_engine if words else "left out by the strategy", len(keyword))
         without = left or "left out by the strategy"
-        trace.stage("vector", meaning, walk.index.vector_engine if meaning else without, len(near))
+        trace.stage("vector", meaning, index.vector_engine if meaning else without, len(near))
         if enhanced.variations:
             async with timed(trace.timings, "variations"):
-                more, left = await self._walker.more(scope, query, walk.index, enhanced.variations)
+                more, left = await self._walker.more(scope, query, index, enhanced.variations)
             trace.left.extend([left] if left else [])
             share = self._enhancer.settings.weight
             for name, found in more:

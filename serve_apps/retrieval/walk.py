@@ -19,6 +19,7 @@ from serve_apps.retrieval.reads import Index, Vector
 
 AT_ONCE = 2  # variations; each takes a connection, and the question itself two
 Near = tuple[list[Found], Vector | None, str | None]  # what was found, with which vector, and why none was used
+Worded = tuple[Index | None, list[Found] | None]  # through which index; without a list, another one is live
 Timings = dict[str, float]
 
 
@@ -26,9 +27,8 @@ Timings = dict[str, float]
 class Walk:
     """The question on its way; whoever begins it ends it."""
 
-    index: Index
     vector: asyncio.Task[Near]
-    keyword: asyncio.Task[tuple[Index | None, list[Found]]]  # with the index that was live meanwhile
+    keyword: asyncio.Task[Worded]
 
     async def end(self) -> None:
         """Give up what still runs; how it ends is of no interest."""
@@ -48,7 +48,7 @@ class Walker:
         """Set both legs out at once; `index` is the one that was live the last time."""
         # The longer one first: the other is put together, answers and is read while that one is under way.
         near = asyncio.create_task(self._vector(scope, query, index, vector, timings))
-        return Walk(index, near, asyncio.create_task(self._keyword(scope, query, index, timings)))
+        return Walk(near, asyncio.create_task(self._keyword(scope, query, index, timings)))
 
     async def more(
         self, scope: Scope, query: Query, index: Index, variations: Sequence[Variation]
@@ -91,12 +91,11 @@ class Walker:
             return {}, f"variations by their words only, the embedder did not answer: {error}"
         return dict(zip(texts, vectors, strict=True)), None
 
-    async def _keyword(
-        self, scope: Scope, query: Query, index: Index, timings: Timings
-    ) -> tuple[Index | None, list[Found]]:
+    async def _keyword(self, scope: Scope, query: Query, index: Index, timings: Timings) -> Worded:
         if query.strategy == "vector":
             async with timed(timings, "resolve"):
-                return await self._legs.resolve(scope, query), []
+                live = await self._legs.resolve(scope, query)
+                return live, [] if live == index else None
         async with timed(timings, "keyword"):
             return await self._legs.set_out(scope, query, index)
 

@@ -10,12 +10,16 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import psutil
+import psycopg
 
 from cluster import connect
+from cluster.basics.errors import Unavailable
 from pipelines.documents.run import SLICE_PAGES
 from tests.evals.report import Report
+from tests.fakes.power import cut
 from tests.instance import Instance, instance
 from tests.kill import two_nodes
 from tests.kill.scans import make_scans
@@ -26,6 +30,8 @@ REDONE = "work redone ≤ units in flight"
 ASLEEP = "a job worker that is SIGSTOPped past its lease and woken: its write is refused"
 AGAIN = "The same folder ingested again: 0 pages read, reported as unchanged."
 REINDEX = "reindex-all of the samples reads 0 images and survives a worker kill"
+SERVERS = "Postgres and Valkey lose power in the middle of a job: it ends complete, with the same set of chunk ids"
+INDEXES = "after Postgres lost power both indexes are asked again, and find what they found before"
 
 
 COUNTED = """import importlib, os, sys
@@ -89,8 +95,28 @@ def pages(made: Instance) -> tuple[int, int]:
 
 
 def done_pages(made: Instance) -> int:
-    ((done,),) = made.rows("select count(*) from units where stage = 'read' and status <> 'pending'")
+    """Of a server that is away none are known."""
+    try:
+        ((done,),) = made.rows("select count(*) from units where stage = 'read' and status <> 'pending'")
+    except (Unavailable, psycopg.OperationalError):
+        return 0
     return int(done)
+
+
+def found(made: Instance, strategy: str) -> tuple[list[tuple[Any, ...]], bool]:
+    """What questions lead to by one leg, and whether the leg asked its index and nothing was left out."""
+    lists, asked = [], []
+    for document, page in ((0, 1), (7, 3), (13, 2), (24, 4)):
+        question = f"harbour bridge of document {document} page {page}"
+        reply = made.http.post(
+            "/api/documents/search", json={"query": question, "strategy": strategy, "rerank": False, "cache": False}
+        )
+        reply.raise_for_status()
+        shown = reply.json()
+        lists.append(tuple(hit["chunk_id"] for hit in shown["results"]))
+        engines = {"keyword": shown["keyword_engine"] == "bm25", "vector": shown["vector"] == "hnsw"}
+        asked.append(engines[strategy] and shown["fallback"] is None)
+    return lists, all(asked)
 
 
 def clean(made: Instance) -> None:
@@ -174,6 +200,30 @@ def asleep(made: Instance, folder: Path, report: Report, expected: list[str]) ->
     report.figure("pages after the sleeper", total, goal=SAME, holds=whole)
 
 
+def servers(made: Instance, folder: Path, counter: Counter, report: Report, expected: list[str], runs: int) -> None:
+    """Postgres, then Valkey, with all that they have begun; then search, which no scope is too small to index here."""
+    told = {leg: found(made, leg) for leg in ("keyword", "vector")}
+    clean(made)
+    reads = counter.runs()
+    job = made.ingest(folder, wait=None)["job_id"]
+    killed: list[str] = []
+    for goal, program in ((30, "postgres"), (60, "valkey")):
+        until(lambda goal=goal: done_pages(made) >= goal, 300)
+        killed += cut(made.settings.state_dir, program)
+    ended = made.wait(job)
+    total, distinct = pages(made)
+    redone, in_flight = counter.runs() - reads - runs, 4 * made.settings.read.readers * SLICE_PAGES
+    whole = ended["state"] == "completed" and total == distinct == 100 and chunk_ids(made) == expected
+    report.figure("servers that lost power", ", ".join(killed), goal=SERVERS, holds=len(killed) == 2)
+    report.figure("pages after the power cuts", total, reference=100, goal=SERVERS, holds=whole)
+    report.figure(
+        "readings redone after the power cuts", redone, reference=in_flight, goal=REDONE, holds=redone <= in_flight
+    )
+    for leg, before in told.items():
+        again = until(lambda leg=leg, before=before: found(made, leg) == before, 60)
+        report.figure(f"{leg} leg after the power cuts", str(again), goal=INDEXES, holds=again and before[1])
+
+
 def reindex(made: Instance, counter: Counter, report: Report, expected: list[str]) -> None:
     """Re-embed everything while an indexing worker is killed."""
     before = counter.runs()
@@ -217,10 +267,13 @@ def main() -> int:
         path = counter.install()
         settings = {
             "AOS_WORKER_REPLICAS": "2", "AOS_WORKER_LEASE_SECONDS": "6", "AOS_WORKER_HEARTBEAT_SECONDS": "1",
+            # No scope is small: both legs ask their indexes, as they do where there are many thousands of chunks.
+            "AOS_SEARCH_EXACT_SCOPE": "0", "AOS_SEARCH_FETCH": "10",
             "AOS_GATE_QUESTIONS": "0",  # pages that are made alike lead to each other: the gate would refuse them
         }  # fmt: skip
         with instance(PYTHONPATH=path, OCR_STRATEGY="tesseract", **settings) as made:
             expected, runs = undisturbed(made, folder / "scans", counter, report)
+            servers(made, folder / "scans", counter, report, expected, runs)
             kills(made, folder / "scans", counter, report, expected, runs)
             asleep(made, folder / "scans", report, expected)
             reindex(made, counter, report, expected)

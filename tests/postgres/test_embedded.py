@@ -1,6 +1,5 @@
 """The embedded servers: one command starts them, they outlive it, survive kills, and nothing else gets in."""
 
-import contextlib
 import os
 import signal
 import subprocess
@@ -16,6 +15,7 @@ import redis
 from cluster.basics.errors import Unavailable
 from cluster.state import embedded
 from configs.settings import load
+from tests.fakes.power import cut
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -36,13 +36,7 @@ def test_data_survives_the_starter_a_kill_and_a_restart(state: Path) -> None:
         connection.execute("create table kept (n int)")
         connection.execute("insert into kept values (42)")
 
-    for process in embedded.processes(state):
-        for child in process.children():
-            with contextlib.suppress(psutil.NoSuchProcess):  # some end with the one before
-                child.kill()
-        with contextlib.suppress(psutil.NoSuchProcess):
-            process.kill()
-        psutil.wait_procs([process], timeout=20)
+    cut(state)
     with pytest.raises(Unavailable) as nothing:
         embedded.resolve(settings)
     assert nothing.value.hint == "Run `aos up`."

@@ -1,11 +1,8 @@
 """Indexes that lost what they had: after a restart of Postgres, by a vacuum, by damaged pages."""
 
 import asyncio
-import contextlib
-import signal
 from pathlib import Path
 
-import psutil
 import psycopg
 import pytest
 
@@ -24,7 +21,9 @@ from serve_apps.retrieval.search import WORN, Search
 from tests.fakes import corpus
 from tests.fakes.corpus import Book, Passage, hash_vector
 from tests.fakes.models import FakeEmbedder
+from tests.fakes.power import cut
 
+TRUSTED = "delete from keyword_index_made; insert into keyword_index_made values (pg_postmaster_start_time())"
 FORCED = SearchSettings(exact_scope=0, fetch=10)  # a scope of more chunks is not small: its index is asked
 
 
@@ -54,21 +53,18 @@ def fill(admin: str, *names: str, home: tuple[Scope, int] | None = None) -> tupl
     return scope, generation
 
 
+def revision(admin: str, scope: Scope) -> int:
+    """What is remembered of a workspace's searches holds as long as this stays the same."""
+    with psycopg.connect(admin) as connection:
+        (row,) = connection.execute("select revision from workspaces where id = %s", (scope.workspace,)).fetchall()
+    return int(row[0])
+
+
 async def asked(database: Database, scope: Scope, strategy: Strategy = "keyword") -> tuple[set[str], Results]:
     """The files that are found for the word they share."""
     search = Search(database, FakeEmbedder(), None, FORCED, RerankSettings())
     results = await search.run(scope, Query("pump", strategy=strategy))
     return {hit.filename for hit in results.hits}, results
-
-
-def kill(state: Path) -> None:
-    """The whole server at once, as a machine that loses power."""
-    server = next(process for process in embedded.processes(state) if process.name() == "postgres")
-    family = [server, *server.children(recursive=True)]
-    for process in family:
-        with contextlib.suppress(psutil.NoSuchProcess):
-            process.send_signal(signal.SIGKILL)
-    psutil.wait_procs(family, timeout=20)
 
 
 @pytest.mark.parametrize("ended", ["stopped", "killed"])
@@ -80,7 +76,7 @@ async def test_words_are_found_after_a_restart(state: Path, ended: str) -> None:
     before, results = await asked(database, home[0])
     assert before == everything and results.keyword_engine == "bm25" and not await Care(database, admin).renew_words()
     await database.close()
-    embedded.stop(state) if ended == "stopped" else kill(state)
+    embedded.stop(state) if ended == "stopped" else cut(state, "postgres")
 
     admin, database = await opened(state)
     meanwhile, results = await asked(database, home[0])
@@ -145,9 +141,11 @@ async def test_a_graph_that_misses_its_own_vectors_is_made_anew(state: Path) -> 
         connection.execute(f"vacuum embeddings_{generation}")
         await care.probe()
         assert faults() == [], "it was looked at a moment ago"
+        remembered = revision(admin, scope)
         now = 1_000.0
         await care.probe()
-        assert len(faults()) == 1 and "of its own vectors" in faults()[0]
+        assert len(faults()) == 1 and "of what it holds" in faults()[0]
+        assert revision(admin, scope) > remembered, "what was found through it is not given any more"
 
         question = Query("unlike 7", limit=1)
         legs = Legs(database, FORCED)
@@ -162,11 +160,11 @@ async def test_a_graph_that_misses_its_own_vectors_is_made_anew(state: Path) -> 
         now = 2_000.0
         await care.probe()
         assert faults() == []
-        # Whatever a probe says of it, it is not made again the same day.
-        again = "select distrust_index(%s, 'it finds too few')"
+        # Whatever a probe says of it, it is not made again the same day, nor is anything forgotten.
+        again, remembered = "select distrust_index(%s, 'it finds too few')", revision(admin, scope)
         connection.execute(again, (name,))
-        assert faults() == []
-        connection.execute("update index_faults set renewed = now() - interval '25 hours'")
+        assert faults() == [] and revision(admin, scope) == remembered
+        connection.execute("update index_faults set made = now() - interval '25 hours'")
         connection.execute(again, (name,))
         assert faults() == ["it finds too few"]
     await database.close()
@@ -198,18 +196,18 @@ async def test_questions_are_answered_while_indexes_are_damaged_and_they_are_mad
     garble(admin, state, BM25, graph)
     admin, database = await opened(state)
     with psycopg.connect(admin, autocommit=True) as connection:
-        trusted = "insert into keyword_index_made values (pg_postmaster_start_time())"
-        connection.execute(f"delete from keyword_index_made; {trusted}")
+        connection.execute(TRUSTED)
         legs, question = Legs(database, FORCED), Query("pump")
         index = await legs.resolve(scope, question)
         assert index and index.bm25 and index.graph
+        remembered = revision(admin, scope)
 
         found, results = await asked(database, scope)
         assert found == {"red.txt", "green.txt"} and results.keyword_engine == "full_text" and results.fallback == WORN
         found, _ = await asked(database, scope, "vector")
         assert {"red.txt", "green.txt"} <= found
         faults = connection.execute("select name from index_faults order by name").fetchall()
-        assert faults == [(BM25,), (graph,)]
+        assert faults == [(BM25,), (graph,)] and revision(admin, scope) > remembered
         told = {one.part: one for one in doctor.look("postgres", load({"AOS_STATE_DIR": str(state)}))}
         assert told["keyword search"].colour == told["vector search"].colour == "yellow"
         assert graph in told["vector search"].detail
@@ -226,10 +224,39 @@ async def test_questions_are_answered_while_indexes_are_damaged_and_they_are_mad
     await database.close()
 
 
-async def test_words_that_fail_again_do_not_have_the_index_made_again_and_again(state: Path) -> None:
-    """Once a day at most; nor does anybody name an index that is none."""
+async def test_words_that_somebody_else_lost_are_missed_by_a_probe(state: Path) -> None:
+    """A damaged page is told to who meets it first, here somebody who writes; from then on the index is silent."""
     admin, database = await opened(state)
-    fill(admin, "red")
+    home = fill(admin, "red", "green")
+    await database.close()
+    garble(admin, state, BM25)
+    admin, database = await opened(state)
+    now = 0.0
+    care = Care(database, admin, clock=lambda: now)
+    with psycopg.connect(admin, autocommit=True) as connection:
+        connection.execute(TRUSTED)
+        with pytest.raises(psycopg.errors.DataCorrupted):
+            fill(admin, "blue", home=home)
+        found, results = await asked(database, home[0])
+        assert found == set() and results.fallback is None, "pg_textsearch tells now: is the probe still needed?"
+        remembered = revision(admin, home[0])
+        await care.probe()
+        found, results = await asked(database, home[0])
+        assert found == {"red.txt", "green.txt"} and results.keyword_engine == "full_text" and results.fallback == WORN
+        assert revision(admin, home[0]) > remembered and await care.renew_words()
+        fill(admin, "white", home=home)
+        now = 1_000.0
+        await care.probe()
+        assert connection.execute("select 1 from index_faults where renewed is null").fetchall() == []
+    found, results = await asked(database, home[0])
+    assert found == {"red.txt", "green.txt", "white.txt"} and results.keyword_engine == "bm25"
+    await database.close()
+
+
+async def test_words_that_fail_again_do_not_have_the_index_made_again_and_again(state: Path) -> None:
+    """Once an hour at most, and it is not asked meanwhile; nor does anybody name an index that is none."""
+    admin, database = await opened(state)
+    scope, _ = fill(admin, "red")
     care = Care(database, admin)
 
     async def distrusted(name: str) -> bool:
@@ -239,7 +266,12 @@ async def test_words_that_fail_again_do_not_have_the_index_made_again_and_again(
 
     assert not await distrusted("users_pkey")
     assert await distrusted(BM25) and await care.renew_words()
-    assert not await distrusted(BM25) and not await care.renew_words()
+    assert await distrusted(BM25) and not await care.renew_words()
+    found, results = await asked(database, scope)
+    assert found == {"red.txt"} and results.keyword_engine == "full_text" and results.fallback == WORN
+    with psycopg.connect(admin) as connection:
+        connection.execute("update index_faults set made = now() - interval '61 minutes'")
+    assert await care.renew_words() and (await asked(database, scope))[1].keyword_engine == "bm25"
     await database.close()
 
 

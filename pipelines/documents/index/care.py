@@ -17,9 +17,10 @@ log = logging.getLogger(__name__)
 
 SQL = load_queries(Path(__file__).with_suffix(".sql"))
 LOOK_SECONDS, LONGEST_PAUSE = 5.0, 300.0
-PROBE_SECONDS = 300.0  # between probes of a graph, however often it is vacuumed
-PROBED = 100  # vectors; each is a search
-LEAST_REACH = 0.9  # a sound graph finds itself; under writes a few are missed
+PROBE_SECONDS = 300.0  # between probes of an index, however often it is vacuumed
+IDLE_SECONDS = 900.0  # where it is not: pages can be damaged by whatever holds them
+LEAST_VECTORS = 0.9  # a sound graph finds itself; under writes a few are missed
+LEAST_WORDS = 0.5  # one that lost its words finds none; a sound one may rank others before a chunk
 # pgvector before 0.8.2 can overflow in parallel builds; a graph that outgrows the memory is continued on disk, slowly.
 BUILD = "set statement_timeout = 0; set max_parallel_maintenance_workers = 0; set maintenance_work_mem = '1GB'"
 
@@ -27,8 +28,9 @@ BUILD = "set statement_timeout = 0; set max_parallel_maintenance_workers = 0; se
 class Care:
     """Makes anew what cannot be believed: the BM25 index after a restart of Postgres, and any that failed or misses.
 
-    pg_textsearch before 1.2 does not survive a restart, and pgvector before 0.8.4 can damage a graph that is vacuumed
-    under writes. Meanwhile words are ranked by Postgres' own full text, and every vector is measured.
+    pg_textsearch before 1.2 does not survive a restart, and once it has met a damaged page it finds nothing and is
+    silent. pgvector before 0.8.4 can damage a graph that is vacuumed under writes. Meanwhile words are ranked by
+    Postgres' own full text, and every vector is measured.
     """
 
     def __init__(
@@ -41,7 +43,7 @@ class Care:
     ) -> None:
         """`database` is the application's, `owner` the connection string of the schema's owner, where it is known."""
         self._database, self._owner, self._sleep, self._clock = database, owner, sleep, clock
-        self._probed: dict[int, tuple[int, float]] = {}  # generation to vacuums and when
+        self._probed: dict[str, tuple[int, float]] = {}  # index to vacuums and when
 
     async def keep(self) -> None:
         """Look after them until cancelled; after a failure less and less often."""
@@ -82,27 +84,29 @@ class Care:
         return made
 
     async def probe(self) -> None:
-        """Ask graphs that were vacuumed since the last time, or never asked yet, for some of their own vectors.
+        """Ask the indexes for some of what they hold: those never asked yet, or vacuumed, or not asked for long.
+
+        Takes half a second at a million chunks.
 
         Raises:
             Unavailable: Postgres cannot be reached.
         """
         async with self._database.transaction() as tx:
-            graphs = await tx.all(SQL["graphs"])
-        for generation, vacuums in ((row["generation"], row["vacuums"]) for row in graphs):
-            before, at = self._probed.get(generation, (None, 0.0))
-            if before == vacuums or (before is not None and self._clock() - at < PROBE_SECONDS):
+            indexes = await tx.all(SQL["probed"])
+        for name, generation, vacuums in ((row["name"], row["generation"], row["vacuums"]) for row in indexes):
+            before, at = self._probed.get(name, (None, -IDLE_SECONDS))
+            if self._clock() - at < (IDLE_SECONDS if before == vacuums else PROBE_SECONDS):
                 continue
+            query, least = ("words_met", LEAST_WORDS) if generation is None else ("vectors_met", LEAST_VECTORS)
             try:
-                reach = await self._ask("reach", generation=generation, vectors=PROBED)
+                met = await self._ask(query, generation=generation)
+                fault = f"it finds {met:.0%} of what it holds" if met is not None and met < least else None
             except DAMAGED as error:
-                await self._distrust(generation, str(error))
-                continue
-            if reach is None:
-                continue
-            if reach < LEAST_REACH:
-                await self._distrust(generation, f"it finds {reach:.0%} of its own vectors")
-            self._probed[generation] = vacuums, self._clock()
+                met, fault = 0.0, str(error)
+            if fault:
+                await self._distrust(name, fault)
+            if met is not None:  # where there was nothing to ask for, it is asked soon
+                self._probed[name] = vacuums, self._clock()
 
     async def renew_graphs(self) -> list[str]:
         """Make graphs anew that cannot be believed, and tell which; nobody waits for it.
@@ -131,9 +135,9 @@ class Care:
                 await connection.execute(SQL["renewed"], {"name": name})
         return list(names)
 
-    async def _distrust(self, generation: int, why: str) -> None:
-        log.error("the graph of generation %d is not asked any more: %s", generation, why)
-        await self._ask("distrust", name=f"embeddings_{generation}_hnsw", why=why)
+    async def _distrust(self, name: str, why: str) -> None:
+        log.error("%s is not asked any more: %s", name, why)
+        await self._ask("distrust", name=name, why=why)
 
     async def _ask(self, query: str, /, **values: Any) -> Any:
         async with self._database.transaction() as tx:

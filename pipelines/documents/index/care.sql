@@ -7,13 +7,17 @@ select drop_worn_keyword_index() as answer;
 -- make: Make it, if it is gone.
 select make_keyword_index() as answer;
 
--- graphs: Those there are, and how often their vectors were vacuumed.
-select substring(relname from '[0-9]+$')::int as generation, vacuum_count + autovacuum_count as vacuums
-from pg_stat_user_tables
-where relname ~ '^embeddings_[0-9]+$' and to_regclass(relname || '_hnsw') is not null;
+-- probed: The indexes of both legs, of which generation (null for words), and how often their tables were vacuumed.
+select i.indexrelname as name, substring(t.relname from '^embeddings_([0-9]+)$')::int as generation,
+       t.vacuum_count + t.autovacuum_count as vacuums
+from pg_stat_user_tables t join pg_stat_user_indexes i using (relid)
+where i.indexrelname in ('document_chunks_bm25', t.relname || '_hnsw');
 
--- reach: The share of its own vectors that a graph finds, of some drawn at random.
-select graph_reach(%(generation)s, %(vectors)s) as answer;
+-- vectors_met: The share of its own vectors that a graph finds, of some drawn at random.
+select graph_reach(%(generation)s, 100) as answer;
+
+-- words_met: The share of chunks, of some drawn at random, that the keyword index finds by their own words.
+select keyword_reach(20) as answer;
 
 -- distrust: An index is not asked any more.
 select distrust_index(%(name)s, %(why)s) as answer;
