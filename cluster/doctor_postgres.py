@@ -23,7 +23,7 @@ def findings(settings: Settings) -> Iterable[Finding]:
             " from pg_roles where rolname = current_user"
         ).fetchone()
         installed: dict[str, str] = dict(connection.execute("select extname, extversion from pg_extension").fetchall())
-        worn, graphs = _distrusted(connection)
+        worn, faults = _distrusted(connection)
     where = "external" if embedded.is_external(settings.postgres) else "embedded"
     if version < POSTGRES_OLDEST:
         yield Finding("postgres", Colour.RED, f"version {version // 10000} is too old", "Use PostgreSQL 15 or newer.")
@@ -35,24 +35,30 @@ def findings(settings: Settings) -> Iterable[Finding]:
         yield Finding("row-level security", Colour.RED, detail, "Use a plain role in DATABASE_URL; then `aos up`.")
     else:
         yield Finding("row-level security", Colour.GREEN, f"binds the application on {walled} tables")
-    yield from extensions(installed, worn)
-    for name, why in graphs:
+    why = faults.pop("document_chunks_bm25", "Postgres was started again")
+    yield from extensions(installed, why if worn else None)
+    for name, why in faults.items():
         by_hand = f"as its owner: reindex index concurrently {name}; select index_renewed('{name}');"
-        fix = f"Wait: a worker does it, half an hour a million chunks; without DATABASE_ADMIN_URL, {by_hand}"
-        yield Finding("vector search", Colour.YELLOW, f"every vector is measured until {name} is made anew: {why}", fix)
+        fix = "Wait: a worker does it, half an hour a million chunks, once a day at most; without DATABASE_ADMIN_URL, "
+        yield Finding(
+            "vector search", Colour.YELLOW, f"every vector is measured until {name} is made anew: {why}", fix + by_hand
+        )
 
 
-def _distrusted(connection: psycopg.Connection[Any]) -> tuple[bool, list[tuple[str, str]]]:
-    """Whether the keyword index is not asked, and which graphs are not, and why; none where the schema is older."""
+def _distrusted(connection: psycopg.Connection[Any]) -> tuple[bool, dict[str, str]]:
+    """Whether the keyword index is not asked, and which indexes failed and why; none where the schema is older."""
     if connection.execute("select to_regclass('index_faults') is null").fetchone() == (True,):
-        return False, []
+        return False, {}
     worn = connection.execute("select keyword_index_worn()").fetchone() == (True,)
-    graphs = connection.execute("select name, what from index_faults where name like 'embeddings%' and renewed is null")
-    return worn, graphs.fetchall()
+    faults = connection.execute(
+        "select name, what from index_faults where renewed is null"
+        " and (name = 'document_chunks_bm25' or to_regclass(name) is not null) order by name"
+    )
+    return worn, dict(faults.fetchall())
 
 
-def extensions(found: dict[str, str], worn: bool = False) -> Iterable[Finding]:
-    """Of `found`, name to version; `worn`: the index for BM25 is not asked."""
+def extensions(found: dict[str, str], worn: str | None = None) -> Iterable[Finding]:
+    """Of `found`, name to version; `worn`: why the index for BM25 is not asked."""
     vector = found.get("vector")
     if vector is None:
         yield Finding("pgvector", Colour.RED, "not installed", "create extension vector; then `aos up`.")
@@ -64,7 +70,8 @@ def extensions(found: dict[str, str], worn: bool = False) -> Iterable[Finding]:
     if "pg_textsearch" not in found:
         yield Finding("keyword search", Colour.YELLOW, "Postgres' own ranking: there is no pg_textsearch here")
     elif worn:
-        detail = "Postgres' own ranking, until the BM25 index is made anew"
-        yield Finding("keyword search", Colour.YELLOW, detail, "Wait: a worker does it, a minute a million chunks.")
+        detail = f"Postgres' own ranking, until the BM25 index is made anew: {worn}"
+        fix = "Wait: a worker does it, a minute a million chunks; one that fails, once an hour at most."
+        yield Finding("keyword search", Colour.YELLOW, detail, fix)
     else:
         yield Finding("keyword search", Colour.GREEN, f"BM25 by pg_textsearch {found['pg_textsearch']}")

@@ -1,7 +1,9 @@
 -- corpus: The state of what a workspace can find, the generation that is live, which of the caller's principals its
 -- documents name at all (who differ in others see the same), and a digest of what says which language models help: the
--- connections of the workspace, the one that is the default, and the routing of who pays for them.
-select w.revision, g.id as generation, g.embedder, g.embedder_fingerprint, g.dimension,
+-- connections of the workspace, the one that is the default, and the routing of who pays for them. What was found through
+-- an index that turned out to miss something is no state of its own: each such discovery makes another revision.
+select w.revision + (select coalesce(sum(f.times), 0) from index_faults f)::bigint as revision,
+       g.id as generation, g.embedder, g.embedder_fingerprint, g.dimension,
        array(select p.principal from document_principals p
              where p.tenant_id = %(tenant)s and p.workspace_id = %(workspace)s and p.principal = any(%(principals)s)
              order by p.principal) as named,

@@ -15,6 +15,7 @@ from cluster.basics.scope import Scope
 from cluster.models.succession import make_of
 from cluster.state.postgres import DAMAGED, Database, Read, Row
 from configs.sections_retrieval import SearchSettings
+from pipelines.documents.index.care import LEAST_WORDS
 from serve_apps.retrieval import literal
 from serve_apps.retrieval.fuse import Found
 from serve_apps.retrieval.literal import Literals
@@ -65,14 +66,18 @@ class Legs:
         except DAMAGED as error:
             found = await self._without_bm25(scope, query, expected, error)
             live = await self.resolve(scope, query)
-            return (expected.wordless, found) if live in (expected, expected.wordless) else (live, None)
+            return live, found if live == expected.wordless else None
         except GONE:  # the way through the expected index may be gone by now
             live = await self.resolve(scope, query)
             if live == expected:
                 raise
             return live, None
         live = self._resolved(scope, query, before, seen)
-        return live, await self._lifted(scope, asked, worded.values, rows, held) if live == expected else None
+        if live != expected:
+            return live, None
+        if await self._is_silent(expected, rows):
+            return await self.resolve(scope, query), None
+        return live, await self._lifted(scope, asked, worded.values, rows, held)
 
     def _resolving(self, scope: Scope, query: Query) -> tuple[Index | None, Read]:
         """What was answered before, and the query."""
@@ -107,6 +112,8 @@ class Legs:
             (rows,), held = await self._beside(scope, asked, worded.values, worded)
         except (*GONE, *DAMAGED) as error:
             return await self._without_bm25(scope, query, index, error)
+        if await self._is_silent(index, rows):
+            return await self.keyword(scope, query, index.wordless)
         return await self._lifted(scope, asked, worded.values, rows, held)
 
     async def _without_bm25(self, scope: Scope, query: Query, index: Index, error: psycopg.Error) -> list[Found]:
@@ -117,6 +124,27 @@ class Legs:
         if isinstance(error, DAMAGED):
             await self._distrust(BM25, error)
         return found
+
+    async def _is_silent(self, index: Index, found: Sequence[Found]) -> bool:
+        """Whether the BM25 index finds nothing because it has lost its words, without an error; nobody asks it then."""
+        if found or not index.bm25 or index.small:
+            return False
+        fault: object = None
+        try:
+            async with self._database.transaction() as tx:
+                row = await tx.one(SQL["words_met"])
+            if row and row["met"] is not None and row["met"] < LEAST_WORDS:
+                fault = f"it finds {row['met']:.0%} of what it holds"
+        except DAMAGED as error:
+            fault = error
+        if fault is not None:
+            await self._distrust(BM25, fault)
+        return fault is not None
+
+    async def _distrust(self, name: str, why: object) -> None:
+        log.error("%s is not asked any more, until a worker has made it anew: %s", name, why)
+        async with self._database.transaction() as tx:
+            await tx.run(SQL["distrust"], name=name, why=str(why))
 
     async def _beside(
         self, scope: Scope, asked: Literals, values: Mapping[str, Any], *reads: Read
@@ -165,11 +193,6 @@ class Legs:
         if failure:  # of the graph, then, and not of the question
             await self._distrust(f"embeddings_{index.generation}_hnsw", failure)
         return _ordered(rows)
-
-    async def _distrust(self, name: str, error: Exception) -> None:
-        log.error("%s is not asked any more, until a worker has made it anew: %s", name, error)
-        async with self._database.transaction() as tx:
-            await tx.run(SQL["distrust"], name=name, why=str(error))
 
     async def similarities(self, scope: Scope, index: Index, vector: Vector, ids: Sequence[str]) -> dict[str, float]:
         """Cosine similarity of given chunks; those without a vector are missing."""

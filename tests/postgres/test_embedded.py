@@ -15,7 +15,7 @@ import redis
 from cluster.basics.errors import Unavailable
 from cluster.state import embedded
 from configs.settings import load
-from tests.fakes.power import cut
+from tests.fakes.kills import kill_servers
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -36,7 +36,7 @@ def test_data_survives_the_starter_a_kill_and_a_restart(state: Path) -> None:
         connection.execute("create table kept (n int)")
         connection.execute("insert into kept values (42)")
 
-    cut(state)
+    kill_servers(state)
     with pytest.raises(Unavailable) as nothing:
         embedded.resolve(settings)
     assert nothing.value.hint == "Run `aos up`."

@@ -1,7 +1,9 @@
 -- The keyword index is probed as graphs are. One that meets a damaged page says so once, to whoever comes first, a vacuum
 -- or somebody who writes; from then on it finds nothing and is silent.
 
-alter table index_faults add column made timestamptz; -- anew, the last time
+alter table index_faults
+    add column made timestamptz, -- anew, the last time
+    add column times bigint not null default 1; -- it was found to be at fault
 update index_faults set made = renewed;
 
 create or replace function index_renewed(index_name text) returns void
@@ -9,40 +11,38 @@ language sql security definer set search_path = public, pg_temp as $$
     update index_faults set renewed = now(), made = now() where name = index_name
 $$;
 
--- From now on an index is not asked. A graph that was made anew within a day is not at fault again: there may be vectors
--- that none can reach. What was remembered of searches through the index may lack something, and nothing else would tell,
--- for no document changed: it is forgotten with the trust.
+-- From now on an index is not asked. What was remembered of searches through it may lack something, and nothing else would
+-- tell, for no document changed: `times` counts with the revision of the corpus that such memories rest on.
 create or replace function distrust_index(index_name text, why text) returns void
 language sql security definer set search_path = public, pg_temp as $$
-    with noted as (
-        insert into index_faults (name, what) select index_name, left(why, 500)
-        where index_name ~ '^(document_chunks_bm25|embeddings_[0-9]+_hnsw)$' and to_regclass(index_name) is not null
-        on conflict (name) do update set what = excluded.what, noticed = now(), renewed = null
+    insert into index_faults (name, what) select index_name, left(why, 500)
+    where index_name ~ '^(document_chunks_bm25|embeddings_[0-9]+_hnsw)$' and to_regclass(index_name) is not null
+    on conflict (name) do update
+        set what = excluded.what, noticed = now(), renewed = null, times = index_faults.times + 1
         where index_faults.renewed is not null
-          and (index_faults.name = 'document_chunks_bm25' or index_faults.made < now() - interval '1 day')
-        returning name)
-    update workspaces w set revision = next_revision(w.revision)
-    from noted
-    where noted.name in ('document_chunks_bm25', 'embeddings_' || w.generation_id || '_hnsw')
 $$;
 
--- As before, but that one which fails is made anew once an hour at most: whoever asks something odd must not have it made
--- again and again, while all who write wait.
-create or replace function drop_worn_keyword_index() returns boolean
-language plpgsql security definer set search_path = public, pg_temp set lock_timeout = '200ms' as $$
+-- As before, but that one which fails is made anew once an hour at most: whoever asks something odd must not have all who
+-- write wait again and again.
+create or replace function make_keyword_index() returns boolean
+language plpgsql security definer set search_path = public, pg_temp
+set lock_timeout = '10s' set maintenance_work_mem = '512MB' as $$
 begin
     if not pg_try_advisory_xact_lock(hashtext('aos.keyword_index')) then return false; end if;
-    if not keyword_index_worn() then return false; end if;
-    if exists (select from keyword_index_made where started = pg_postmaster_start_time())
-        and exists (select from index_faults
-                    where name = 'document_chunks_bm25' and renewed is null and made > now() - interval '1 hour')
+    if not keyword_index_worn() or to_regclass('document_chunks_bm25') is not null then return false; end if;
+    if exists (select from index_faults where name = 'document_chunks_bm25' and renewed is null
+                                          and made between now() - interval '1 hour' and now())
     then return false; end if;
-    drop index if exists document_chunks_bm25;
+    execute 'create index document_chunks_bm25 on document_chunks using bm25 (terms) '
+        'with (text_config = ''simple'', k1 = 0.9, b = 0.4)';
+    delete from keyword_index_made;
+    insert into keyword_index_made values (pg_postmaster_start_time());
+    perform index_renewed('document_chunks_bm25');
     return true;
 end $$;
 
 -- Of how many of some chunks, taken at random, the keyword index finds one that holds the same words: their longest, which
--- are rare. Null where there is no index to believe, or no chunk was drawn.
+-- are rare. Null where there is no index to believe, or too few chunks to judge by.
 create function keyword_reach(chunks int) returns real
 language plpgsql security definer set search_path = public, pg_temp set enable_seqscan = off set enable_sort = off as $$
 declare share real; drawn text[]; held boolean; asked int := 0; met int := 0;
@@ -63,7 +63,7 @@ begin
         asked := asked + 1;
         met := met + coalesce(held, false)::int;
     end loop;
-    return met / nullif(asked, 0)::real;
+    return case when asked >= 5 then met / asked::real end;
 end $$;
 
 revoke all on function keyword_reach from public;

@@ -65,7 +65,7 @@ class Care:
         return whole
 
     async def renew_words(self) -> bool:
-        """Make the BM25 index anew if it cannot be believed; False where there is nothing to do.
+        """Make the BM25 index anew if it cannot be believed; False where it can, or was made within the hour.
 
         Who writes chunks waits for as long as it takes: 48 s for a million.
 
@@ -76,7 +76,8 @@ class Care:
         if not await self._ask("worn"):
             return False
         begun = self._clock()
-        # Two transactions: in one, everybody would wait for the whole, who reads as well.
+        # What is damaged goes at once: nothing can be written to it. Two transactions: in one, everybody would wait for
+        # the whole, who reads as well.
         await self._ask("drop_worn")
         made = bool(await self._ask("make"))
         if made:
@@ -93,20 +94,24 @@ class Care:
         """
         async with self._database.transaction() as tx:
             indexes = await tx.all(SQL["probed"])
-        for name, generation, vacuums in ((row["name"], row["generation"], row["vacuums"]) for row in indexes):
-            before, at = self._probed.get(name, (None, -IDLE_SECONDS))
-            if self._clock() - at < (IDLE_SECONDS if before == vacuums else PROBE_SECONDS):
-                continue
-            query, least = ("words_met", LEAST_WORDS) if generation is None else ("vectors_met", LEAST_VECTORS)
-            try:
-                met = await self._ask(query, generation=generation)
-                fault = f"it finds {met:.0%} of what it holds" if met is not None and met < least else None
-            except DAMAGED as error:
-                met, fault = 0.0, str(error)
-            if fault:
-                await self._distrust(name, fault)
-            if met is not None:  # where there was nothing to ask for, it is asked soon
-                self._probed[name] = vacuums, self._clock()
+        for row in indexes:
+            before, at = self._probed.get(row["name"], (None, -IDLE_SECONDS))
+            if self._clock() - at >= (IDLE_SECONDS if before == row["vacuums"] else PROBE_SECONDS):
+                self._probed[row["name"]] = row["vacuums"], self._clock()
+                await self._probe(row["name"], row["generation"], row["young"])
+
+    async def _probe(self, name: str, generation: int | None, young: bool) -> None:
+        query, least = ("words_met", LEAST_WORDS) if generation is None else ("vectors_met", LEAST_VECTORS)
+        try:
+            met = await self._ask(query, generation=generation)
+        except DAMAGED as error:
+            await self._distrust(name, str(error))
+        except psycopg.Error as error:
+            log.error("%s cannot be probed: %s", name, error)
+        else:
+            # A new graph that misses much will do so again: there are vectors that none can reach.
+            if met is not None and met < least and not (young and generation is not None):
+                await self._distrust(name, f"it finds {met:.0%} of what it holds")
 
     async def renew_graphs(self) -> list[str]:
         """Make graphs anew that cannot be believed, and tell which; nobody waits for it.

@@ -7,11 +7,16 @@ select drop_worn_keyword_index() as answer;
 -- make: Make it, if it is gone.
 select make_keyword_index() as answer;
 
--- probed: The indexes of both legs, of which generation (null for words), and how often their tables were vacuumed.
+-- probed: The indexes of both legs that are asked, of which generation (null for words), how often their tables were
+-- vacuumed, and whether they were made anew within a day.
 select i.indexrelname as name, substring(t.relname from '^embeddings_([0-9]+)$')::int as generation,
-       t.vacuum_count + t.autovacuum_count as vacuums
-from pg_stat_user_tables t join pg_stat_user_indexes i using (relid)
-where i.indexrelname in ('document_chunks_bm25', t.relname || '_hnsw');
+       t.vacuum_count + t.autovacuum_count as vacuums, coalesce(f.made > now() - interval '1 day', false) as young
+from pg_stat_user_tables t
+join pg_stat_user_indexes i using (relid)
+left join index_faults f on f.name = i.indexrelname
+where (i.indexrelname = 'document_chunks_bm25'
+       or t.relname ~ '^embeddings_[0-9]+$' and i.indexrelname = t.relname || '_hnsw')
+  and (f.name is null or f.renewed is not null);
 
 -- vectors_met: The share of its own vectors that a graph finds, of some drawn at random.
 select graph_reach(%(generation)s, 100) as answer;
@@ -22,8 +27,11 @@ select keyword_reach(20) as answer;
 -- distrust: An index is not asked any more.
 select distrust_index(%(name)s, %(why)s) as answer;
 
--- faulty: Graphs that are not asked.
-select name from index_faults where name like 'embeddings%%' and renewed is null order by noticed;
+-- faulty: Graphs that are not asked, but for those that were made anew within a day: that takes half an hour.
+select name from index_faults
+where name like 'embeddings%%' and renewed is null and to_regclass(name) is not null
+  and (made between now() - interval '1 day' and now()) is not true
+order by noticed;
 
 -- renewed: An index is as good as new (for who owns it).
 select index_renewed(%(name)s);

@@ -1,4 +1,4 @@
-"""Power cuts: servers killed with all that they have begun, as when a machine goes dark."""
+"""Servers killed with all the processes that they have begun."""
 
 import contextlib
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ import psutil
 from cluster.state import embedded
 
 
-def cut(state: Path, *programs: str) -> Sequence[str]:
+def kill_servers(state: Path, *programs: str) -> Sequence[str]:
     """`kill -9` the embedded servers of a state directory, or those named (`postgres`, `valkey`); tells which."""
     family: list[psutil.Process] = []
     killed = []
