@@ -152,12 +152,15 @@ class SemanticCache(Generic[T]):
         return Turn(mine, name, token)
 
     async def wait(self, place: Place, question: str, turn: Turn) -> Lookup[T]:
-        """What another process works out, unless it takes too long or fails."""
+        """What another process works out, unless it takes too long or fails.
+
+        Whose turn it is looks once more: another process may have been done after this one had looked.
+        """
         for _ in range(int(self._settings.wait_seconds / POLL_SECONDS)):
             raw, busy = await self._store.claimed(place, turn.name)
             why = "worked out elsewhere at the same moment"
             found = await self._hit(place, turn.name, raw, Near(1.0, turn.name, question), why)
-            if found is not None or not busy:
+            if found is not None or turn.mine or not busy:
                 return found or _miss("another process gave up")
             await asyncio.sleep(POLL_SECONDS)
         return _miss("another process takes too long")

@@ -97,13 +97,12 @@ class Remembered(Generic[T]):
         except CacheAway as away:
             return await work(vector), _away(away)
         try:
-            if not turn.mine:
-                try:
-                    later = await self._cache.wait(place, question, turn)
-                except CacheAway as away:
-                    return await work(vector), _away(away)
-                if later.value is not None:
-                    return later.value, later.decision
+            try:
+                later = await self._cache.wait(place, question, turn)
+            except CacheAway as away:
+                return await work(vector), _away(away)
+            if later.value is not None:
+                return later.value, later.decision
             assert vector is not None
             value = await work(vector)
             return value, await self._kept(place, question, vector, value, found.decision)

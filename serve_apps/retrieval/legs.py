@@ -15,7 +15,7 @@ from cluster.basics.scope import Scope
 from cluster.models.succession import make_of
 from cluster.state.postgres import DAMAGED, Database, Read, Row
 from configs.sections_retrieval import SearchSettings
-from pipelines.documents.index.care import LEAST_WORDS
+from pipelines.documents.index import care
 from serve_apps.retrieval import literal
 from serve_apps.retrieval.fuse import Found
 from serve_apps.retrieval.literal import Literals
@@ -132,9 +132,9 @@ class Legs:
         fault: object = None
         try:
             async with self._database.transaction() as tx:
-                row = await tx.one(SQL["words_met"])
-            if row and row["met"] is not None and row["met"] < LEAST_WORDS:
-                fault = f"it finds {row['met']:.0%} of what it holds"
+                row = await tx.one(care.SQL["words_met"])
+            if row and row["answer"] is not None and row["answer"] < care.LEAST_WORDS:
+                fault = f"it finds {row['answer']:.0%} of what it holds"
         except DAMAGED as error:
             fault = error
         if fault is not None:

@@ -19,9 +19,6 @@ where w.id = %(workspace)s and w.tenant_id = %(tenant)s;
 -- distrust: An index that failed is not asked any more, until a worker has made it anew.
 select distrust_index(%(name)s, %(why)s);
 
--- words_met: The share of chunks, of some drawn at random, that the keyword index finds by their own words.
-select keyword_reach(20) as met;
-
 -- keyword_indexed: BM25 by the index, best first. The document is asked for chunk by chunk, in the index's order, and
 -- the scan ends with the limit. The score is the one the index scan has just computed (negative, as it sorts). The
 -- conditions are those of searchable_documents, written out: around a function in the query, pg_textsearch computes

@@ -345,6 +345,36 @@ async def test_two_hundred_equal_questions_at_two_replicas_cost_one(
     assert sum(one.cache is not None and one.cache.shared for one in found) == 198
 
 
+class Late:
+    """A connection whose claims arrive when they are let go."""
+
+    def __init__(self, redis: Redis) -> None:
+        self._redis, self.claiming, self.go = redis, asyncio.Event(), asyncio.Event()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._redis, name)
+
+    async def set(self, *args: Any, **more: Any) -> Any:
+        self.claiming.set()
+        await self.go.wait()
+        return await self._redis.set(*args, **more)
+
+
+async def test_what_another_replica_finished_between_look_and_turn_is_not_worked_out_again(
+    home: Home, first: Replica, pool: Database, redis: Redis
+) -> None:
+    """SC-03: who finds nothing and then has the turn may come too late for both."""
+    late: Any = Late(redis)
+    second = replica(pool, late)
+    waiting = asyncio.create_task(second.search.run(home.scope, Query(QUESTION)))
+    await late.claiming.wait()
+    told = await first.search.run(home.scope, Query(QUESTION))
+    late.go.set()
+    found = await waiting
+    assert second.inner.asked == [] and found.hits == told.hits
+    assert found.cache is not None and found.cache.outcome == "hit"
+
+
 async def test_a_replica_that_dies_at_work_holds_nobody_up(home: Home, pool: Database, redis: Redis) -> None:
     settings = CacheSettings(wait_seconds=0.3)
     dead, alive = replica(pool, redis, settings), replica(pool, redis, settings)
