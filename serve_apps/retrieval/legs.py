@@ -144,7 +144,7 @@ class Legs:
     async def _distrust(self, name: str, why: object) -> None:
         log.error("%s is not asked any more, until a worker has made it anew: %s", name, why)
         async with self._database.transaction() as tx:
-            await tx.run(SQL["distrust"], name=name, why=str(why))
+            await tx.run(care.SQL["distrust"], name=name, why=str(why))
 
     async def _beside(
         self, scope: Scope, asked: Literals, values: Mapping[str, Any], *reads: Read

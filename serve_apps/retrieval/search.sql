@@ -16,9 +16,6 @@ select g.id, g.embedder, g.embedder_fingerprint, g.dimension, g.chunker, w.langu
 from workspaces w join generations g on g.id = coalesce(%(generation)s::int, w.generation_id)
 where w.id = %(workspace)s and w.tenant_id = %(tenant)s;
 
--- distrust: An index that failed is not asked any more, until a worker has made it anew.
-select distrust_index(%(name)s, %(why)s);
-
 -- keyword_indexed: BM25 by the index, best first. The document is asked for chunk by chunk, in the index's order, and
 -- the scan ends with the limit. The score is the one the index scan has just computed (negative, as it sorts). The
 -- conditions are those of searchable_documents, written out: around a function in the query, pg_textsearch computes

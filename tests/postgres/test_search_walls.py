@@ -147,7 +147,7 @@ async def test_row_level_security_alone_keeps_tenants_apart(admin: psycopg.Conne
     admin.execute("select index_generation(%s, 1)", (generation,))
     ids = [row[0] for row in admin.execute("select id from document_chunks")]
     given = values(ours, generation, ids=ids)
-    names = set(SQL) - {"resolve", "distrust"}
+    names = set(SQL) - {"resolve"}
     assert {"keyword_indexed", "keyword_exact", "keyword_full_text", "vector_indexed", "vector_exact"} <= names
     assert "literal" in names
     for name in names:
