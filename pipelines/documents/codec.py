@@ -3,7 +3,19 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pipelines.documents.document import Attempt, Box, Chunk, Failure, Page, PageBox, Reason, Span, Word
+from pipelines.documents.document import (
+    Attempt,
+    Box,
+    Caveat,
+    CaveatKind,
+    Chunk,
+    Failure,
+    Page,
+    PageBox,
+    Reason,
+    Span,
+    Word,
+)
 
 Json = Any
 
@@ -48,6 +60,19 @@ def failure_from_json(row: Mapping[str, Json] | None) -> Failure | None:
     return Failure(row["stage"], Reason(row["reason"]), row["detail"], row["retryable"])
 
 
+def caveats_to_json(caveats: Sequence[Caveat]) -> list[Json]:
+    """Kind, weight (so that SQL need not know the kinds), detail and count of each."""
+    return [
+        {"kind": str(c.kind), "weight": str(c.kind.weight), "detail": _storable(c.detail), "count": c.count}
+        for c in caveats
+    ]
+
+
+def caveats_from_json(rows: Sequence[Mapping[str, Json]]) -> tuple[Caveat, ...]:
+    """The inverse."""
+    return tuple(Caveat(CaveatKind(row["kind"]), row["detail"], row["count"]) for row in rows)
+
+
 def page_to_json(page: Page) -> dict[str, Json]:
     """A page as it is stored."""
     return {
@@ -59,6 +84,7 @@ def page_to_json(page: Page) -> dict[str, Json]:
         "attempts": attempts_to_json(page.attempts),
         "ms": page.ms,
         "failure": failure_to_json(page.failure),
+        "caveats": caveats_to_json(page.caveats),
     }
 
 
@@ -73,6 +99,7 @@ def page_from_json(row: Mapping[str, Json]) -> Page:
         attempts=attempts_from_json(row["attempts"]),
         ms=row["ms"],
         failure=failure_from_json(row["failure"]),
+        caveats=caveats_from_json(row["caveats"]),
     )
 
 

@@ -32,9 +32,77 @@ class Status(StrEnum):
     PENDING = "pending"
     PROCESSING = "processing"
     COMPLETED = "completed"
-    PARTIAL = "partial"
+    DEGRADED = "degraded"  # all of it was looked at, and some of it may be wrong
+    PARTIAL = "partial"  # something in it was not read
     EMBEDDING_PENDING = "embedding_pending"
     FAILED = "failed"
+
+
+class Weight(StrEnum):
+    """What a caveat makes of its document."""
+
+    UNREAD = "unread"  # something is there that is not in the text: the document is `partial`
+    UNSURE = "unsure"  # the text may be wrong: the document is `degraded`
+    NOTE = "note"  # worth knowing; the text is whole
+
+
+class CaveatKind(StrEnum):
+    """What a page that was read does not hold, or holds without being sure of it."""
+
+    PICTURES_UNREAD = "pictures_unread"
+    PARTS_SKIPPED = "parts_skipped"  # an embedded workbook, a diagram, an imported part, an object nobody can open
+    ATTACHMENTS_UNREAD = "attachments_unread"
+    GLYPHS_UNMAPPED = "glyphs_unmapped"  # the page draws signs whose meaning its font does not tell
+    CUT_SHORT = "cut_short"  # a limit ended the reading
+    FORMULAS_UNCALCULATED = "formulas_uncalculated"  # the formula stands where no value is cached
+    ENCODING_UNSURE = "encoding_unsure"
+    OCR_LAYER_UNSURE = "ocr_layer_unsure"  # the invisible text of a scan does not fit its picture
+    LANGUAGE_MISSING = "language_missing"  # a scan in a language that OCR has no data for
+    TABLE_UNSURE = "table_unsure"  # cells may stand in the wrong row or column
+    ORDER_UNSURE = "order_unsure"  # lines or letters may stand in the wrong order
+    NO_TEXT = "no_text"  # nothing in the whole document can be searched
+    REDUCED_SCALE = "reduced_scale"
+    READ_AS = "read_as"  # the bytes are another format than the name says
+    HIDDEN_CONTENT = "hidden_content"  # hidden sheets, rows or slides, read and in the text
+
+    @property
+    def weight(self) -> Weight:
+        """What it makes of the document."""
+        return _WEIGHTS[self]
+
+
+_WEIGHTS = {
+    CaveatKind.PICTURES_UNREAD: Weight.UNREAD,
+    CaveatKind.PARTS_SKIPPED: Weight.UNREAD,
+    CaveatKind.ATTACHMENTS_UNREAD: Weight.UNREAD,
+    CaveatKind.GLYPHS_UNMAPPED: Weight.UNREAD,
+    CaveatKind.CUT_SHORT: Weight.UNREAD,
+    CaveatKind.FORMULAS_UNCALCULATED: Weight.UNSURE,
+    CaveatKind.ENCODING_UNSURE: Weight.UNSURE,
+    CaveatKind.OCR_LAYER_UNSURE: Weight.UNSURE,
+    CaveatKind.LANGUAGE_MISSING: Weight.UNSURE,
+    CaveatKind.TABLE_UNSURE: Weight.UNSURE,
+    CaveatKind.ORDER_UNSURE: Weight.UNSURE,
+    CaveatKind.NO_TEXT: Weight.UNSURE,
+    CaveatKind.REDUCED_SCALE: Weight.NOTE,
+    CaveatKind.READ_AS: Weight.NOTE,
+    CaveatKind.HIDDEN_CONTENT: Weight.NOTE,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Caveat:
+    """Something a reader of this page should know: what was not looked at, or may be wrong.
+
+    Attributes:
+        kind: see `CaveatKind`; its weight decides what becomes of the document.
+        detail: one line for a person: what, where, and what they can do about it.
+        count: how many such things.
+    """
+
+    kind: CaveatKind
+    detail: str = ""
+    count: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +179,7 @@ class Page:
         attempts: every engine that was tried.
         ms: time it took.
         failure: set when the page could not be read; text is empty then.
+        caveats: what the text does not hold, or may have wrong.
     """
 
     number: int
@@ -121,6 +190,7 @@ class Page:
     attempts: tuple[Attempt, ...] = ()
     ms: int = 0
     failure: Failure | None = None
+    caveats: tuple[Caveat, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -174,6 +174,7 @@ class Store:
             attempts=[Jsonb(row["attempts"]) for _, row in rows],
             ms=[row["ms"] for _, row in rows],
             failures=[None if row["failure"] is None else Jsonb(row["failure"]) for _, row in rows],
+            caveats=[Jsonb(row["caveats"]) for _, row in rows],
         )  # fmt: skip
 
     async def load_pages(self, scope: Scope, version: VersionId) -> tuple[list[Page], int]:

@@ -88,18 +88,19 @@ select exists (select 1 from units u join documents d on d.current_version = u.k
 
 -- put_pages: Write pages of versions that still exist; a repeat replaces the row by the same content.
 insert into pages (version_id, number, id, document_id, tenant_id, workspace_id, text, words, engine, confidence,
-                   attempts, ms, fingerprint, failure)
+                   attempts, ms, fingerprint, failure, caveats)
 select p.version_id, p.number, p.id, v.document_id, v.tenant_id, v.workspace_id, p.text, p.words, p.engine,
-       p.confidence, p.attempts, p.ms, %(fingerprint)s, p.failure
+       p.confidence, p.attempts, p.ms, %(fingerprint)s, p.failure, p.caveats
 from unnest(%(versions)s::text[], %(numbers)s::int[], %(ids)s::text[], %(texts)s::text[], %(words)s::jsonb[],
-            %(engines)s::text[], %(confidences)s::real[], %(attempts)s::jsonb[], %(ms)s::int[], %(failures)s::jsonb[])
-    as p(version_id, number, id, text, words, engine, confidence, attempts, ms, failure)
+            %(engines)s::text[], %(confidences)s::real[], %(attempts)s::jsonb[], %(ms)s::int[], %(failures)s::jsonb[],
+            %(caveats)s::jsonb[])
+    as p(version_id, number, id, text, words, engine, confidence, attempts, ms, failure, caveats)
 join document_versions v on v.id = p.version_id and v.workspace_id = %(workspace)s
 on conflict (version_id, number) do update set
     text = excluded.text, words = excluded.words, engine = excluded.engine, confidence = excluded.confidence,
     attempts = excluded.attempts, ms = excluded.ms, fingerprint = excluded.fingerprint, failure = excluded.failure,
-    read_at = now();
+    caveats = excluded.caveats, read_at = now();
 
 -- load_pages: The stored pages of a version in order.
-select number, text, words, engine, confidence, attempts, ms, failure from pages
+select number, text, words, engine, confidence, attempts, ms, failure, caveats from pages
 where version_id = %(version)s and workspace_id = %(workspace)s order by number;

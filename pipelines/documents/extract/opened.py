@@ -8,7 +8,7 @@ from numpy import uint8
 from numpy.typing import NDArray
 
 from configs.sections import OcrSettings, ReadSettings
-from pipelines.documents.document import Page, Reason, Unreadable
+from pipelines.documents.document import Caveat, Page, Reason, Unreadable
 
 
 class PageReader(Protocol):
@@ -46,17 +46,28 @@ class Opened(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of a document without pages, with what its text does not hold."""
+
+    text: str
+    caveats: tuple[Caveat, ...] = ()
+
+
 class Parts:
     """A document without pages, cut into parts that are its pages; it holds no file."""
 
-    def __init__(self, parts: Iterable[str]) -> None:
-        """Keep the parts; an empty document has one empty part."""
-        self._parts = [storable(part) for part in parts] or [""]
+    def __init__(self, parts: Iterable[str | Part], caveats: Iterable[Caveat] = ()) -> None:
+        """Keep the parts; an empty document has one empty part. `caveats` of the whole document go to its first."""
+        self._parts = [part if isinstance(part, Part) else Part(part) for part in parts] or [Part("")]
+        self._caveats = tuple(caveats)
         self.pages = len(self._parts)
 
     def page(self, number: int) -> Page:
         """The part; no words, since there is no geometry."""
-        return Page(number, self._parts[number - 1])
+        part = self._parts[number - 1]
+        whole = self._caveats if number == 1 else ()
+        return Page(number, storable(part.text), caveats=(*whole, *part.caveats))
 
     def picture(self, number: int, dpi: int) -> bytes:
         """Always refused."""
