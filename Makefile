@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .PHONY: help install system demo up down doctor test test-unit lint \
         eval-ocr eval-qa eval-ir eval-cache eval-embedding eval-ingest eval-agents eval-security eval-replay eval-routing eval-guard eval-sandbox \
-        eval-graph \
+        eval-graph eval-cases \
         packs bench bench-1m test-kill test-console browser test-approvals test-api test-vllm clean
 
 PYTHON ?= python3.11
@@ -95,6 +95,9 @@ eval-embedding: install ## ways to compute vectors: speed and quality of each
 
 eval-ingest: install ## every kind of file, well-formed or not
 	$(RUN) -m tests.evals.eval_ingest
+
+eval-cases: install ## small inputs that are easily read wrongly, and variants of their kinds; none may be wrong unmarked
+	$(RUN) -m tests.evals.eval_cases
 
 eval-graph: install ## entities by rule against labelled texts, and what the rules cost
 	$(RUN) -m tests.evals.eval_graph
