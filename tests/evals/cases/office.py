@@ -182,7 +182,7 @@ def _chunks(folder: Path) -> Iterable[Case]:
     held = io.BytesIO()
     inner.save(held)
     kinds = (
-        ("html", b"<html><p>The imported page says 52 bars.</p></html>", "text/html", "The imported page says 52 bars."),
+        ("html", b"<html><p>The imported page: 52 bars.</p></html>", "text/html", "The imported page: 52 bars."),
         ("txt", b"The imported text says 53 bars.", "text/plain", "The imported text says 53 bars."),
         ("rtf", rb"{\rtf1\ansi The letter says 54 bars.\par}", "application/rtf", "The letter says 54 bars."),
         (

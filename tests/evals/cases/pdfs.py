@@ -25,10 +25,10 @@ _STAMPS: tuple[tuple[str, Any, float, float, int, float], ...] = (
     ("Signed electronically, envelope 7F21-55AC-90B1-0042-AA17-C3 by M. Okafor", A4, 20, 825, 300, 0.0),
     ("BATES 000417-B", A4, 480, 12, 200, 0.0),
     ("FAX 04 MAR 2027 14:05 FROM +44 1482 555 010 TO HARBOUR OFFICE PAGE 001/003", LETTER, 20, 778, 200, 6.0),
-    ("Downloaded by j.doe@example.org on 12 March 2027; for internal use only, not to be forwarded", A4, 60, 8, 150, 0.0),
+    ("Downloaded by j.doe@example.org on 12 March 2027; for internal use only, not to be sent on", A4, 60, 8, 150, 0.0),
     ("CONFIDENTIAL", A5, 150, 580, 300, 4.0),
     ("Page 1 of 1", A4, 270, 15, 200, 0.0),
-    ("Tern Line Ltd, 4 Quay Street, Hull, HU1 2AB, registered in England 0123456, VAT 123 4567 89", A4, 40, 822, 200, 0.0),
+    ("Tern Line Ltd, 4 Quay Street, Hull, HU1 2AB, registered in England, VAT 123 4567 89", A4, 40, 822, 200, 0.0),
 )  # fmt: skip
 
 
