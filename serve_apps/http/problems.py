@@ -19,6 +19,7 @@ from cluster.basics.errors import AosError, Conflict, Forbidden, Permanent
 from pipelines.documents.document import Reason, Unreadable
 from pipelines.documents.remedy import remedy
 from serve_apps.http import openai_errors
+from serve_apps.http.limits import BodyTooLarge
 from serve_apps.http.permissions import MATRIX, Access
 
 log = logging.getLogger("aos.http")
@@ -230,7 +231,8 @@ def _sent(where: Sequence[object]) -> Iterator[str]:
 def _protocol(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     code = _CODES.get(error.status_code, f"http_{error.status_code}")
-    answer = problem(request, error.status_code, code, str(error.detail))
+    more = (error.explained, error.fix) if isinstance(error, BodyTooLarge) else ()
+    answer = problem(request, error.status_code, code, str(error.detail), *more)
     for name, value in (error.headers or {}).items():
         answer.headers[name] = value
     return answer

@@ -1,5 +1,7 @@
 """Stop sequences: where a shown text ends, whatever the pieces it comes in."""
 
+from itertools import pairwise
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,7 +14,7 @@ LETTERS = st.text("ab", max_size=12)
 def test_gw_04_pieces_are_cut_as_the_whole_is(text: str, sequences: list[str], cuts: list[int]) -> None:
     places = [0, *sorted(min(cut, len(text)) for cut in cuts), len(text)]
     stop = StopSequences(sequences)
-    pieces = [text[start:end] for start, end in zip(places, places[1:], strict=False)]
+    pieces = [text[start:end] for start, end in pairwise(places)]
     shown = "".join(stop.feed(piece) for piece in pieces) + stop.flush()
     found = [at for one in sequences if (at := text.find(one)) >= 0]
     assert shown == text[: min(found, default=len(text))]
