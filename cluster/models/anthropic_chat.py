@@ -9,7 +9,7 @@ from typing import Any
 import anthropic
 import httpx2
 
-from cluster.basics.errors import AosError, Unavailable
+from cluster.basics.errors import AosError, Invalid, Unavailable
 from cluster.models.connection import ANTHROPIC_VERSION, Connection, auth_headers, masked
 from cluster.models.gather import Gathering
 from cluster.models.messages import ChatRequest, Delta, Message, Reply
@@ -40,7 +40,17 @@ class AnthropicChat:
 
 
 def anthropic_body(request: ChatRequest, model: str) -> dict[str, Any]:
-    """The body of a message, without what concerns streaming. `seed`, `json_only` and `form` have no counterpart."""
+    """The body of a message, without what concerns streaming. `seed`, `json_only` and `form` have no counterpart.
+
+    Raises:
+        Invalid: penalties or a seed of the client's, which this provider does not take.
+    """
+    wanted = request.sampling.given()
+    if others := [name for name in wanted if name != "top_p"]:
+        raise Invalid(
+            f"{', '.join(others)}: this agent's model takes no such parameter",
+            fix="Leave it out, or give the agent a connection of another provider.",
+        )
     turns: list[dict[str, Any]] = []
     for message in request.messages:
         blocks = _blocks(message)
@@ -67,6 +77,9 @@ def anthropic_body(request: ChatRequest, model: str) -> dict[str, Any]:
         if request.tool_choice is not None:
             named = {"type": "tool", "name": request.tool_choice}
             body["tool_choice"] = {"type": "any"} if request.tool_choice == REQUIRED else named
+    if "top_p" in wanted:  # newer models take one of the two
+        body["top_p"] = wanted["top_p"]
+        del body["temperature"]
     if stop := [text for text in request.stop if text.strip()]:  # white space alone is refused
         body["stop_sequences"] = stop
     return body

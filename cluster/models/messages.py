@@ -45,6 +45,30 @@ class ToolSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class Sampling:
+    """How tokens are drawn beside the temperature; None leaves it to the provider.
+
+    Attributes:
+        top_p: 0 to 1, nucleus sampling.
+        presence_penalty, frequency_penalty: -2 to 2, OpenAI's meaning.
+        seed: for providers that take one.
+    """
+
+    top_p: float | None = None
+    presence_penalty: float | None = None
+    frequency_penalty: float | None = None
+    seed: int | None = None
+
+    def given(self) -> dict[str, float | int]:
+        """What was set, by OpenAI's names."""
+        return {
+            name: value
+            for name in ("top_p", "presence_penalty", "frequency_penalty", "seed")
+            if (value := getattr(self, name)) is not None
+        }
+
+
+@dataclass(frozen=True, slots=True)
 class ChatRequest:
     """A question to a chat model.
 
@@ -54,9 +78,10 @@ class ChatRequest:
         temperature: 0 to 2.
         max_tokens: most tokens of the reply.
         stop: texts at which the model ends its reply; they are not part of it.
-        seed: for providers that take one.
+        seed: for providers that take one; a wish that a server without it may leave out.
         json_only: ask for one JSON object, where the provider can promise it.
         tool_choice: `required` for a call of some tool, a tool's name for a call of that one; None as the model likes.
+        sampling: what a client wants of the drawing of tokens: passed on, or refused by who does not take it.
         form: what the answer has to be, where the provider can promise it, else a call of `form.tool`. Whoever asks
             says it in words too, and checks the answer: a provider may not know it, or not keep it.
     """
@@ -70,6 +95,7 @@ class ChatRequest:
     json_only: bool = False
     tool_choice: str | None = None
     form: Form | None = None
+    sampling: Sampling = field(default_factory=Sampling)
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,6 +57,7 @@ def openai_body(request: ChatRequest, model: str) -> dict[str, Any]:
         body["stop"] = list(request.stop)
     if request.seed is not None:
         body["seed"] = request.seed
+    body |= request.sampling.given()
     if request.form is not None:
         body["response_format"] = _response_format(request.form)
     elif request.json_only:

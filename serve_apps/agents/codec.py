@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from cluster.models.messages import ChatRequest, Fallback, Message, Reply, ToolCall, ToolSpec, Usage
+from cluster.models.messages import ChatRequest, Fallback, Message, Reply, Sampling, ToolCall, ToolSpec, Usage
 
 
 def message_to_json(message: Message) -> dict[str, Any]:
@@ -24,6 +24,8 @@ def message_from_json(found: dict[str, Any]) -> Message:
 def request_to_json(request: ChatRequest) -> dict[str, Any]:
     """All that decides a reply."""
     tools = [{"name": t.name, "description": t.description, "parameters": t.parameters} for t in request.tools]
+    # Only where something was set: runs that were recorded before have no such key, and are compared with this.
+    sampling = {"sampling": given} if (given := request.sampling.given()) else {}
     return {
         "messages": [message_to_json(message) for message in request.messages],
         "tools": tools,
@@ -32,6 +34,7 @@ def request_to_json(request: ChatRequest) -> dict[str, Any]:
         "stop": list(request.stop),
         "seed": request.seed,
         "json_only": request.json_only,
+        **sampling,
     }
 
 
@@ -45,6 +48,7 @@ def request_from_json(found: dict[str, Any]) -> ChatRequest:
         stop=tuple(found["stop"]),
         seed=found["seed"],
         json_only=found["json_only"],
+        sampling=Sampling(**found.get("sampling", {})),
     )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from serve_apps.agents.collect import Collected
 from serve_apps.agents.encode import Verbosity, is_last
 from serve_apps.agents.events import Event, EventKind
+from serve_apps.agents.stop import StopSequences
 
 Json = dict[str, Any]
 FINISHES = frozenset({"stop", "length", "tool_calls", "content_filter"})
@@ -24,6 +25,7 @@ class Chunks:
         created: seconds since 1970.
         usage: the client asked for a last chunk with token counts.
         verbosity: from VERBOSE on, thoughts are sent as `reasoning_content`.
+        stop: where the client wants the answer to end.
     """
 
     id: str
@@ -31,6 +33,7 @@ class Chunks:
     created: int
     usage: bool = False
     verbosity: Verbosity = Verbosity.DEFAULT
+    stop: StopSequences = field(default_factory=StopSequences)
     _all: Collected = field(default_factory=Collected)
     _said: bool = False
 
@@ -43,10 +46,11 @@ class Chunks:
         self._all.add(event)
         if event.kind is EventKind.TEXT and fresh:
             self._said = True
-            yield self._chunk({"content": fresh})
+            yield from self._text(self.stop.feed(fresh))
         elif event.kind is EventKind.THINKING and self.verbosity >= Verbosity.VERBOSE:
             yield self._chunk({"reasoning_content": event.data.get("text", "")})
         elif event.kind is EventKind.APPROVAL_REQUIRED:
+            yield from self._text(self.stop.flush())
             yield self._chunk({"content": approval_text(self._all)}) | {"aos": {"approval": self._all.approval}}
             yield from self._end("stop")
         elif event.kind is EventKind.ERROR:
@@ -55,10 +59,15 @@ class Chunks:
             yield from self._end("stop")
         elif event.kind is EventKind.DONE:
             if not self._said and self._all.answer:
-                yield self._chunk({"content": self._all.answer})
+                yield from self._text(self.stop.feed(self._all.answer))
+            yield from self._text(self.stop.flush())
             if calls := tool_calls(self._all.client_calls):
                 yield self._chunk({"tool_calls": [{"index": n, **call} for n, call in enumerate(calls)]})
-            yield from self._end(finish(self._all))
+            yield from self._end("stop" if self.stop.ended else finish(self._all))
+
+    def _text(self, text: str) -> Iterable[Json]:
+        if text:
+            yield self._chunk({"content": text})
 
     def _end(self, reason: str) -> Iterable[Json]:
         yield self._chunk({}, reason)
@@ -74,21 +83,24 @@ class Chunks:
         }  # fmt: skip
 
 
-def whole(collected: Collected, id_: str, model: str, created: int) -> Json:
-    """The completion at once; what is more than OpenAI's stands under `aos`."""
+def whole(collected: Collected, id_: str, model: str, created: int, stop: StopSequences | None = None) -> Json:
+    """The completion at once, cut where `stop` wants it; what is more than OpenAI's stands under `aos`."""
     calls = tool_calls(collected.client_calls)
-    content: str | None = collected.answer
+    stop = stop or StopSequences()
+    answer = stop.cut(collected.answer)
+    content: str | None = answer
     if collected.approval is not None:
-        content = f"{collected.answer}{approval_text(collected)}"
+        content = f"{answer}{approval_text(collected)}"
     message: Json = {"role": "assistant", "content": None if calls and not content else content, "refusal": None}
     if calls:
         message["tool_calls"] = calls
+    reason = "stop" if stop.ended else finish(collected)
     return {
         "id": id_,
         "object": "chat.completion",
         "created": created,
         "model": model,
-        "choices": [{"index": 0, "message": message, "logprobs": None, "finish_reason": finish(collected)}],
+        "choices": [{"index": 0, "message": message, "logprobs": None, "finish_reason": reason}],
         "usage": tokens(collected),
         "aos": {
             "run_id": collected.run,

@@ -60,7 +60,7 @@ class Demanding(Conversation):
         if self._react and any(spec.name != ANSWER for spec in self._offer.specs):
             form = None  # a model that is held to the form cannot write a call
         tools = tuple(self._as_given(spec) for spec in manner.tools)
-        self._manner = Held(manner.temperature, manner.max_tokens, tools, manner.stop, None, form)
+        self._manner = Held(manner.temperature, manner.max_tokens, tools, manner.stop, manner.sampling, None, form)
         if said := told(self._demand, self._callable, react=self._react):
             rules = self._messages[0]
             self._messages[0] = replace(rules, content=f"{rules.content}\n\n{said}")

@@ -1,10 +1,10 @@
 """One reply of a model: asked for within the time that is left, shown as it comes, told with what it cost."""
 
 from collections.abc import AsyncIterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from cluster.models.messages import ChatRequest, Delta, Fallback, Message, Reply, ToolSpec
+from cluster.models.messages import ChatRequest, Delta, Fallback, Message, Reply, Sampling, ToolSpec
 from cluster.state.canonical import normal
 from configs.sections import AgentSettings
 from serve_apps.agents.events import EventKind
@@ -21,17 +21,22 @@ class Manner:
     max_tokens: int
     tools: tuple[ToolSpec, ...] = ()
     stop: tuple[str, ...] = ()
+    sampling: Sampling = field(default_factory=Sampling)
 
     @classmethod
     def of(cls, turn: Turn, settings: AgentSettings) -> "Manner":
         """Without tools."""
         return cls(
-            float(first(turn, "temperature", settings.temperature)), int(first(turn, "max_tokens", settings.max_tokens))
+            float(first(turn, "temperature", settings.temperature)),
+            int(first(turn, "max_tokens", settings.max_tokens)),
+            sampling=Sampling(**turn.options.get("sampling", {})),
         )
 
     def request(self, messages: list[Message]) -> ChatRequest:
         """The request for a reply to these."""
-        return ChatRequest(tuple(messages), self.tools, self.temperature, self.max_tokens, self.stop)
+        return ChatRequest(
+            tuple(messages), self.tools, self.temperature, self.max_tokens, self.stop, sampling=self.sampling
+        )
 
 
 def first(turn: Turn, name: str, otherwise: Any) -> Any:

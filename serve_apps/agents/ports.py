@@ -65,7 +65,7 @@ class Turn:
         memory: facts and summary worth telling the model; data, not instructions.
         path: decided before the run.
         options: `stream`, `temperature`, `max_tokens`, `tools` (specs that the client runs itself), `tool_choice`,
-            `use_rag`, `verbose`.
+            `use_rag`, `verbose`, `sampling` (`top_p`, penalties, `seed`), `stop` (texts that end what is shown).
         depth: 0 for a user's turn, at most 3 for delegated ones.
         ancestors: agents above this turn: a delegation to one of them is a cycle.
     """

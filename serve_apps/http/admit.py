@@ -34,7 +34,7 @@ class Guarded(APIRoute):
     def get_route_handler(self) -> Handler:
         """Wrap FastAPI's handler."""
         handler = super().get_route_handler()
-        path = self.path
+        path = self.path_format  # a parameter without its convertor, as the API's document has it
         takes_json = self.body_field is not None and not isinstance(self.body_field.field_info, params.Form)
 
         async def guarded(request: Request) -> Response:

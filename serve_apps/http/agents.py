@@ -62,6 +62,23 @@ class AgentConfig(BaseModel):
         return found
 
 
+def _one_place(value: Any) -> Any:
+    """`extra_config` is another name of `config`, in which `auto_link_uploads` may stand, too."""
+    if not isinstance(value, dict):
+        return value
+    value = dict(value)
+    if "extra_config" in value:
+        if "config" in value:
+            raise ValueError("config and extra_config are two names of one thing; send one of them")
+        value["config"] = value.pop("extra_config")
+    if isinstance(value.get("config"), dict) and "auto_link_uploads" in value["config"]:
+        inside = dict(value["config"])
+        value.setdefault("auto_link_uploads", inside.pop("auto_link_uploads"))
+        inside.pop("auto_link_uploads", None)
+        value["config"] = inside
+    return value
+
+
 class AgentRequest(Body):
     """An agent; `auto_link_uploads` links every later upload to it, with `whole_workspace` it may search them all."""
 
@@ -72,6 +89,8 @@ class AgentRequest(Body):
     whole_workspace: bool = False
     config: AgentConfig = AgentConfig()
     metadata: Metadata = Field(default_factory=dict)
+
+    _config = model_validator(mode="before")(_one_place)
 
 
 class AgentPatch(Body):
@@ -84,6 +103,8 @@ class AgentPatch(Body):
     whole_workspace: bool | None = None
     config: AgentConfig = AgentConfig()
     metadata: Metadata = Field(default_factory=dict)
+
+    _config = model_validator(mode="before")(_one_place)
 
 
 @router.get("/api/agents")

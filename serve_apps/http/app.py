@@ -170,7 +170,7 @@ def route_keys(app: FastAPI) -> Iterator[RouteKey]:
         if isinstance(route, WebSocketRoute):
             yield SOCKET, route.path
         elif isinstance(route, Route):
-            yield from ((method, route.path) for method in route.methods or () if method != "HEAD")
+            yield from ((method, route.path_format) for method in route.methods or () if method != "HEAD")
 
 
 def _limits(settings: HttpSettings) -> Callable[[str], int]:

@@ -31,7 +31,7 @@ from serve_apps.http.parts import Parts
 from serve_apps.http.scanning import Estimated, base_of, dry_run, found
 from serve_apps.http.shapes import Started
 from serve_apps.http.sse import ENDS
-from serve_apps.http.uploads import clean_name, digest, named_readers, origin_of, store
+from serve_apps.http.uploads import as_reader, clean_name, digest, named_readers, origin_of, store
 
 router = APIRouter(route_class=Guarded, tags=["documents"])
 
@@ -100,10 +100,14 @@ async def upload(
     description: Annotated[str, Form(max_length=2_000), AfterValidator(storable)] = "",
     tags: Listed = "",
     readers: Listed = "",
+    team_access: Listed = "",
 ) -> Uploaded:
-    """Store a file and let it be read. 202 with a job; 200 where it is known already or the wait saw the end."""
+    """Store a file and let it be read. 202 with a job; 200 where it is known already or the wait saw the end.
+
+    `readers` and `team_access` are one: who may see it, beside whoever sends it; none for the whole workspace.
+    """
     filename = clean_name(file.filename)
-    seen_by = named_readers(_list(readers), me)
+    seen_by = named_readers([*_list(readers), *map(as_reader, _list(team_access))], me)
     agent = await parts.links.resolve(me.scope, agent_id)
     file_hash = await digest(file, parts.http.max_upload_bytes)
     if known := await parts.library.same_bytes(me.scope, file_hash):

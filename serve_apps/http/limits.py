@@ -6,6 +6,16 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 
+class BodyTooLarge(HTTPException):
+    """The body is larger than this path takes."""
+
+    def __init__(self, limit: int) -> None:
+        """`limit` in bytes."""
+        super().__init__(413, "The body is larger than this path takes.")
+        self.explained = f"It may have {limit} bytes ({limit / 2**20:.1f} MiB)."
+        self.fix = "Send less at once; an administrator can raise AOS_HTTP_MAX_UPLOAD_BYTES, AOS_HTTP_MAX_BODY_BYTES."
+
+
 class BodyLimit:
     """Ends a request whose body is announced or turns out to be larger than its path allows (413)."""
 
@@ -26,11 +36,11 @@ class BodyLimit:
             nonlocal seen
             # Compared as text first: a number of thousands of digits is not worth parsing.
             if announced.isdigit() and (len(announced) > 18 or int(announced) > limit):
-                raise HTTPException(413, f"the body is announced larger than {limit} bytes")
+                raise BodyTooLarge(limit)
             message = await receive()
             seen += len(message.get("body", b""))
             if seen > limit:
-                raise HTTPException(413, f"the body is larger than {limit} bytes")
+                raise BodyTooLarge(limit)
             return message
 
         await self._app(scope, counted, send)

@@ -19,6 +19,7 @@ from serve_apps.agents.demand import ANSWER, answer_tool, form_of
 from serve_apps.agents.encode import Reading, Verbosity
 from serve_apps.agents.events import Event
 from serve_apps.agents.ports import Incoming
+from serve_apps.agents.stop import StopSequences
 from serve_apps.http.admit import Guarded, Its, Me
 from serve_apps.http.fields import MOST_AGENT, Text
 from serve_apps.http.live import BUG, Begun, Live, beating, begin
@@ -60,6 +61,13 @@ class ModelNotFound(NotFound):
     fix = "GET /v1/models lists them: the models of this API are the workspace's agents."
 
 
+class NoChatModel(Invalid):
+    """This model does not chat."""
+
+    code, status = "not_a_chat_model", 400
+    fix = "GET /v1/models lists those that do."
+
+
 class RunFailed(AosError):
     """The turn ended with an error."""
 
@@ -82,6 +90,8 @@ async def completions(body: CompletionRequest, request: Request, me: Me, parts: 
     try:
         agent = await parts.links.resolve(me.scope, body.model)
     except NotFound:
+        if body.model == (await parts.embedder.facts()).name:
+            raise NoChatModel(f"{body.model} makes vectors (POST /v1/embeddings) and cannot chat") from None
         agent = _default(body.model)
     message, verbosity = _incoming(body, str(agent))
     events = parts.orchestrator.process(me.scope, message)
@@ -90,12 +100,12 @@ async def completions(body: CompletionRequest, request: Request, me: Me, parts: 
         found = await collected(request, events)
         if found.error is not None:
             raise RunFailed(found.error)
-        return JSONResponse(whole(found, _id(found.run), body.model, created))
+        return JSONResponse(whole(found, _id(found.run), body.model, created, StopSequences(body.stops())))
     begun = await begin(events)
     run = Collected()
     run.add(begun.first)
     usage = body.stream_options is not None and body.stream_options.include_usage
-    chunks = Chunks(_id(run.run), body.model, created, usage, verbosity)
+    chunks = Chunks(_id(run.run), body.model, created, usage, verbosity, StopSequences(body.stops()))
     about = {"aos": {"run_id": run.run, "session_id": run.session}}
     return Live(_lines(begun, chunks, about, parts.pace.beat), begun)
 
@@ -125,7 +135,7 @@ def _added(chunks: Chunks, reading: Reading, event: Event) -> list[dict[str, Any
 
 @router.get("/v1/models")
 async def models(me: Me, parts: Its) -> Models:
-    """The workspace's agents, and the model that makes vectors."""
+    """What can be chatted with: the workspace's agents. The embedding model has its own route and is not among them."""
     found: list[Model] = []
     while True:
         rows, total = await parts.links.agents(me.scope, len(found), 1000)
@@ -134,15 +144,14 @@ async def models(me: Me, parts: Its) -> Models:
             break
     if all(one.id != DEFAULT_AGENT for one in found):
         found.insert(0, Model(id=DEFAULT_AGENT, created=0, owned_by=OWNER))
-    facts = await parts.embedder.facts()
-    return Models(data=[*found, Model(id=facts.name, created=0, owned_by=OWNER)])
+    return Models(data=found)
 
 
-@router.get("/v1/models/{model_id}")
+@router.get("/v1/models/{model_id:path}")
 async def model(
     model_id: Annotated[Text, Path(max_length=MOST_AGENT, description="An agent's name or UUID.")], me: Me, parts: Its
 ) -> Model:
-    """One of them."""
+    """One of them, or the model that makes vectors, for clients that look it up by its name."""
     try:
         id_ = str(await parts.links.resolve(me.scope, model_id))
     except NotFound:
@@ -160,7 +169,7 @@ async def embeddings(body: EmbeddingRequest, me: Me, parts: Its) -> Embeddings:
         raise ModelNotFound(f"the model {body.model} does not exist", fix=f"Use {facts.name}.")
     if body.dimensions is not None and body.dimensions != facts.dimension:
         raise Invalid(f"dimensions: {facts.name} has {facts.dimension}, and no others")
-    texts = [body.input] if isinstance(body.input, str) else body.input
+    texts = body.input
     vectors = await pinned(parts.embedder, facts).embed(texts, Lane.QUESTION)
     as_text = body.encoding_format == "base64"
     data = [
@@ -185,7 +194,7 @@ def _incoming(body: CompletionRequest, agent: str) -> tuple[Incoming, Verbosity]
     message, verbosity = incoming(
         agent, body.messages[at].text(), body.session(),
         stream=body.stream, temperature=body.temperature, max_tokens=body.most_tokens(), tools=_tools(body),
-        tool_choice=_choice(body), response_format=_format(body),
+        tool_choice=_choice(body), response_format=_format(body), sampling=body.sampling(),
         trailing=[_plain(one) for one in body.messages[at + 1 :]] or None,
     )  # fmt: skip
     history = tuple(map(_message, body.messages[:at]))

@@ -3,7 +3,8 @@
 import json
 import logging
 import math
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from uuid import uuid4
 
@@ -18,11 +19,16 @@ from cluster.basics.errors import AosError, Conflict, Forbidden, Permanent
 from pipelines.documents.document import Reason, Unreadable
 from pipelines.documents.remedy import remedy
 from serve_apps.http import openai_errors
+from serve_apps.http.limits import BodyTooLarge
 from serve_apps.http.permissions import MATRIX, Access
 
 log = logging.getLogger("aos.http")
 
 MEDIA_TYPE = "application/problem+json"
+# What pydantic calls the things that it tries: `function-after[...]`, `list[Part]`, `constrained-str`, `str`.
+_TRIED = re.compile(
+    r"[\w-]+\[|(function|constrained|lax|json|tagged|definition)-|(str|int|float|bool|list|dict)$|[A-Z]\w*$"
+)
 _REFERENCE = "#/components/schemas/{model}"
 _CODES = {400: "malformed", 404: "no_such_route", 405: "method_not_allowed", 413: "too_large", 415: "unsupported_media"}
 
@@ -195,7 +201,7 @@ def _known(request: Request, error: Exception) -> Response:
 
 def _invalid(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
-    errors = [_explained(one) for one in error.errors()]
+    errors = explained(error.errors())
     detail = "; ".join(f"{one['at']}: {one['message']}" for one in errors[:5])
     return problem(
         request, 422, "invalid", "The request is not valid.", detail,
@@ -203,15 +209,30 @@ def _invalid(request: Request, error: Exception) -> Response:
     )  # fmt: skip
 
 
-def _explained(error: Mapping[str, Any]) -> dict[str, str]:
-    where: Sequence[object] = error["loc"]
-    return {"at": ".".join(str(part)[:100] for part in where), "message": str(error["msg"])[:300]}
+def explained(errors: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
+    """Each wrong place and what is wrong there, in the sender's words.
+
+    Where a field may be one of several things, the validator names each it has tried in the place and complains of all:
+    those names are its own and are left out, and so is what it says of a field as a whole when it came to look into it.
+    """
+    told = [(tuple(_sent(error["loc"])), str(error["msg"]).removeprefix("Value error, ")[:300]) for error in errors]
+    places = {place for place, _ in told}
+    deepest = [one for one in told if not any(len(p) > len(one[0]) and p[: len(one[0])] == one[0] for p in places)]
+    return [{"at": ".".join(place), "message": message} for place, message in dict.fromkeys(deepest)]
+
+
+def _sent(where: Sequence[object]) -> Iterator[str]:
+    """The parts of a place that the sender knows: the first says which part of the request, numbers count in lists."""
+    for number, part in enumerate(where):
+        if isinstance(part, int) or number < 2 or not _TRIED.match(str(part)):
+            yield str(part)[:100]
 
 
 def _protocol(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     code = _CODES.get(error.status_code, f"http_{error.status_code}")
-    answer = problem(request, error.status_code, code, str(error.detail))
+    more = (error.explained, error.fix) if isinstance(error, BodyTooLarge) else ()
+    answer = problem(request, error.status_code, code, str(error.detail), *more)
     for name, value in (error.headers or {}).items():
         answer.headers[name] = value
     return answer

@@ -45,6 +45,13 @@ def clean_name(given: str | None) -> str:
     return unicodedata.normalize("NFC", name)
 
 
+def as_reader(entry: str) -> str:
+    """An entry of `team_access` as `readers` has it: an address or a role may stand alone there."""
+    if ":" in entry:
+        return entry
+    return f"user:{entry}" if "@" in entry else f"role:{entry}"
+
+
 def named_readers(readers: Sequence[str], member: Member) -> tuple[str, ...]:
     """Who may see the upload: those named and the one who sends it; empty means the workspace.
 
@@ -79,7 +86,10 @@ async def digest(file: UploadFile, most: int) -> str:
     while block := await file.read(BLOCK):
         size += len(block)
         if size > most:
-            raise TooLarge(f"the file is larger than {most} bytes")
+            raise TooLarge(
+                f"the file is larger than {most} bytes ({most / 2**20:.1f} MiB)",
+                fix="Split it, scan it from a folder, or ask an administrator to raise AOS_HTTP_MAX_UPLOAD_BYTES.",
+            )
         await asyncio.to_thread(state.update, block)
     if size == 0:
         raise FileRefused(Reason.EMPTY, "the file has no bytes")

@@ -2,7 +2,16 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    field_validator,
+    model_validator,
+)
 
 from cluster.basics.errors import Invalid
 from cluster.models.form import checked
@@ -32,7 +41,10 @@ class Part(Loose):
     @classmethod
     def _text_only(cls, value: str) -> str:
         if value not in ("text", "refusal"):
-            raise ValueError("only parts of type text are read; upload files with POST /api/documents/upload")
+            raise ValueError(
+                "pictures and files in a message are not read, only parts of type text;"
+                " send them with POST /api/documents/upload and ask about them"
+            )
         return value
 
 
@@ -133,6 +145,21 @@ class ResponseFormat(Loose):
         return self
 
 
+Stop = Annotated[Text, StringConstraints(max_length=500)]
+
+
+def _no_logprobs(value: int | None) -> int | None:
+    if value:
+        raise ValueError("an agent's answer is checked and may come from several calls: it has no token probabilities")
+    return value
+
+
+def _no_bias(value: dict[str, Any] | None) -> dict[str, Any] | None:
+    if value:
+        raise ValueError("an agent may change its model during an answer, so biases by token numbers are not taken")
+    return value
+
+
 class CompletionRequest(Loose):
     """A chat completion; `model` is an agent. `user` is not believed: the token says who asks."""
 
@@ -147,6 +174,14 @@ class CompletionRequest(Loose):
     tools: Annotated[list[Tool] | None, Field(max_length=MOST_TOOLS)] = None
     tool_choice: Literal["auto", "none", "required"] | Chosen | None = None
     response_format: ResponseFormat | None = None
+    stop: Annotated[str, StringConstraints(max_length=500)] | Annotated[list[Stop], Field(max_length=4)] | None = None
+    top_p: Annotated[float | None, Field(ge=0, le=1)] = None
+    seed: Annotated[int | None, Field(ge=-(2**63), lt=2**63)] = None
+    presence_penalty: Annotated[float | None, Field(ge=-2, le=2)] = None
+    frequency_penalty: Annotated[float | None, Field(ge=-2, le=2)] = None
+    logprobs: Annotated[bool | None, AfterValidator(_no_logprobs)] = None
+    top_logprobs: Annotated[int | None, AfterValidator(_no_logprobs)] = None
+    logit_bias: Annotated[JsonObject | None, AfterValidator(_no_bias)] = None
     metadata: JsonObject | None = None
     session_id: SessionKey | None = None
     chat_id: SessionKey | None = None
@@ -156,6 +191,15 @@ class CompletionRequest(Loose):
         more = self.metadata or {}
         found = self.session_id or self.chat_id or more.get("session_id") or more.get("chat_id")
         return None if found is None else str(found)[:128]
+
+    def stops(self) -> list[str]:
+        """Where the answer is to end."""
+        return [self.stop] if isinstance(self.stop, str) else self.stop or []
+
+    def sampling(self) -> dict[str, float | int] | None:
+        """What the model is told of the drawing of tokens; None where the client leaves all of it open."""
+        wanted = ("top_p", "presence_penalty", "frequency_penalty", "seed")
+        return {name: value for name in wanted if (value := getattr(self, name)) is not None} or None
 
     def most_tokens(self) -> int | None:
         """Under either name."""
@@ -178,6 +222,18 @@ class Models(BaseModel):
     data: list[Model]
 
 
+def _as_list(value: object) -> object:
+    """One text as a list of one; numbers of tokens, which some clients send, are told from texts that are wrong."""
+    if isinstance(value, str):
+        return [value]
+    if isinstance(value, list) and any(isinstance(one, int | list) for one in value):
+        raise ValueError(
+            "send text, not token numbers: they belong to another model's tokenizer"
+            " (LangChain: check_embedding_ctx_length=False)"
+        )
+    return value
+
+
 def _said(text: str) -> str:
     if not text:
         raise ValueError("an empty text has no vector")
@@ -185,12 +241,13 @@ def _said(text: str) -> str:
 
 
 class EmbeddingRequest(Loose):
-    """Texts to make vectors of; lists of token numbers are another tokenizer's and are not taken."""
+    """Texts to make vectors of: one, or a list."""
 
-    input: (
-        Annotated[Long, AfterValidator(_said)]
-        | Annotated[list[Annotated[Long, AfterValidator(_said)]], Field(min_length=1, max_length=MOST_INPUTS)]
-    )
+    input: Annotated[
+        list[Annotated[Long, AfterValidator(_said)]],
+        BeforeValidator(_as_list, json_schema_input_type=str | list[str]),
+        Field(min_length=1, max_length=MOST_INPUTS),
+    ]
     model: Name
     encoding_format: Literal["float", "base64"] = "float"
     dimensions: Annotated[int | None, Field(ge=1)] = None

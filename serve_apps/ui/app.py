@@ -53,7 +53,7 @@ def create_console(
     """
     client = open_client(url)
     knock = Door(client)
-    desk = Desk(Sessions(settings.session_hours * 3600, clock), knock, pages)
+    desk = Desk(Sessions(settings.session_hours * 3600, clock), knock, pages, most_upload=most_upload)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:

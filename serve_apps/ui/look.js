@@ -56,6 +56,34 @@
     location.hash = inside.getAttribute("href");
   });
 
+  // Of several files that are chosen at once the ones that are too large are named and left out, the others are sent.
+  function fitting(event, input, files) {
+    const told = document.querySelector("[data-most]");
+    const most = Number(told?.dataset.most ?? Infinity);
+    const large = [...files].filter((file) => file.size > most);
+    if (told) told.replaceChildren();
+    if (!large.length) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    const kept = new DataTransfer();
+    [...files].filter((file) => file.size <= most).forEach((file) => kept.items.add(file));
+    const names = document.createElement("ul"), fix = document.createElement("p");
+    large.forEach((file) => names.append(Object.assign(document.createElement("li"), {
+      textContent: `${file.name} is larger than ${told.dataset.limit} and was not sent.`,
+    })));
+    fix.textContent = "Split it, scan it from a folder, or ask an administrator to raise AOS_HTTP_MAX_UPLOAD_BYTES.";
+    told.append(names, fix);
+    input.files = kept.files;
+    if (kept.files.length) input.dispatchEvent(new Event("change", { bubbles: true }));
+  }
+  document.addEventListener("change", (event) => {
+    if (event.target.matches?.("#upload input[type=file]")) fitting(event, event.target, event.target.files);
+  }, true);
+  document.addEventListener("drop", (event) => {
+    const input = event.target.closest?.("#upload")?.querySelector("input[type=file]");
+    if (input && event.dataTransfer?.files.length) fitting(event, input, event.dataTransfer.files);
+  }, true);
+
   // A page acts in the workspace that it shows or not at all: another one may have been chosen in another tab.
   const place = document.querySelector("[data-workspace]")?.dataset.workspace;
   function elsewhere(said) {

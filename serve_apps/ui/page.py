@@ -67,9 +67,11 @@ class Page:
 class Desk:
     """What pages work with."""
 
-    def __init__(self, sessions: Sessions, door: Door, pages: Sequence[Page]) -> None:
-        """`pages` are all there are."""
-        self.sessions, self.pages = sessions, tuple(pages)
+    def __init__(
+        self, sessions: Sessions, door: Door, pages: Sequence[Page], *, most_upload: int | None = None
+    ) -> None:
+        """`pages` are all there are; `most_upload` is the most bytes of one file, None for no limit."""
+        self.sessions, self.pages, self.most_upload = sessions, tuple(pages), most_upload
         self._door = door
 
     def session(self, request: Asked) -> Session | None:

@@ -83,6 +83,8 @@ async def test_gw_09_what_cannot_be_read_is_refused_with_its_reason_and_leaves_n
     """GW-09: size limit, and content that belies its extension."""
     answer = await upload(operator, name, content)
     assert (answer.status_code, answer.json().get("reason")) == (status, reason), answer.text
+    if status == 413:
+        assert answer.json()["detail"] and answer.json()["fix"], "what the limit is, and what to do"
     assert answer.headers["content-type"] == "application/problem+json"
     assert [path for path in (tmp_path / "blobs").rglob("*") if path.is_file()] == []
     assert (await operator.get("/api/documents/")).json()["total"] == 0
@@ -98,6 +100,9 @@ async def test_who_cannot_see_an_upload_cannot_replace_it_by_its_name(
     other = (await upload(operator, "plan.txt", b"second")).json()
     assert other["document_id"] != private["document_id"]
     assert (await upload(operator, "p.txt", b"third", form={"readers": "everybody"})).status_code == 422
+    team = (await upload(developer, "team.txt", b"fourth", form={"team_access": "boss@x.example, operator"})).json()
+    seen = (await developer.get(f"/api/documents/{team['document_id']}")).json()["readers"]
+    assert {"user:boss@x.example", "role:operator"} < set(seen), "team_access is no field that is passed over"
 
 
 async def test_in_17_documents_are_linked_by_upload_by_call_and_by_agents_that_take_every_upload(
@@ -105,7 +110,9 @@ async def test_in_17_documents_are_linked_by_upload_by_call_and_by_agents_that_t
 ) -> None:
     """IN-17: upload?agent_id, POST links, auto_link_uploads; many to many; an agent by id or display name."""
     await operator.post("/api/agents", json={"name": "Clerk"})
-    await operator.post("/api/agents", json={"name": "All", "auto_link_uploads": True})
+    await operator.post("/api/agents", json={"name": "All", "extra_config": {"auto_link_uploads": True}})
+    both = {"name": "Both", "config": {}, "extra_config": {"rag_top_k": 3}}
+    assert (await operator.post("/api/agents", json=both)).status_code == 422
     first = (await upload(operator, "a.txt", b"one", agent_id="Clerk")).json()["document_id"]
     second = (await upload(operator, "b.txt", b"two")).json()["document_id"]
     links = {"agent_id": "Clerk", "document_ids": [first, second]}

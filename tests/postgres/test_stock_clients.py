@@ -197,8 +197,8 @@ def test_gw_04_what_a_clients_tool_gave_is_in_the_answer(
 
 
 def test_gw_04_models_are_agents_and_embeddings_have_both_encodings(server: Server, client: openai.OpenAI) -> None:
-    """GW-04: GET /v1/models; POST /v1/embeddings as floats and base64, other dimensions refused."""
-    assert {model.id for model in client.models.list()} == {"assistant", "Clerk", "fake"}
+    """GW-04: GET /v1/models lists what chats; POST /v1/embeddings as floats and base64, other dimensions refused."""
+    assert {model.id for model in client.models.list()} == {"assistant", "Clerk"}
     assert [client.models.retrieve(id_).id for id_ in ("Clerk", "assistant", "fake")] == ["Clerk", "assistant", "fake"]
     asked: Any = [{"role": "user", "content": "hi"}]
     client.chat.completions.create(model="assistant", messages=asked)  # nobody has made it, it is always there
@@ -214,6 +214,78 @@ def test_gw_04_models_are_agents_and_embeddings_have_both_encodings(server: Serv
         client.embeddings.create(model="text-embedding-3-small", input="x")
     raw = httpx.post(f"{server.v1}/embeddings", json={"model": "fake", "input": "x"}, headers=bearing(server)).json()
     assert isinstance(raw["data"][0]["embedding"][0], float)
+
+
+def test_gw_04_an_agent_is_a_model_whatever_its_name_holds(server: Server, client: openai.OpenAI) -> None:
+    made = {"name": "Prüf/Süd 2", "whole_workspace": True}
+    httpx.post(f"{server.url}/api/agents", json=made, headers=bearing(server)).raise_for_status()
+    assert client.models.retrieve("Prüf/Süd 2").id == "Prüf/Süd 2"
+
+
+def test_gw_04_the_embedding_model_says_that_it_does_not_chat(client: openai.OpenAI) -> None:
+    with pytest.raises(openai.BadRequestError, match="makes vectors") as refused:
+        client.chat.completions.create(model="fake", messages=[{"role": "user", "content": "hi"}])
+    assert refused.value.code == "not_a_chat_model"
+
+
+def test_gw_04_sampling_reaches_the_agent_or_is_refused(server: Server, client: openai.OpenAI) -> None:
+    ask: Any = {"model": "Clerk", "messages": [{"role": "user", "content": "hi"}]}
+    wanted: Any = {"top_p": 0.5, "presence_penalty": 0.25, "frequency_penalty": -1.0, "seed": 7}
+    client.chat.completions.create(**ask, **wanted)
+    assert server.agents.asked[-1][1].options["sampling"] == wanted
+    client.chat.completions.create(**ask, logprobs=False)
+    assert "sampling" not in server.agents.asked[-1][1].options
+    refusals: Any = (
+        {"logprobs": True},
+        {"logprobs": True, "top_logprobs": 3},
+        {"logit_bias": {"50256": -100}},
+        {"n": 2},
+    )
+    for refused in refusals:
+        with pytest.raises(openai.UnprocessableEntityError) as error:
+            client.chat.completions.create(**ask, **refused)
+        assert error.value.param in refused
+
+
+@pytest.mark.parametrize("stream", [True, False])
+@pytest.mark.parametrize(
+    ("stop", "shown"),
+    [("morning", "Good "), (["evening", "od mor"], "Go"), ("none of it", "Good morning"), (["G"], "")],
+)
+def test_gw_04_an_answer_ends_before_a_stop_sequence(
+    server: Server, client: openai.OpenAI, stream: bool, stop: Any, shown: str
+) -> None:
+    """Also where the sequence comes in pieces, and where no model wrote the answer."""
+    server.agents.script = lambda incoming: says("Good morning", pieces=["Good mo", "rn", "ing"])
+    ask: Any = {"model": "Clerk", "messages": [{"role": "user", "content": "hi"}], "stop": stop}
+    if stream:
+        chunks = [chunk.choices[0] for chunk in client.chat.completions.create(**ask, stream=True) if chunk.choices]
+        assert "".join(choice.delta.content or "" for choice in chunks) == shown
+        assert chunks[-1].finish_reason == "stop"
+    else:
+        choice = client.chat.completions.create(**ask).choices[0]
+        assert (choice.message.content or "", choice.finish_reason) == (shown, "stop")
+
+
+def test_gw_04_no_error_tells_of_the_validator(server: Server) -> None:
+    """Token numbers, as LangChain sends them, a picture, a wrong role: each in a sentence of ours."""
+    picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iV"}}
+    asked: list[tuple[str, dict[str, Any], str]] = [
+        ("embeddings", {"model": "fake", "input": [[47, 372, 375]]}, "not token numbers"),
+        ("embeddings", {"model": "fake", "input": [1, 2]}, "not token numbers"),
+        ("embeddings", {"model": "fake", "input": {}}, "list"),
+        ("embeddings", {"model": "fake", "input": ["a", ""]}, "an empty text has no vector"),
+        ("chat/completions", {"model": "Clerk", "messages": [{"role": "user", "content": [picture]}]}, "pictures"),
+        ("chat/completions", {"model": "Clerk", "messages": [{"role": "robot", "content": "x"}]}, "role"),
+        ("chat/completions", {"model": "Clerk", "messages": [], "stop": 3}, "stop"),
+        ("chat/completions", {"model": "Clerk", "messages": [], "tool_choice": {"type": 3}}, "tool_choice"),
+    ]
+    for path, body, wanted in asked:
+        reply = httpx.post(f"{server.v1}/{path}", json=body, headers=bearing(server))
+        told = reply.json()["error"]
+        assert reply.status_code == 422 and wanted in told["message"], told
+        for inside in ("function-", "constrained", "list[", "0x", "functools", "Value error", ".str"):
+            assert inside not in reply.text, told
 
 
 def bearing(server: Server) -> dict[str, str]:

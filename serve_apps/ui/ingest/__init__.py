@@ -10,7 +10,7 @@ from serve_apps.ui.html import Html, join, tag
 from serve_apps.ui.ingest.history import history
 from serve_apps.ui.ingest.job import HERE, job_view
 from serve_apps.ui.ingest.scan import chooser, estimated
-from serve_apps.ui.ingest.send import sent
+from serve_apps.ui.ingest.send import sent, too_large
 from serve_apps.ui.living import Turns, Wish, living, opened, wish
 from serve_apps.ui.look import card, empty, heading, loading, problem_card
 from serve_apps.ui.page import QUIET, Desk, Page, told
@@ -30,6 +30,7 @@ def draw(desk: Desk, blocks: gr.Blocks) -> None:
         with gr.Column(min_width=320, elem_classes="doc-upload"):
             part(tag("div", tag("h2", "Upload files"), class_="aos-card-head"))
             files = gr.File(file_count="multiple", show_label=False, label="Files", height=150, elem_id="upload")
+            part(too_large(desk.most_upload))
             gone = part()
         with gr.Column(min_width=320, visible=False) as scanning:
             scan = living(loading("Looking for folders …"))

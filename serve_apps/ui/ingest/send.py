@@ -18,6 +18,15 @@ MOST_JOBS: Final = 200
 ENDS: Final = frozenset({"completed", "partial", "failed", "cancelled"})
 
 
+def too_large(most: int | None) -> Html:
+    """Where look.js names files that are left out because they are larger than `most` bytes, and the limit.
+
+    Gradio refuses all files that are chosen together where one of them is too large, and says only "Error".
+    """
+    limit = None if most is None else str(most)
+    return tag("div", role="status", class_="doc-too-large", data_most=limit, data_limit=size(most))
+
+
 class Sending:
     """One file and how far it is."""
 

@@ -1,0 +1,33 @@
+"""Sampling wishes on their way: into each provider's body, into the journal and back."""
+
+from dataclasses import replace
+
+import pytest
+
+from cluster.basics.errors import Invalid
+from cluster.models.anthropic_chat import anthropic_body
+from cluster.models.messages import ChatRequest, Message, Sampling
+from cluster.models.wire import openai_body
+from serve_apps.agents.codec import request_from_json, request_to_json
+
+ASK = ChatRequest((Message("user", "hi"),))
+WISHES = Sampling(top_p=0.5, presence_penalty=0.0, frequency_penalty=-1.0, seed=7)
+
+
+def test_every_wish_reaches_an_openai_shaped_endpoint_and_none_that_was_not_made() -> None:
+    body = openai_body(replace(ASK, sampling=WISHES), "m")
+    assert {name: body[name] for name in WISHES.given()} == WISHES.given()
+    assert not openai_body(ASK, "m").keys() & WISHES.given().keys()
+
+
+def test_anthropic_takes_top_p_in_place_of_a_temperature_and_refuses_the_others_by_name() -> None:
+    body = anthropic_body(replace(ASK, sampling=Sampling(top_p=0.5)), "m")
+    assert body["top_p"] == 0.5 and "temperature" not in body
+    with pytest.raises(Invalid, match=r"presence_penalty, frequency_penalty, seed"):
+        anthropic_body(replace(ASK, sampling=WISHES), "m")
+
+
+def test_a_journal_keeps_wishes_and_reads_what_was_recorded_before_there_were_any() -> None:
+    wished = replace(ASK, sampling=WISHES)
+    assert request_from_json(request_to_json(wished)) == wished
+    assert "sampling" not in request_to_json(ASK) and request_from_json(request_to_json(ASK)) == ASK
