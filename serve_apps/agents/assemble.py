@@ -221,6 +221,7 @@ class Workshop:
             owner=owner,
             timing=Timing(time.monotonic, _now),
             remember=keeping(remembering(base.memory, self._learning), StoredAnswers(base.database)),
+            audit=base.audit,
         )
         self.carrier = Here(self.runner)
         self.replays = Replayer(RunDesk(base.database), handlers, base.tools.specs())

@@ -34,6 +34,7 @@ NOTHING = "The model gave no answer."
 UNDONE = "(No tool ran in this turn: nothing of this was carried out.)"
 PARTED = "\n\n"  # texts of one answer
 MOST_STEPS = 50  # of a plan
+REFUTED = 0.6  # confidence in an answer of which a quote was removed, as in one that a critique objects to (EX-14)
 LONGEST_NAME = 100  # of a tool, as a model may write it
 REPROMPTED, DISPATCHED = 3, 4  # the tiers of recovery
 _SPENT = {
@@ -279,5 +280,7 @@ class Conversation:
 
     def _outcome(self, reason: str, confidence: float, calls: Sequence[Mapping[str, Any]] = ()) -> Outcome:
         removed = [{"step": "quote_removed", **one} for one in self._quotes.removed]
+        if self._quotes.refuted:
+            confidence = min(confidence, REFUTED)
         trace = (*self._trace, *self._doing.trace, *removed, {"step": "rounds", "count": self._round})
         return Outcome("".join(self._texts), reason, confidence, tuple(self._quotes.citations), trace, tuple(calls))

@@ -82,6 +82,11 @@ class Quotes:
     told: int = 0
     fenced: bool = False  # what comes next is in a block of code
 
+    @property
+    def refuted(self) -> bool:
+        """Whether a quote was removed because its source does not say it: what leans on it is worth less."""
+        return any("quote" in one for one in self.removed)
+
     def checked(self, text: str) -> str:
         """A text with [k] for each mark whose quote stands in its source, and without the others.
 

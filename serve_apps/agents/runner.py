@@ -10,6 +10,8 @@ from typing import Any
 
 from cluster.basics.errors import AosError, LeaseLost, Permanent, Transient
 from cluster.state.approvals import Approvals
+from cluster.state.audit import Audit
+from cluster.state.audit import Outcome as Done
 from cluster.state.postgres import Transaction
 from cluster.state.run import Lease, RunState
 from cluster.state.runs import Runs
@@ -61,6 +63,7 @@ class Runner:
         owner: str,
         timing: Timing,
         remember: Remember,
+        audit: Audit,
     ) -> None:
         """Collaborators are injected.
 
@@ -71,9 +74,11 @@ class Runner:
             owner: who claims, for people.
             timing: clocks.
             remember: stores the answer in its conversation, in the transaction that completes the run.
+            audit: each execution of an agent is a line of the trail, written with the run's end (AT-01).
         """
         self._runs, self._approvals, self._handlers = runs, approvals, handlers
         self._settings, self._owner, self._timing, self._remember = settings, owner, timing, remember
+        self._audit = audit
 
     async def run(self, turn: Turn, lease: Lease) -> AsyncIterator[Event]:
         """Carry a claimed run out and tell its events from the first; closing the iterator stops it.
@@ -177,19 +182,20 @@ class Runner:
             await self._runs.interrupt(lease)
             raise error
         if error is not None:
-            return await self._fail(lease, journal, error)
+            return await self._fail(turn, lease, journal, error)
         if ended:
             try:
                 return await self._complete(turn, lease, journal, handler.result())
             except LeaseLost:
                 raise
             except Permanent as refused:  # the answer cannot be kept, such as in a closed conversation
-                return await self._fail(lease, journal, refused)
+                return await self._fail(turn, lease, journal, refused)
         if why is _Beat.CANCEL:
             event = journal.last(EventKind.STATUS, state="cancelled")
             async with self._runs.writing(lease) as tx:
                 await self._runs.put_events(tx, lease, told(journal.pending))
                 await self._runs.finish(tx, lease, RunState.CANCELLED)
+                await self._record(tx, turn, RunState.CANCELLED)
             return event
         await self._runs.interrupt(lease)
         return None
@@ -200,11 +206,12 @@ class Runner:
             event = journal.last(EventKind.DONE, **done(outcome, journal))
             await self._runs.put_events(tx, lease, told(journal.pending))
             await self._runs.finish(tx, lease, RunState.COMPLETED, outcome=asdict(outcome))
+            await self._record(tx, turn, RunState.COMPLETED)
         if kept is not None:
             await kept()
         return event
 
-    async def _fail(self, lease: Lease, journal: LiveJournal, error: BaseException) -> Event:
+    async def _fail(self, turn: Turn, lease: Lease, journal: LiveJournal, error: BaseException) -> Event:
         """A named error is told as it is; any other is a bug, told by a number that the log explains."""
         data = failure(error, f"{lease.run}.{lease.fence}")
         if not isinstance(error, AosError):
@@ -213,7 +220,14 @@ class Runner:
         async with self._runs.writing(lease) as tx:
             await self._runs.put_events(tx, lease, told(journal.pending))
             await self._runs.finish(tx, lease, RunState.FAILED, error=data)
+            await self._record(tx, turn, RunState.FAILED, code=data["code"])
         return event
+
+    async def _record(self, tx: Transaction, turn: Turn, state: RunState, **more: str) -> None:
+        """Who had which agent do something, and how it ended; what was said stays in the run."""
+        outcome = Done.FAILED if state is RunState.FAILED else Done.DONE
+        detail = {"run": turn.run, "session": turn.session, "path": turn.path, "state": state, **more}
+        await self._audit.record(tx, turn.scope, "agent.execute", turn.agent.id, outcome, detail)
 
     async def _beat(self, lease: Lease) -> _Beat:
         """Keep the lease until somebody wants the run to end or another owner has it."""

@@ -6,7 +6,9 @@ from uuid import UUID
 from fastapi import APIRouter, Path, Response
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from cluster.basics.errors import Invalid
 from cluster.models.route import Routing
+from configs.sections import AgentSettings
 from pipelines.documents.links import AgentChange, NewAgent
 from serve_apps.http.admit import Guarded, Its, Me, agree
 from serve_apps.http.fields import Body, JsonObject, Limit, Name, Prose, Skip, storable_json
@@ -107,6 +109,22 @@ class AgentPatch(Body):
     _config = model_validator(mode="before")(_one_place)
 
 
+class BeyondCap(Invalid):
+    """An agent may have less than the settings allow, not more."""
+
+    code = "beyond_cap"
+
+
+def _within_caps(config: AgentConfig, settings: AgentSettings) -> None:
+    """Refuse what a turn would be held to all the same, instead of cutting it down in silence."""
+    caps = {"max_iterations": settings.max_rounds, "timeout_seconds": settings.seconds}
+    names = {"max_iterations": "AOS_AGENTS_MAX_ROUNDS", "timeout_seconds": "AOS_AGENTS_SECONDS"}
+    for name, cap in caps.items():
+        wanted = getattr(config, name)
+        if wanted is not None and wanted > cap:
+            raise BeyondCap(f"{name}: {wanted:g} is more than {cap:g}", fix=f"Take less, or raise {names[name]}.")
+
+
 @router.get("/api/agents")
 async def agents(me: Me, parts: Its, skip: Skip = 0, limit: Limit = 100) -> AgentList:
     """The workspace's agents by name."""
@@ -118,6 +136,7 @@ async def agents(me: Me, parts: Its, skip: Skip = 0, limit: Limit = 100) -> Agen
 async def add_agent(body: AgentRequest, me: Me, parts: Its) -> Agent:
     """Make an agent. Without `whole_workspace` it sees no document until one is linked to it."""
     agree(me, body.tenant_id, body.workspace_id)
+    _within_caps(body.config, parts.agents)
     config = {key: value for key, value in body.config.given().items() if value is not None}
     wanted = NewAgent(
         body.name, body.description, body.system_prompt, body.auto_link_uploads, config, body.metadata,
@@ -140,6 +159,7 @@ async def agent(agent_id: AgentInPath, me: Me, parts: Its) -> Agent:
 async def change_agent(agent_id: AgentInPath, body: AgentPatch, me: Me, parts: Its) -> Agent:
     """Change an agent; turns that have begun go on with the one they began with."""
     agree(me, body.tenant_id, body.workspace_id)
+    _within_caps(body.config, parts.agents)
     config = body.config.given()
     wanted = AgentChange(
         body.name, body.description, body.system_prompt, body.auto_link_uploads, body.whole_workspace, config,

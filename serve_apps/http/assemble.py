@@ -92,6 +92,7 @@ def assemble(
         http=settings.http,
         read=settings.read,
         chunk=settings.chunk,
+        agents=settings.agents,
         clock=lambda: datetime.now(UTC),
         wake=workshop.scheduler.wake,
         operating=Operating(base.upkeep, Restarts(base.database), System(base.database), cluster or NoCluster()),

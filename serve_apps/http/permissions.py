@@ -3,7 +3,7 @@
 | role | may |
 |---|---|
 | viewer | read documents, jobs and agents of the workspace, search, ask, chat; see, cancel and resume the own runs |
-| developer | also upload and process single documents, link them, and make API keys |
+| developer | also upload and process single documents, link them, make API keys, try scripts in the sandbox |
 | operator | also everything with agents, documents, jobs: scan, re-index, delete, retry, approve; cancel any run |
 | admin | also users and credentials; those of the tenant's own administrators also workspaces, tenants, audit trail |
 
@@ -98,7 +98,7 @@ MATRIX: Mapping[RouteKey, Access] = {
     ("GET", "/api/agents/{agent_id}/rules"): _READ,
     ("GET", "/api/agents/{agent_id}/documents"): _READ,
     ("GET", "/api/skills"): _READ,
-    ("POST", "/api/skills/python:try"): _OPERATE,
+    ("POST", "/api/skills/python:try"): _BUILD,
     ("POST", "/api/skills/{skill_name}:test"): _OPERATE,
     ("POST", "/api/skills"): _OPERATE,
     ("POST", "/api/skills/mcp:discover"): _OPERATE,

@@ -66,6 +66,7 @@ async def serve(options: argparse.Namespace) -> None:
     runner = Runner(
         runs, Approvals(database, Audit(database)), dict.fromkeys(Path, handler), settings,
         owner=f"executor:{os.getpid()}", timing=Timing(time.monotonic, lambda: datetime.now(UTC)), remember=remember,
+        audit=Audit(database),
     )  # fmt: skip
     if options.run:
         scope_of, _, run = options.run.partition("/")

@@ -37,7 +37,15 @@ from cluster.state.snapshots import Snapshots
 from cluster.state.system import System
 from cluster.state.upkeep import Upkeep
 from cluster.state.vault import Vault, VaultKey
-from configs.sections import AuthSettings, ChunkSettings, HttpSettings, MemorySettings, ModelsSettings, ReadSettings
+from configs.sections import (
+    AgentSettings,
+    AuthSettings,
+    ChunkSettings,
+    HttpSettings,
+    MemorySettings,
+    ModelsSettings,
+    ReadSettings,
+)
 from configs.sections_skills import AcademySettings
 from configs.settings import load
 from pipelines.documents.blobs import FolderBlobs
@@ -229,6 +237,7 @@ def make_parts(app_dsn: str, folder: Path, clock: Clock | None = None, **other: 
         http=HttpSettings(max_upload_bytes=200_000, max_body_bytes=100_000),
         read=ReadSettings(nfs_base_path=str(folder / "scans")),
         chunk=ChunkSettings(),
+        agents=AgentSettings(),
         clock=moment,
         pace=Pace(0.02, 8),
     )

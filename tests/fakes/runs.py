@@ -130,7 +130,7 @@ class Stage:
         timing = Timing(time.monotonic, lambda: datetime.now(UTC))
         return Runner(
             other.pop("runs", self.runs), self.approvals, handlers, self.settings,
-            owner=owner, timing=timing, remember=other.pop("remember", remember),
+            owner=owner, timing=timing, remember=other.pop("remember", remember), audit=Audit(self.database),
         )  # fmt: skip
 
     async def carry(self, turn: Turn, handler: Handler, owner: str = "runner-1") -> list[Event]:

@@ -167,7 +167,7 @@ def runner(clocks: Clockwork) -> Runner:
     return Runner(
         clocks.runs, Approvals(clocks.database, Audit(clocks.database)), dict.fromkeys(Way, answer),
         AgentSettings(lease_seconds=2, heartbeat_seconds=0.3, poll_seconds=0.05), owner="r",
-        timing=Timing(time.monotonic, lambda: datetime.now(UTC)), remember=remember,
+        timing=Timing(time.monotonic, lambda: datetime.now(UTC)), remember=remember, audit=Audit(clocks.database),
     )  # fmt: skip
 
 

@@ -88,3 +88,16 @@ async def test_documents_of_an_agent_are_listed_by_name_and_so_are_those_it_lack
     await client.post("/api/documents/upload", files={"file": ("secret.txt", b"s")}, data=private)
     seen = (await developer.get(f"/api/agents/{agent}/documents", params={"linked": False})).json()
     assert [one["filename"] for one in seen["items"]] == ["c.txt"], "readers are those of the document"
+
+
+async def test_an_agent_that_wants_more_than_the_settings_allow_is_refused_with_the_cap(
+    api: Api, operator: httpx.AsyncClient
+) -> None:
+    """EX-05, EX-10: a limit that would be cut down in silence is not taken."""
+    for config, cap in (({"max_iterations": 11}, "10"), ({"timeout_seconds": 301}, "300")):
+        refused = await operator.post("/api/agents", json={"name": "Eager", "config": config})
+        assert (refused.status_code, refused.json()["code"]) == (422, "beyond_cap")
+        assert cap in refused.json()["detail"] and "AOS_AGENTS_" in refused.json()["fix"]
+    made = await operator.post("/api/agents", json={"name": "Eager", "config": {"max_iterations": 10}})
+    changed = await operator.patch(f"/api/agents/{made.json()['id']}", json={"config": {"timeout_seconds": 4000}})
+    assert (made.status_code, changed.status_code) == (201, 422)

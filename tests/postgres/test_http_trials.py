@@ -110,12 +110,15 @@ async def test_a_skill_that_is_for_others_or_nowhere_is_not_called(client: httpx
     assert (await client.post("/api/skills/search_knowledge:test", json=somebody)).status_code == 404
 
 
-async def test_who_may_not_write_skills_may_not_try_them(api: Api, office: Office) -> None:
-    for role in (Role.VIEWER, Role.DEVELOPER):
+async def test_au_04_developers_try_scripts_and_only_operators_call_skills(api: Api, office: Office) -> None:
+    """AU-04: Developer: API and code execution, in the sandbox and with nobody's credentials."""
+    body = {"name": "t", "description": "d", "code": SCRIPT, "sample_payload": {"n": 1}}
+    for role, status in ((Role.VIEWER, 403), (Role.DEVELOPER, 200)):
         client = await api.sign_in(office.emails[role])
         assert (await call(client, "calculator", expression="1")).status_code == 403
-        tried = await client.post("/api/skills/python:try", json={"name": "t", "description": "d", "code": SCRIPT})
-        assert tried.status_code == 403
+        assert (await client.post("/api/skills/python:try", json=body)).status_code == status
+        kept = await client.post("/api/skills", json={**body, "type": "python"})
+        assert kept.status_code == 403, "what works is kept by an operator"
 
 
 async def test_a_script_is_tried_before_it_is_kept(client: httpx.AsyncClient, admin_dsn: str) -> None:

@@ -50,6 +50,29 @@ def comparable(events: list[tuple[int, str, Any]], turn: Turn) -> str:
     return repr(kept).replace(turn.run, "RUN")
 
 
+async def test_at_01_each_execution_of_an_agent_is_in_the_audit_trail_with_its_end(here: Stage, admin_dsn: str) -> None:
+    """AT-01: who, which agent, how it ended; no word of what was said."""
+
+    async def answers(turn: Turn, journal: Journal) -> Outcome:
+        return Outcome(f"secret {turn.message}")
+
+    async def fails(turn: Turn, journal: Journal) -> Outcome:
+        raise Invalid("it cannot be done")
+
+    done, failed = await here.begin("a secret"), await here.begin("b")
+    await here.carry(done, answers)
+    await here.carry(failed, fails)
+    with psycopg.connect(admin_dsn) as connection:
+        found = connection.execute(
+            "select actor, object, outcome, detail from audit where action = 'agent.execute' order by seq"
+        ).fetchall()
+    assert [(row[1], row[2], row[3]["run"], row[3]["state"]) for row in found] == [
+        (done.agent.id, "done", done.run, "completed"), (failed.agent.id, "failed", failed.run, "failed"),
+    ]  # fmt: skip
+    assert found[1][3]["code"] == "invalid" and all(row[0] == str(here.scope.user) for row in found)
+    assert "secret" not in repr(found)
+
+
 async def test_hi_01_a_turn_stops_at_its_approval_and_goes_on_with_the_decision(here: Stage) -> None:
     """HI-01, HI-02, OR-10: the stream ends with the request; nobody waits; the decision takes the run further."""
     outside, turn = Outside(), await here.begin()

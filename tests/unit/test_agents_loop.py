@@ -286,6 +286,7 @@ async def test_quotes_are_checked_before_they_are_shown() -> None:
     assert [data["n"] for data in journal.of(EventKind.CITATION)] == [1, 2]
     assert journal.of(EventKind.CITATION)[0]["boxes"] == [[2, 0.1, 0.2, 0.3, 0.4]]
     assert sum(line["step"] == "quote_removed" for line in outcome.trace) == 3
+    assert outcome.confidence == 0.6, "a quote was made up, so the rest is worth less"
 
 
 async def test_documents_that_cannot_be_searched_are_left_out_and_it_shows() -> None:

@@ -88,9 +88,34 @@ def test_native_calls_that_cannot_be_carried_out_say_why() -> None:
     assert native("", name="list_files").calls[0].arguments == {}
 
 
+def test_the_same_call_within_a_reply_is_made_once() -> None:
+    """Natively and in text; the same name with other arguments is another call, and ids stay those of the first."""
+    line = 'get_weather(city="Paris")'
+    assert [dict(call.arguments) for call in said(f"{line}\n{line}\n{line}").calls] == [{"city": "Paris"}]
+    pair = said(f'{line}\nget_weather(city="Rome")\n{line}').calls
+    assert [call.arguments["city"] for call in pair] == ["Paris", "Rome"]
+    given = '{"city": "Paris"}'
+    twice = (ToolCall("a", "get_weather", given), ToolCall("b", "get_weather", '{ "city":"Paris" }'))
+    assert [call.id for call in read(Reply("", twice, "tool_calls"), TOOLS, "run.1").calls] == ["a"]
+    broken = (ToolCall("a", "get_weather", "}{"), ToolCall("b", "get_weather", "}{"))
+    assert len(read(Reply("", broken, "tool_calls"), TOOLS, "run.1").calls) == 2, "each gets its answer"
+
+
+@pytest.mark.parametrize("text", ["get_weather(city=None)", '{"name": "get_weather", "arguments": {"city": null}}'])
+def test_null_for_a_required_parameter_is_a_flaw_that_the_model_is_told(text: str) -> None:
+    call = said(text).calls[0]
+    assert call.problem is not None and "city" in call.problem and call.arguments == {}
+    assert native('{"city": null}').calls[0].problem is not None
+    assert native('{"city": "Paris", "days": null}').calls[0].problem is None, "an optional one may be left open"
+    nullable = ToolSpec(
+        "f", "", {"type": "object", "properties": {"a": {"type": ["string", "null"]}}, "required": ["a"]}
+    )
+    assert read(Reply("", (ToolCall("x", "f", '{"a": null}'),)), (nullable,), "run.1").calls[0].problem is None
+
+
 def test_ids_are_derived_not_random() -> None:
     """TC-01: a resumed run reads the same reply to the same ids."""
-    two = Reply("", (ToolCall("", "list_files", "{}"), ToolCall("", "list_files", "{}")))
+    two = Reply("", (ToolCall("", "get_weather", '{"city": "Paris"}'), ToolCall("", "list_files", "{}")))
     first, again, other = read(two, TOOLS, "run.1"), read(two, TOOLS, "run.1"), read(two, TOOLS, "run.2")
     assert first == again
     assert len({call.id for call in (*first.calls, *other.calls)}) == 4

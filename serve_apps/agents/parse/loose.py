@@ -13,7 +13,10 @@ from serve_apps.agents.parse.values import Unreadable, decode
 _FENCE = re.compile(r"^[ \t]*(```+|~~~+)[ \t]*([\w+\-.]*)[^\n`]*$", re.MULTILINE)
 _ONE_LINE = re.compile(r"```(?:json|python|tool_code|tool_call)?[ \t]*([^`\n]{2,4000})```")
 _CODE = frozenset({"python", "py", "tool_code", "python3"})
-_IDLE = re.compile(r"[ \t]{0,40}(?:#|print\(\s?[A-Za-z_]\w{0,60}\s?\)\s?$)")  # comments, results shown
+# Comments, results shown, and the head of a function around a call that it returns.
+_IDLE = re.compile(
+    r"[ \t]{0,40}(?:#|print\(\s?[A-Za-z_]\w{0,60}\s?\)\s?$|def [A-Za-z_]\w{0,60}\(\)[^\n:]{0,60}:\s{0,9}$)"
+)
 _OPENER = re.compile(r"[\[{](?=\s{0,40}(?:[\[{\"'“]|\w{1,40}\s?[:=]))")
 _NAME_LINE = re.compile(
     rf"^[ \t]{{0,3}}(?:>>>)?[*_`]{{0,3}}({python.NAME})[*_`]{{0,3}}[ \t]{{0,4}}:?[ \t]{{0,4}}"
@@ -25,6 +28,8 @@ _LINE = re.compile(
     rf"(?:print\s?\(\s?)?{python.NAME}\s?\()",
     re.MULTILINE,
 )
+_RETURN = re.compile(rf"^[ \t]{{4,40}}(?=return\s{{1,8}}\[?{python.NAME}\s?\()", re.MULTILINE)
+_STRINGS = re.compile(r"\s{0,40}\[\s{0,40}['\"]")  # a list of strings, of which each may be a call
 _INLINE_LIST = re.compile(rf"\[(?={python.NAME}\s?\()")
 _CALLING = re.compile(rf"(?:<<function>>|\b[Cc]all(?:ing)?:)\s{{0,8}}(?={python.NAME}\s?\()")
 _WORK = 3  # how often the text may be read over by attempts that come to nothing
@@ -67,7 +72,7 @@ def _fenced(text: str, begin: int, at: int, stop: int, language: str, names: Nam
     body = text[at:stop]
     end = min(len(text), stop + 4)
     lead = len(body) - len(body.lstrip())
-    if body.strip()[:1] in ("{", "[") and language not in _CODE:
+    if _STRINGS.match(body) or (body.strip()[:1] in ("{", "[") and language not in _CODE):
         calls = _values(body, lead, names, reading)
         if calls:
             return [_shifted(call, begin, end, at) for call in calls]
@@ -146,7 +151,7 @@ def _bare(text: str, names: Names, reading: Reading) -> None:
 def _lines(text: str, names: Names, reading: Reading) -> None:
     """Python's syntax that fills lines, or a list of such calls at the end of one."""
     taken = [(begin, stop) for begin, _, stop, _ in fences(text)]
-    matches = [one for way in (_LINE, _INLINE_LIST, _CALLING) for one in islice(way.finditer(text), _MOST)]
+    matches = [one for way in (_LINE, _RETURN, _INLINE_LIST, _CALLING) for one in islice(way.finditer(text), _MOST)]
     at = 0
     for match in sorted(matches, key=lambda one: one.start()):
         begin = match.start() if match[0].endswith("[") else match.end()

@@ -25,7 +25,8 @@ def is_quoted(text: str, start: int) -> bool:
     line = text[max(line_start, start - _LINE) : start]
     if opening.lstrip()[:1] == ">" and not opening.lstrip().startswith(">>>"):
         return True
-    if not line.strip() and len(line.expandtabs(4)) >= 4 and _unindented(text):
+    returned = text.startswith("return ", start)  # stands indented because that is how functions are written
+    if not line.strip() and len(line.expandtabs(4)) >= 4 and not returned and _unindented(text):
         return True
     if line.rstrip()[-1:] in ('"', "'", "“", "‘", "\\") and line.strip("\"'“‘ ") != "":
         return True

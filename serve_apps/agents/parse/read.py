@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from cluster.models.messages import Reply, ToolCall, ToolSpec
 from serve_apps.agents.parse import reasoning
-from serve_apps.agents.parse.coerce import coerce
+from serve_apps.agents.parse.coerce import coerce, kinds
 from serve_apps.agents.parse.found import Call, Found, Parsed, Reading
 from serve_apps.agents.parse.loose import loose
 from serve_apps.agents.parse.names import Names
@@ -35,7 +35,7 @@ def read(reply: Reply, tools: Sequence[ToolSpec], run_key: str) -> Parsed:
     thought, said = reasoning.split(reply.content)
     thought = "\n".join(part for part in (reply.reasoning.strip(), thought) if part)
     if reply.tool_calls:
-        calls = _natives(reply.tool_calls, names, run_key)
+        calls = _once(_natives(reply.tool_calls, names, run_key))
         repaired = any(call.problem is None and not _strict(call.raw) for call in calls)
         return Parsed(calls, _joined(thought, reasoning.plain(said)), repaired=repaired)
     text = normalised(said)
@@ -44,7 +44,7 @@ def read(reply: Reply, tools: Sequence[ToolSpec], run_key: str) -> Parsed:
         found = reading.calls
         cut = reply.finish_reason == "length"
         return Parsed(
-            tuple(_call(one, number, names, run_key, cut) for number, one in enumerate(found)),
+            _once(tuple(_call(one, number, names, run_key, cut) for number, one in enumerate(found))),
             _joined(thought, _around(text, found, reading)),
             unknown=tuple(dict.fromkeys(reading.unknown)),
             observed=reading.observed,
@@ -67,6 +67,15 @@ def _best(text: str, names: Names) -> Reading:
     unknown = [name for reading in readings for name in reading.unknown]
     final = next((reading.final for reading in readings if reading.final), None)
     return Reading(unknown=unknown, final=final)
+
+
+def _once(calls: tuple[Call, ...]) -> tuple[Call, ...]:
+    """Without calls that are the same as an earlier one of this reply: small models repeat a call many times over."""
+    kept: dict[str, Call] = {}
+    for number, call in enumerate(calls):
+        same = json.dumps([call.name, call.arguments], sort_keys=True) if call.problem is None else f"{number}"
+        kept.setdefault(same, call)
+    return tuple(kept.values())
 
 
 def _meant(text: str, reading: Reading) -> Reading:
@@ -125,10 +134,24 @@ def _call(found: Found, number: int, names: Names, run_key: str, cut: bool) -> C
 def _made(name: str, arguments: Mapping[str, Any] | None, raw: str, names: Names, tier: Literal[1, 2]) -> Call:
     if arguments is None:
         return _problem(name, _expected(name, names), raw, tier)
+    schema = names.spec(name).parameters
     try:
-        return Call("", name, coerce(arguments, names.spec(name).parameters), tier, None, raw)
+        given = coerce(arguments, schema)
     except Unreadable:
         return _problem(name, _expected(name, names), raw, tier)
+    if empty := _left_empty(given, schema):
+        told = f"{name} needs a value for {', '.join(empty)}; null was given. Find it out, or ask for it."
+        return _problem(name, told, raw, tier)
+    return Call("", name, given, tier, None, raw)
+
+
+def _left_empty(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> list[str]:
+    """Required parameters that were given as null although they cannot be null."""
+    properties, required = schema.get("properties"), schema.get("required")
+    if not isinstance(properties, dict) or not isinstance(required, list):
+        return []
+    null = [name for name in required if name in arguments and arguments[name] is None]
+    return [name for name in null if (allowed := kinds(properties.get(name))) and "null" not in allowed]
 
 
 def _expected(name: str, names: Names) -> str:

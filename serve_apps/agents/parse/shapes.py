@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from serve_apps.agents.parse import python
 from serve_apps.agents.parse.names import Names
 from serve_apps.agents.parse.values import Unreadable, decode_whole
 
@@ -62,6 +63,9 @@ def _walk(value: Any, names: Names, result: Shaped, depth: int) -> None:
             if name is not None:
                 result.calls.append((name, value[1]))
                 return
+        if written := _written(value, names):
+            result.calls.extend(written)
+            return
         for item in value:
             _walk(item, names, result, depth + 1)
     elif isinstance(value, dict) and not _named(value, names, result):
@@ -73,6 +77,20 @@ def _walk(value: Any, names: Names, result: Shaped, depth: int) -> None:
                 if len(result.calls) > before:
                     return
         _keyed(value, names, result)
+
+
+def _written(items: list[Any], names: Names) -> list[tuple[str, Mapping[str, Any] | None]]:
+    """`["f(a=1)", "g()"]`: strings that are calls in Python's syntax, all of them; else none."""
+    calls: list[tuple[str, Mapping[str, Any] | None]] = []
+    for item in items:
+        if not isinstance(item, str):
+            return []
+        text = item.strip()
+        found, end = python.sequence(text, 0, names, sure=False)
+        if not found or text[end:].strip(" ;,"):
+            return []
+        calls += [(one.name, one.arguments) for one in found]
+    return calls
 
 
 def _opened(value: Any) -> Any:

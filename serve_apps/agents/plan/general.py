@@ -154,4 +154,5 @@ def _confidence(found: Synthesis, work: Work, *, unsure: bool) -> float:
     if unsure:
         return min(found.confidence, FALLBACK)
     uncited = found.source == "documents" and not work.quotes.citations
-    return min(found.confidence, CRITICISED) if uncited or work.notices else found.confidence
+    doubtful = uncited or work.notices or work.quotes.refuted
+    return min(found.confidence, CRITICISED) if doubtful else found.confidence
