@@ -22,6 +22,7 @@ from cluster.console import (
     packages,
     schedules,
     secrets,
+    tenancy,
     turns,
     vault,
     why,
@@ -57,6 +58,8 @@ app.add_typer(packages.skills, name="skills")
 app.add_typer(schedules.schedules, name="schedules")
 app.add_typer(secrets.credentials, name="credentials")
 app.add_typer(vault.vault, name="vault")
+app.add_typer(tenancy.workspaces, name="workspaces")
+app.add_typer(tenancy.tenants, name="tenants")
 
 
 @app.callback()

@@ -1,11 +1,13 @@
 """Where uploaded bytes are kept: a port, and a shared folder with tenant-prefixed keys behind it."""
 
+import contextlib
 import os
+import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import NewType, Protocol
 from urllib.parse import quote_from_bytes, unquote_to_bytes
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 from cluster.basics.errors import NotFound
 
@@ -35,6 +37,10 @@ class BlobStore(Protocol):
 
     def delete(self, location: Location) -> None:
         """Forget an upload; a file of a scanned folder is never touched."""
+        ...
+
+    def erase(self, tenant: str, workspace: str) -> None:
+        """Forget all uploads of a workspace."""
         ...
 
 
@@ -78,3 +84,10 @@ class FolderBlobs:
         """Remove the bytes of an upload."""
         if location.startswith("blob:"):
             self.path(location).unlink(missing_ok=True)
+
+    def erase(self, tenant: str, workspace: str) -> None:
+        """Remove the workspace's folder, and the tenant's once it is empty."""
+        folder = self._root / str(UUID(tenant)) / str(UUID(workspace))
+        shutil.rmtree(folder, ignore_errors=True)
+        with contextlib.suppress(OSError):  # other workspaces have uploads, or there never were any
+            folder.parent.rmdir()

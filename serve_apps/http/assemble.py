@@ -30,6 +30,7 @@ from serve_apps.agents import approval
 from serve_apps.agents.assemble import CONFIGS, Ground, Workshop, desk, ground
 from serve_apps.agents.ports import Orchestrator, Path
 from serve_apps.agents.traced import TracedOrchestrator
+from serve_apps.http.erasure import Erasure
 from serve_apps.http.operating import Cluster, NoCluster, Operating
 from serve_apps.http.parts import Parts
 from serve_apps.http.passwords import Passwords
@@ -74,10 +75,12 @@ def assemble(
     golden = GoldenSets(base.database)
     examiner = Examiner(base.search, base.answerer, base.database)
     golden_runs = GoldenRuns(base.database, golden, examiner, Lately(base.upkeep.snapshots.effective))
+    blobs = FolderBlobs(settings.state_dir / "blobs")
     return Parts(
         **_stored(base.database),
         **_shared(base),
-        blobs=FolderBlobs(settings.state_dir / "blobs"),
+        blobs=blobs,
+        erasure=Erasure(base.database, blobs, base.redis),
         golden=golden,
         golden_runs=golden_runs,
         pictures=pictures,

@@ -29,6 +29,7 @@ from serve_apps.agents.academy.school import School
 from serve_apps.agents.approval import Policy
 from serve_apps.agents.memory.remember import Memory
 from serve_apps.agents.ports import Orchestrator
+from serve_apps.http.erasure import Erasure
 from serve_apps.http.operating import Operating
 from serve_apps.http.passwords import Passwords
 from serve_apps.http.ports import Answerer, Cache, Pictures, Replays, Search, Toolbox
@@ -84,6 +85,7 @@ class Parts:
     approvals: Approvals
     schedules: Schedules
     school: School
+    erasure: Erasure
     toolbox: Toolbox
     skills: Skills
     ground: Ground

@@ -73,6 +73,8 @@ MATRIX: Mapping[RouteKey, Access] = {
     ("POST", "/api/tenants"): _TENANT,
     ("GET", "/api/workspaces"): _READ,
     ("POST", "/api/workspaces"): _TENANT,
+    ("DELETE", "/api/workspaces/{workspace_id}"): _TENANT,
+    ("DELETE", "/api/tenants/{tenant_id}"): _TENANT,
     ("GET", "/api/users"): Access(ADMINS),
     ("POST", "/api/users"): _TENANT,
     ("PATCH", "/api/users/{user_id}"): _TENANT,

@@ -64,6 +64,7 @@ from serve_apps.agents.memory.compliance import Compliance
 from serve_apps.agents.memory.history import History
 from serve_apps.agents.memory.remember import Memory
 from serve_apps.http.app import create_app
+from serve_apps.http.erasure import Erasure
 from serve_apps.http.operating import NoCluster, Operating
 from serve_apps.http.parts import Parts
 from serve_apps.http.passwords import Passwords
@@ -200,6 +201,7 @@ def make_parts(app_dsn: str, folder: Path, clock: Clock | None = None, **other: 
         graph=KnowledgeGraph(database, lexicon),
         links=Links(database, standing(Audit(database))),
         blobs=FolderBlobs(folder / "blobs"),
+        erasure=Erasure(database, FolderBlobs(folder / "blobs"), None),
         search=search,
         switchover=Switchover(database),
         golden=golden,

@@ -9,10 +9,11 @@ from serve_apps.ui.html import Html, join, tag
 from serve_apps.ui.look import badge, card, columns, link, table
 from serve_apps.ui.sessions import Role
 from serve_apps.ui.system.forms import Form, once
-from serve_apps.ui.system.section import Done, Query, Section, Values, address, at, good, tenant_admin
+from serve_apps.ui.system.section import Done, Query, Section, Values, address, at, good, route, tenant_admin
 
 PAGE_OF: Final = 50
 WORKSPACE, TENANT = Form("tenants.workspace"), Form("tenants.tenant")
+ERASE_WORKSPACE, ERASE_TENANT = Form("tenants.erase-workspace"), Form("tenants.erase-tenant")
 FIRST: Final = "It is for the first sign-in only and shown this once."
 
 
@@ -25,7 +26,16 @@ async def show(api: Api, asked: Query) -> Html:
     if not await tenant_admin(api):
         return listed
     below = (await api.get("/api/tenants", limit=1000))["items"]
-    return join(columns(listed, tenants(below)), columns(_new_workspace(), _new_tenant()))
+    others = [(one["id"], one["name"]) for one in spaces if one["id"] != here]
+    children = [(one["id"], one["name"]) for one in below if one["parent_id"] is not None and one is not below[0]]
+    return join(
+        columns(listed, tenants(below)),
+        columns(_new_workspace(), _new_tenant()),
+        columns(
+            _erase(ERASE_WORKSPACE, "Delete a workspace", "Its documents, agents, conversations and keys go.", others),
+            _erase(ERASE_TENANT, "Delete a tenant", "Its workspaces and people go, too.", children),
+        ),
+    )
 
 
 def workspaces(items: Sequence[Mapping[str, Any]], here: str, skip: int) -> Html:
@@ -75,6 +85,38 @@ def _new_tenant() -> Html:
     )
 
 
+def _erase(form: Form, title: str, about: str, those: Sequence[tuple[str, str]]) -> Html | None:
+    """For good: which one is chosen, and its name typed."""
+    if not those:
+        return None
+    return card(
+        title,
+        tag("p", about, " This cannot be undone; the audit trail stays.", class_="quiet"),
+        form(
+            form.choice("id", "Which", those),
+            form.text("confirm", "Its name, to be sure", required=True),
+            send="Delete it for good", colour="danger",
+        ),
+    )  # fmt: skip
+
+
+async def erase_workspace(api: Api, values: Values) -> Done:
+    """A workspace of the own tenant, with all that is in it."""
+    return await _erased(api, route("workspaces", values.get("id", "")), values)
+
+
+async def erase_tenant(api: Api, values: Values) -> Done:
+    """A tenant below the own one, with all that is in it."""
+    return await _erased(api, route("tenants", values.get("id", "")), values)
+
+
+async def _erased(api: Api, path: str, values: Values) -> Done:
+    gone = await api.delete(path, confirm=values.get("confirm", "") or "-")
+    await api.look_around()
+    documents = sum(one["documents"] for one in gone["workspaces"])
+    return Done(good(tag("strong", gone["name"]), f" is deleted, with {documents} documents."))
+
+
 async def add_workspace(api: Api, values: Values) -> Done:
     """A workspace of the own tenant."""
     made = await api.post("/api/workspaces", {"name": values.get("name", "")})
@@ -91,4 +133,10 @@ async def add_tenant(api: Api, values: Values) -> Done:
     return Done(good(once(f"First password of {sent['admin_email']}", made["password"], FIRST)))
 
 
-SECTION = Section("tenants", "Workspaces", Role.VIEWER, show, {WORKSPACE.act: add_workspace, TENANT.act: add_tenant})
+SECTION = Section(
+    "tenants", "Workspaces", Role.VIEWER, show,
+    {
+        WORKSPACE.act: add_workspace, TENANT.act: add_tenant,
+        ERASE_WORKSPACE.act: erase_workspace, ERASE_TENANT.act: erase_tenant,
+    },
+)  # fmt: skip

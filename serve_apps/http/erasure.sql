@@ -1,0 +1,43 @@
+-- workspace: One workspace of the tenant, with its name and how much is in it.
+select w.id, w.name,
+       (select count(*) from documents d where d.workspace_id = w.id) as documents,
+       (select count(*) from pages p where p.workspace_id = w.id) as pages,
+       (select count(*) from document_chunks c where c.workspace_id = w.id) as chunks,
+       (select count(*) from agents a where a.workspace_id = w.id) as agents,
+       (select count(*) from sessions s where s.workspace_id = w.id) as conversations,
+       (select count(*) from jobs j where j.workspace_id = w.id and j.state in ('queued', 'running')) as open_jobs,
+       (select count(*) from runs r where r.workspace_id = w.id and r.state = 'running') as open_runs
+from workspaces w where w.id = %(workspace)s and w.tenant_id = %(tenant)s;
+
+-- workspaces: All of a tenant's, the oldest first.
+select w.id, w.name from workspaces w where w.tenant_id = %(tenant)s order by w.created_at, w.id;
+
+-- child: A tenant that was made below one's own, and how many were made below it.
+select t.id, t.name from tenants t where t.id = %(child)s and t.parent_id = %(tenant)s;
+
+-- grandchildren: Tenants below that one; asked inside of it.
+select count(*) as total from tenants t where t.parent_id = %(tenant)s;
+
+-- lock: Nobody writes an index of this workspace, and none deletes it twice.
+select w.id from workspaces w where w.id = %(workspace)s and w.tenant_id = %(tenant)s for update;
+
+-- vectors: By workspace, for which there is an index; the cascade would look for chunk after chunk.
+delete from embeddings e where e.workspace_id = %(workspace)s;
+
+-- documents: Versions, pages, chunks, links and what was found in them follow.
+delete from documents d where d.workspace_id = %(workspace)s;
+
+-- events: What jobs and runs have told; no key leads from these to the workspace.
+delete from events e where e.workspace_id = %(workspace)s;
+
+-- event_streams: Their counters.
+delete from event_streams s where s.workspace_id = %(workspace)s;
+
+-- outbox: What was to be sent.
+delete from outbox o where o.workspace_id = %(workspace)s;
+
+-- delete_workspace: The workspace; everything else in it follows.
+delete from workspaces w where w.id = %(workspace)s and w.tenant_id = %(tenant)s;
+
+-- delete_tenant: The tenant, asked inside of it; its people and their keys follow, its audit trail stays.
+delete from tenants t where t.id = %(tenant)s;
