@@ -12,6 +12,7 @@ from serve_apps.agents.memory.facts import Extracted, fresh
 from serve_apps.agents.memory.guard import Written, safe_memory_write, written
 from serve_apps.agents.memory.history import History
 from serve_apps.agents.memory.recall import Recalled, fit, tell
+from serve_apps.agents.memory.requested import requested
 
 READ_FACTS = 100  # known facts among which the most important are chosen
 READ_MESSAGES = 200  # messages that one summary takes in
@@ -59,6 +60,8 @@ class Memory:
     ) -> list[Stored]:
         """Store what was said, in the caller's transaction; hand the result to `kept` once it is committed.
 
+        What a user asks to be remembered is known from then on, to the next turn as to other conversations.
+
         Args:
             tx: the caller's.
             scope: the user's.
@@ -73,6 +76,9 @@ class Memory:
         said = NewMessage(role, guarded.sanitized_content, run, guarded.findings)
         stored = await self._conversations.append(tx, scope, session, [said])
         await self._compliance.check_memory_policy_compliance(tx, scope, session, stored)
+        if role == "user" and (asked := requested(guarded.sanitized_content)):
+            new = fresh(asked, await self._conversations.facts(tx, scope, session))
+            await self._conversations.learn(tx, scope, session, new)
         return stored
 
     async def kept(self, scope: Scope, session: str, stored: Sequence[Stored]) -> None:

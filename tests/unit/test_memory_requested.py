@@ -1,0 +1,35 @@
+"""What somebody asks to be remembered, told from what merely speaks of remembering."""
+
+import pytest
+
+from serve_apps.agents.memory.requested import requested
+
+ASKED = [
+    ("Remember that my badge number is 4711.", "my badge number is 4711", "other"),
+    ("Please remember: the pump is called Berta", "the pump is called Berta", "other"),
+    ("Can you remember that I prefer short answers?", "I prefer short answers", "preference"),
+    ("Hello. Don't forget that I like tea. Thanks", "I like tea", "preference"),
+    ("Merk dir, dass der Schlüssel bei Frau Odell liegt. Und sonst?", "der Schlüssel bei Frau Odell liegt", "other"),
+    ("Vergiss nicht, dass ich immer Deutsch will!", "ich immer Deutsch will", "preference"),
+    ("Notiere dir, dass 3.14 gut ist", "3.14 gut ist", "other"),
+]
+NOT_ASKED = [
+    "I remember that we met.",
+    "Do you remember that film?", "Remember when we met?", "The report notes that costs rise.",
+    "What should I remember that is important?", "", "remember",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("message", "fact", "category"), ASKED)
+def test_me_06_a_request_becomes_a_fact_in_the_users_own_words(message: str, fact: str, category: str) -> None:
+    assert [(one.text, one.category, one.importance) for one in requested(message)] == [(fact, category, "high")]
+
+
+@pytest.mark.parametrize("message", NOT_ASKED)
+def test_me_06_what_only_speaks_of_remembering_is_no_request(message: str) -> None:
+    assert requested(message) == []
+
+
+def test_garbage_takes_linear_time_and_no_more_than_three_facts() -> None:
+    assert requested("please remember that " * 20_000) is not None
+    assert len(requested("Remember that a is b. " * 50)) == 3
