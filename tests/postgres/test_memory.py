@@ -319,11 +319,11 @@ async def test_me_06_a_long_conversation_is_summed_up_and_its_facts_kept(mind: M
 async def test_me_06_what_a_user_asks_to_be_remembered_is_known_at_once(mind: Mind, redis: Redis) -> None:
     """ME-06: without a model, once, and guarded as everything is."""
     memory, session = mind.memory(redis), await mind.open()
-    await mind.say(memory, session, "Please remember that the key of hall 4 hangs at Mrs Odell's. Thanks!")
-    await mind.say(memory, session, "Remember that the key of hall 4 hangs at Mrs Odell's", "I remember that we met.")
+    await mind.say(memory, session, "Please remember that the key of hall 4 hangs in the lodge. Thanks!")
+    await mind.say(memory, session, "Remember that the key of hall 4 hangs in the lodge", "I remember that we met.")
     await mind.say(memory, session, "Remember that my address is kim@sea.example")
     told = (await mind.recall(memory, session)).memory
-    assert told.count("the key of hall 4 hangs at Mrs Odell's") == 1 and "we met" not in told
+    assert told.count("the key of hall 4 hangs in the lodge") == 1 and "we met" not in told
     assert "[email]" in told and "kim@" not in told
 
 
