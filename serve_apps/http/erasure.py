@@ -130,7 +130,7 @@ class Erasure:
         try:
             async with asyncio.timeout(REDIS_SECONDS):
                 await self._unlink(f"aos:memory:{tenant}:{workspace}:*", f"aos:vectors:{tenant}:{workspace}*")
-                places: Any = await self._redis.smembers(registry_of(workspace))  # type: ignore[misc]
+                places: Any = await self._redis.smembers(registry_of(workspace))
                 for place in places:
                     index = place.decode() if isinstance(place, bytes) else str(place)
                     await self._unlink(f"{index}*")
