@@ -66,11 +66,31 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """The end of a unit."""
+    """The end of a unit.
+
+    Attributes:
+        outcome: `degraded`, `partial` or `failed` where what it came to is doubtful, incomplete or nothing.
+        caveats: why.
+    """
 
     key: str
     status: UnitStatus
     failure: Mapping[str, Any] | None = None
+    outcome: str | None = None
+    caveats: Sequence[Mapping[str, Any]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """The counters of a job by stage.
+
+    Attributes:
+        progress: expected, done, failed and unchanged units.
+        ended: of those that are done or unchanged, how many came to something degraded, partial or failed.
+    """
+
+    progress: dict[str, dict[str, int]]
+    ended: dict[str, dict[str, int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,15 +240,22 @@ class Jobs:
                 **_named(lease), stage=stage, keys=[s.key for s in settled],
                 statuses=[str(s.status) for s in settled],
                 failures=[None if s.failure is None else Jsonb(s.failure) for s in settled],
+                outcomes=[s.outcome for s in settled],
+                caveats=[Jsonb(list(s.caveats)) if s.caveats else None for s in settled],
             )  # fmt: skip
 
-    async def finish(self, lease: Lease, state: JobState, error: str | None = None) -> None:
-        """Give the job its end, in a transaction that still holds the lease; its readers are told why it failed."""
+    async def finish(
+        self, lease: Lease, state: JobState, error: str | None = None, told: Mapping[str, Any] | None = None
+    ) -> None:
+        """Give the job its end, in a transaction that still holds the lease.
+
+        Its readers hear the counters, why it failed, and what else they are `told`.
+        """
         async with self.writing(lease) as tx:
             await tx.run(self._sql["finish"], **_named(lease), state=state, error=error)
             counts = await counters(tx, self._sql["progress"], lease.scope, lease.job)
-            told = counts if error is None else {**counts, "error": error}
-            await append_event(tx, self._sql["event"], lease.job, str(state), told)
+            heard = {**counts, **(told or {}), **({} if error is None else {"error": error})}
+            await append_event(tx, self._sql["event"], lease.job, str(state), heard)
 
     async def note(self, lease: Lease, kind: str, payload: Mapping[str, Any]) -> None:
         """Tell the job's readers something; it settles nothing, so a lease that was lost may still say so."""
@@ -239,6 +266,11 @@ class Jobs:
         """Stage to expected, done, failed and unchanged."""
         async with self._db.transaction(lease.scope) as tx:
             return await counters(tx, self._sql["progress"], lease.scope, lease.job)
+
+    async def tally(self, lease: Lease) -> Tally:
+        """Both kinds of counters of a job."""
+        async with self._db.transaction(lease.scope) as tx:
+            return await tally(tx, self._sql["progress"], lease.scope, lease.job)
 
     async def open_units(self, lease: Lease) -> int:
         """How many units are neither done, failed nor unchanged."""
@@ -281,8 +313,16 @@ async def append_event(tx: Transaction, query: str, job: JobId, kind: str, paylo
 
 async def counters(tx: Transaction, query: str, scope: Scope, job: JobId) -> dict[str, dict[str, int]]:
     """Stage to expected, done, failed and unchanged."""
+    return (await tally(tx, query, scope, job)).progress
+
+
+async def tally(tx: Transaction, query: str, scope: Scope, job: JobId) -> Tally:
+    """All counters of a job."""
     rows = await tx.all(query, job=job, workspace=scope.workspace)
-    return {r["stage"]: {k: int(r[k]) for k in ("expected", "done", "failed", "unchanged")} for r in rows}
+    return Tally(
+        {r["stage"]: {k: int(r[k]) for k in ("expected", "done", "failed", "unchanged")} for r in rows},
+        {r["stage"]: {k: int(r[f"ended_{k}"]) for k in ("degraded", "partial", "failed")} for r in rows},
+    )
 
 
 def _named(lease: Lease) -> dict[str, str]:

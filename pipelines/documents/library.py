@@ -60,12 +60,16 @@ class Impact:
 
 @dataclass(frozen=True, slots=True)
 class PageText:
-    """A page's text with the spans of the chunks that are to be marked; `failure` where it could not be read."""
+    """A page's text with the spans of the chunks that are to be marked; `failure` where it could not be read.
+
+    `caveats` are what its text does not hold or may have wrong: kind, weight, detail, count.
+    """
 
     number: int
     text: str
     marks: tuple[Span, ...]
     failure: Mapping[str, Any] | None
+    caveats: Sequence[Mapping[str, Any]] = ()
 
 
 class Library:
@@ -102,7 +106,7 @@ class Library:
             row = await self._row(tx, scope, document)
             counts = await tx.one(self._sql["page_counts"], version=row["version_id"], workspace=scope.workspace)
             row["agents"] = await tx.all(self._sql["agents_of"], **named)
-        row["pages"] = {"expected": row["page_count"] or 0, **(counts or {"stored": 0, "failed": 0})}
+        row["pages"] = {"expected": row["page_count"] or 0, **(counts or {"stored": 0, "failed": 0, "with_caveats": 0})}
         return row
 
     async def page(self, scope: Scope, document: str, number: int) -> Row:
@@ -133,7 +137,9 @@ class Library:
             marked = await tx.all(self._sql["spans"], **named, chunks=list(chunks)) if chunks else []
         spans = [Span(*span) for chunk in marked for span in chunk["spans"]]
         return row, [
-            PageText(p["number"], p["text"], tuple(s for s in spans if s.page == p["number"]), p["failure"])
+            PageText(
+                p["number"], p["text"], tuple(s for s in spans if s.page == p["number"]), p["failure"], p["caveats"]
+            )
             for p in pages
         ]
 

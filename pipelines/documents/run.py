@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import Any
 
 from cluster.basics.errors import Transient, Unavailable
 from cluster.state.jobs import Job, Jobs, JobState, Lane, Lease, Settled, Unit, UnitStatus
@@ -13,6 +14,7 @@ from pipelines.documents.document import Failure, Page, Reason, VersionId, page_
 from pipelines.documents.graph.stage import GraphStage
 from pipelines.documents.index.generations import BrokenVectors, Generations, Indexed, Recipe, Target
 from pipelines.documents.index.rebuild import Rebuild
+from pipelines.documents.outcome import Outcome, outcome_of, outcome_of_page
 from pipelines.documents.plan import INDEX, READ, SURVEY, Planner
 from pipelines.documents.slices import ReadPage, cut
 from pipelines.documents.stages import FileTask, Stages, Surveyed
@@ -107,7 +109,8 @@ class Runner:
                 return Turn(units, ended=closed.outcome == "refused")
         else:
             await self._generations.grow(job.lease.scope, target.generation, self._exact_scope)
-        await self._jobs.finish(job.lease, await self._verdict(job.lease))
+        state, outcome = await self._verdict(job.lease)
+        await self._jobs.finish(job.lease, state, told={"outcome": outcome.as_json()})
         return Turn(units, ended=True)
 
     def _stages(self, items: int) -> Stages:
@@ -151,9 +154,11 @@ class Runner:
             return
         missing = [n for n in range(1, result.pages + 1) if known.read_with.get(n) != self._read_fingerprint]
         if known.current_version == version and known.settled and not missing:
+            outcome = outcome_of(known.status)
+            same = Settled(result.key, UnitStatus.UNCHANGED, None, outcome, known.caveats if outcome else ())
             async with self._jobs.writing(lease) as tx:
                 await self._store.link(tx, scope, arrival)
-                await self._jobs.settle(tx, lease, SURVEY, [Settled(result.key, UnitStatus.UNCHANGED)])
+                await self._jobs.settle(tx, lease, SURVEY, [same])
             return
         facts = {"kind": result.kind, "file_hash": result.file_hash, "file_size": result.file_size}
         row = {"version": version, "page_count": result.pages, **facts}
@@ -214,7 +219,7 @@ class Runner:
         settled = [
             Settled(p.key, UnitStatus.FAILED, failure_to_json(p.page.failure))
             if p.page.failure is not None
-            else Settled(p.key, UnitStatus.DONE)
+            else Settled(p.key, UnitStatus.DONE, outcome=outcome_of_page(p.page.caveats))
             for p in final
         ]
         async with self._jobs.writing(lease) as tx:
@@ -250,7 +255,10 @@ class Runner:
         async with self._jobs.writing(lease) as tx:
             if not await self._generations.write(tx, lease.scope, indexed, target, building=building):
                 return 0  # its text was read again meanwhile: the unit stays and is done again
-            await self._jobs.settle(tx, lease, INDEX, [Settled(indexed.version, UnitStatus.DONE)])
+            settled = Settled(indexed.version, UnitStatus.DONE)
+            if not building:
+                settled = _settled(indexed.version, await self._generations.standing(tx, lease.scope, indexed.version))
+            await self._jobs.settle(tx, lease, INDEX, [settled])
             if self._graph:
                 await self._graph.expect(tx, lease, indexed.version)
         return 1
@@ -270,17 +278,23 @@ class Runner:
         async with self._jobs.writing(lease) as tx:
             await self._store.abandon(tx, lease.scope, lease.job, failure)
 
-    async def _verdict(self, lease: Lease) -> JobState:
-        counts = await self._jobs.progress(lease)
-        if not any(c["failed"] for c in counts.values()):
-            return JobState.COMPLETED
+    async def _verdict(self, lease: Lease) -> tuple[JobState, Outcome]:
+        """How the job ends; one that looks at files answers for all that they hold, one that indexes for its work."""
+        counted = await self._jobs.tally(lease)
+        outcome = Outcome.of(counted.progress, counted.ended)
+        failed = any(c["failed"] for c in counted.progress.values())
+        if not failed and not (SURVEY in counted.progress and outcome.doubtful):
+            return JobState.COMPLETED, outcome
         # Opening a file is no success: something new to search is, or nothing new to read.
-        unchanged = counts.get(SURVEY, {}).get("unchanged", 0)
+        survey, ended = counted.progress.get(SURVEY, {}), counted.ended.get(SURVEY, {})
+        unchanged = survey.get("unchanged", 0) - ended.get("failed", 0)
         good = unchanged or await self._store.any_good(lease.scope, lease.job)
-        return JobState.PARTIAL if good else JobState.FAILED
+        return JobState.PARTIAL if good else JobState.FAILED, outcome
 
     async def _tell(self, lease: Lease) -> None:
-        await self._jobs.note(lease, "progress", await self._jobs.progress(lease))
+        counted = await self._jobs.tally(lease)
+        outcome = Outcome.of(counted.progress, counted.ended)
+        await self._jobs.note(lease, "progress", {**counted.progress, "outcome": outcome.as_json()})
 
 
 def suspects_apart(pending: Sequence[Unit], read: ReadSettings) -> list[Unit]:
@@ -292,6 +306,14 @@ def suspects_apart(pending: Sequence[Unit], read: ReadSettings) -> list[Unit]:
     left = [unit for unit in pending if unit.attempts < read.max_attempts]
     last_chance = [unit for unit in left if unit.attempts + 1 == read.max_attempts and unit.attempts > 0]
     return last_chance[:1] or left
+
+
+def _settled(version: VersionId, standing: Mapping[str, Any] | None) -> Settled:
+    """The end of an index unit; a document that is gone or superseded meanwhile is none that was done."""
+    if standing is None:
+        return Settled(version, UnitStatus.UNCHANGED)
+    outcome = outcome_of(standing["status"])
+    return Settled(version, UnitStatus.DONE, None, outcome, standing["caveats"] if outcome else ())
 
 
 def _given_up(unit: Unit) -> ReadPage:

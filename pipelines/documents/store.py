@@ -68,6 +68,8 @@ class Known:
     Attributes:
         exists: there is such a document; an upload's is announced before its job, so its absence means a delete.
         current_version: None where nothing of it can be searched yet.
+        status: where it stands; None where there is no such document.
+        caveats: what its current version's caveats come to, as documents.caveats has them.
         settled: its last run has ended, and the live index holds this version's text as it is now.
         read_with: number of each stored page to the fingerprint it was read with, retryable failures left out.
     """
@@ -76,6 +78,8 @@ class Known:
     current_version: str | None
     settled: bool
     read_with: Mapping[int, str]
+    status: str | None = None
+    caveats: Sequence[Mapping[str, Any]] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +108,8 @@ class Store:
             current_version=row["current_version"] if row else None,
             settled=bool(row and row["settled"]),
             read_with={p["number"]: p["fingerprint"] for p in pages if not p["retryable"]},
+            status=row["status"] if row else None,
+            caveats=row["caveats"] if row else (),
         )
 
     async def add(self, tx: Transaction, scope: Scope, arrival: Arrival, version: Mapping[str, Any]) -> bool:
@@ -129,6 +135,7 @@ class Store:
             document=arrival.document(scope), tenant=scope.tenant, workspace=scope.workspace,
             location=arrival.location, **version,
         )  # fmt: skip
+        await self._drop_pages_beyond(tx, scope, version)
         await self.link(tx, scope, arrival)
         return True
 
@@ -201,6 +208,12 @@ class Store:
         async with self._db.transaction(scope) as tx:
             row = await tx.one(self._sql["any_good"], workspace=scope.workspace, job=job)
         return bool(row and row["good"])
+
+    async def _drop_pages_beyond(self, tx: Transaction, scope: Scope, version: Mapping[str, Any]) -> None:
+        """A reader that came to more pages of the same bytes (another encoding, another cut) left some behind."""
+        named = {"version": version["version"], "workspace": scope.workspace}
+        if await tx.run(self._sql["drop_pages_beyond"], **named, page_count=version["page_count"]):
+            await tx.run(self._sql["count_reads"], workspace=scope.workspace, versions=[version["version"]])
 
     async def _lock(self, tx: Transaction, scope: Scope) -> None:
         """Before rows of documents, as whoever writes an index does: two that wait for each other would both fail."""

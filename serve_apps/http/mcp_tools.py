@@ -16,6 +16,7 @@ from serve_apps.http.fields import DocumentKey, Name, Question, Text
 from serve_apps.http.live import begin, closed
 from serve_apps.http.parts import Parts
 from serve_apps.http.permissions import RouteKey
+from serve_apps.http.shapes import CaveatShape
 from serve_apps.http.turns import Said, SessionKey, incoming
 
 AgentName = Annotated[Name | None, Field(description="An agent's UUID or its display name: only its documents.")]
@@ -84,7 +85,10 @@ class ChatArguments(Arguments):
 
 
 class PageText(BaseModel):
-    """A page's text, and how it was read; `confidence` is null where the text is the document's own."""
+    """A page's text, and how it was read; `confidence` is null where the text is the document's own.
+
+    `caveats` say what the text does not hold or may have wrong.
+    """
 
     document_id: str
     version_id: str
@@ -94,6 +98,7 @@ class PageText(BaseModel):
     text: str
     confidence: float | None
     failure: dict[str, Any] | None
+    caveats: list[CaveatShape]
 
 
 class AgentLine(BaseModel):
@@ -167,7 +172,7 @@ async def _page(given: PageArguments, me: Member, parts: Parts) -> BaseModel:
     return PageText(
         document_id=found.document_id, version_id=found.version_id, filename=found.filename, page=given.page,
         page_count=found.page_count, text=found.text, confidence=found.confidence,
-        failure=None if found.failure is None else dict(found.failure),
+        failure=None if found.failure is None else dict(found.failure), caveats=found.caveats,
     )  # fmt: skip
 
 

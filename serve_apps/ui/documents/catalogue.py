@@ -14,7 +14,7 @@ from serve_apps.ui.sessions import Role
 
 HERE: Final = f"{PREFIX}/documents"
 A_PAGE: Final = 50
-STATUSES: Final = ("pending", "processing", "completed", "partial", "embedding_pending", "failed")
+STATUSES: Final = ("pending", "processing", "completed", "degraded", "partial", "embedding_pending", "failed")
 TYPES: Final = (
     "pdf", "image", "docx", "xlsx", "pptx", "odt", "rtf", "html", "markdown", "text", "csv", "xls", "email", "msg",
     "epub", "code",
