@@ -62,7 +62,7 @@ class DocumentCaveat(CaveatShape):
 class JobOutcome(BaseModel):
     """What became of a job's documents, each counted once: all but `pages_with_caveats` add up to those it is about.
 
-    `degraded` may be wrong somewhere, `partial` lacks something, `unchanged` was so before and whole; `pending` is left.
+    `degraded` may be wrong somewhere, `partial` lacks something, `unchanged` was so before, whole; `pending` is left.
     """
 
     completed: int

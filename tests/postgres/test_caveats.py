@@ -3,10 +3,23 @@
 from pathlib import Path
 from typing import Any
 
+import httpx
+from pydantic import TypeAdapter
+
 from cluster.basics.scope import Scope
 from cluster.state.jobs import JobState, Lane
+from configs.sections import LlmSettings
+from configs.sections_retrieval import RerankSettings, SearchSettings
+from pipelines.documents.document import CaveatKind
 from pipelines.documents.index.generations import NO_TEXT
 from pipelines.documents.outcome import Outcome
+from serve_apps.agents.quotes import StoredPlaces
+from serve_apps.http.passages import found
+from serve_apps.retrieval.answer import Answerer
+from serve_apps.retrieval.cache_codec import Codec
+from serve_apps.retrieval.query import Query, Results
+from serve_apps.retrieval.search import Search
+from serve_apps.retrieval.trail import StoredAnswers
 from tests.fakes.ledger import AwayEmbedder, Bench
 
 STATUSES = "select filename, status, caveats, has_embeddings, failure from documents order by filename"
@@ -172,3 +185,44 @@ async def test_pages_of_an_earlier_cut_of_the_same_bytes_do_not_stay(
     texts = await ledger.rows(scope, "select text from document_chunks")
     assert texts and not any("three" in row["text"] for row in texts)
     assert (await ledger.rows(scope, "select page_count from document_versions"))[0]["page_count"] == 2
+
+
+GARBLED = "The GARBLED harbour opens at noon on Sundays, says the second board.\fA DOUBT about the ferry's price."
+
+
+def searching(ledger: Bench) -> Search:
+    return Search(ledger.database, ledger.embedder, None, SearchSettings(), RerankSettings())
+
+
+async def test_a_hit_and_its_citation_say_what_is_doubtful_about_their_pages(
+    ledger: Bench, scope: Scope, tmp_path: Path
+) -> None:
+    """Whoever reads the passage alone must see it, over HTTP as in what is remembered of a search."""
+    await ledger.scan(scope, folder_of(tmp_path, boards=GARBLED, clear="The library opens at nine on Mondays."))
+    results = await searching(ledger).run(scope, Query("harbour opens at noon"))
+    hit = next(one for one in results.hits if "harbour" in one.text)
+    assert ("encoding_unsure", "unsure", "the encoding is guessed", None) in [
+        (one.kind, one.weight, one.detail, one.page) for one in hit.caveats
+    ]
+    assert all(one.caveats == () for one in results.hits if one.filename == "clear.txt")
+    sent = {one.chunk_id: one for one in found("harbour", results).results}[hit.chunk_id].model_dump()
+    assert {"kind": "encoding_unsure", "weight": "unsure", "detail": "the encoding is guessed", "count": 1,
+            "page": None} in sent["caveats"]  # fmt: skip
+    assert Codec(Results).value(b"\n" + TypeAdapter(Results).dump_json(results)) == results
+    quote = {"version_id": hit.version_id, "page": 1, "start": 0, "end": 19, "quote": GARBLED[:19]}
+    (described,) = await StoredPlaces(ledger.database).describe(scope, [quote])
+    assert [one["kind"] for one in described["caveats"]] == ["encoding_unsure"]
+
+
+async def test_an_answer_cites_a_page_with_the_doubts_of_that_page_alone(
+    ledger: Bench, scope: Scope, tmp_path: Path
+) -> None:
+    await ledger.scan(scope, folder_of(tmp_path, boards=GARBLED))
+    async with httpx.AsyncClient() as nobody:
+        answerer = Answerer(searching(ledger), ledger.database, ledger.embedder, LlmSettings(), nobody)
+        answer = await answerer.ask(scope, "When does the harbour open?", None)
+    first = next(one for one in answer.citations if one.page == 1)
+    assert [one.kind for one in first.caveats] == [CaveatKind.ENCODING_UNSURE]
+    stored = StoredAnswers(ledger.database)
+    why = await stored.why(scope, await stored.keep(scope, "When does the harbour open?", None, answer))
+    assert [one["kind"] for one in why["citations"][first.n - 1]["caveats"]] == ["encoding_unsure"]
