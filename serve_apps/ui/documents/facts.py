@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import urlencode
 
+from serve_apps.ui.caveats import in_short, note
 from serve_apps.ui.documents.viewer import level
 from serve_apps.ui.formats import many, moment, number, percent, size
 from serve_apps.ui.html import Html, join, tag
@@ -35,7 +36,8 @@ def head(document: Mapping[str, Any], role: Role) -> Html:
         )
     if role.reaches(Role.OPERATOR):
         actions.append(act("Delete …", "impact", id_="impact"))
-    return join(heading(document["filename"], about, *actions), _failure(document))
+    caveats = note("What is missing, or may be wrong, in its text:", document.get("caveats") or ())
+    return join(heading(document["filename"], about, *actions), _failure(document), caveats)
 
 
 def act(label: str, what: str, value: str = "", *, id_: str, kind: str = "", title: str | None = None) -> Html:
@@ -76,6 +78,8 @@ def _field(document: str, version: str, one: Mapping[str, Any], at: int) -> Html
     else:
         class_, said = ("native" if sure is None else level(sure)), f"{one['engine']}, {percent(sure)} sure"
         said = said if sure is not None else f"{one['engine']}"
+    if doubtful := in_short(one):
+        class_, said = f"{class_} doubtful", f"{said}, {doubtful.lower()}"
     label = f"Page {one['number']}: {said}"
     here = "page" if one["number"] == at else None
     where = address(document, version=version, page=one["number"])
