@@ -5,7 +5,8 @@ from uuid import UUID
 
 from cluster.basics.errors import Conflict, NotFound
 from cluster.basics.scope import Scope
-from cluster.state.jobs import JobId, JobState, append_event, tally
+from cluster.state.job_counts import append_event, tally
+from cluster.state.jobs import JobId, JobState
 from cluster.state.postgres import Database, Row, Transaction, load_queries
 
 

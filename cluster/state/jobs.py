@@ -13,6 +13,7 @@ from psycopg.types.json import Jsonb
 
 from cluster.basics.errors import Conflict, LeaseLost, NotFound
 from cluster.basics.scope import Scope, TenantId, WorkspaceId
+from cluster.state.job_counts import Tally, append_event, tally
 from cluster.state.postgres import Database, Row, Transaction, load_queries
 
 JobId = NewType("JobId", str)
@@ -78,19 +79,6 @@ class Settled:
     failure: Mapping[str, Any] | None = None
     outcome: str | None = None
     caveats: Sequence[Mapping[str, Any]] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Tally:
-    """The counters of a job by stage.
-
-    Attributes:
-        progress: expected, done, failed and unchanged units.
-        ended: of those that are done or unchanged, how many came to something degraded, partial or failed.
-    """
-
-    progress: dict[str, dict[str, int]]
-    ended: dict[str, dict[str, int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,13 +235,10 @@ class Jobs:
     async def finish(
         self, lease: Lease, state: JobState, error: str | None = None, told: Mapping[str, Any] | None = None
     ) -> None:
-        """Give the job its end, in a transaction that still holds the lease.
-
-        Its readers hear the counters, why it failed, and what else they are `told`.
-        """
+        """Give the job its end, if the lease still holds; its readers hear counters, error, and what they are `told`."""
         async with self.writing(lease) as tx:
             await tx.run(self._sql["finish"], **_named(lease), state=state, error=error)
-            counts = await counters(tx, self._sql["progress"], lease.scope, lease.job)
+            counts = (await tally(tx, self._sql["progress"], lease.scope, lease.job)).progress
             heard = {**counts, **(told or {}), **({} if error is None else {"error": error})}
             await append_event(tx, self._sql["event"], lease.job, str(state), heard)
 
@@ -264,8 +249,7 @@ class Jobs:
 
     async def progress(self, lease: Lease) -> dict[str, dict[str, int]]:
         """Stage to expected, done, failed and unchanged."""
-        async with self._db.transaction(lease.scope) as tx:
-            return await counters(tx, self._sql["progress"], lease.scope, lease.job)
+        return (await self.tally(lease)).progress
 
     async def tally(self, lease: Lease) -> Tally:
         """Both kinds of counters of a job."""
@@ -274,8 +258,7 @@ class Jobs:
 
     async def open_units(self, lease: Lease) -> int:
         """How many units are neither done, failed nor unchanged."""
-        counts = await self.progress(lease)
-        return sum(c["expected"] - c["done"] - c["failed"] - c["unchanged"] for c in counts.values())
+        return (await self.tally(lease)).open_units
 
     async def move(self, lease: Lease, lane: Lane) -> None:
         """Let a job that turned out large wait in another lane."""
@@ -303,26 +286,6 @@ class Jobs:
             await tx.run(self._sql["turn"], tenant=tenant, lane=job.lane, units=units)
             row = await tx.one(self._sql["others_wait"], tenant=tenant, lane=job.lane)
         return bool(row and row["waits"])
-
-
-async def append_event(tx: Transaction, query: str, job: JobId, kind: str, payload: Mapping[str, Any]) -> int:
-    """Append to the job's stream and return the event's gapless number."""
-    row = await tx.one(query, stream=f"job:{job}", type=kind, payload=Jsonb(payload))
-    return 0 if row is None else int(row["seq"])
-
-
-async def counters(tx: Transaction, query: str, scope: Scope, job: JobId) -> dict[str, dict[str, int]]:
-    """Stage to expected, done, failed and unchanged."""
-    return (await tally(tx, query, scope, job)).progress
-
-
-async def tally(tx: Transaction, query: str, scope: Scope, job: JobId) -> Tally:
-    """All counters of a job."""
-    rows = await tx.all(query, job=job, workspace=scope.workspace)
-    return Tally(
-        {r["stage"]: {k: int(r[k]) for k in ("expected", "done", "failed", "unchanged")} for r in rows},
-        {r["stage"]: {k: int(r[f"ended_{k}"]) for k in ("degraded", "partial", "failed")} for r in rows},
-    )
 
 
 def _named(lease: Lease) -> dict[str, str]:

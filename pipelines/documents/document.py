@@ -107,6 +107,13 @@ class Caveat:
     whole: bool = field(default=False, compare=False)
 
 
+NO_TEXT = Caveat(
+    CaveatKind.NO_TEXT,
+    "No text was found on any page, so nothing in this document can be searched. Look at it: if words are missing, "
+    "bring a better scan, or a version that holds text.",
+)
+
+
 @dataclass(frozen=True, slots=True)
 class PlacedCaveat:
     """A caveat as it stands beside a passage; `page` is 1-based, None where it is of the whole document."""

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from pipelines.documents.document import Caveat, Status, Weight
+from cluster.state.jobs import Settled, UnitStatus
+from pipelines.documents.document import Caveat, Status, VersionId, Weight
 from pipelines.documents.plan import INDEX, READ, SURVEY
 
 Counters = Mapping[str, Mapping[str, int]]
@@ -35,7 +36,7 @@ class Outcome:
 
     @classmethod
     def of(cls, progress: Counters, ended: Counters) -> "Outcome":
-        """From the counters of a job's stages, see `cluster.state.jobs.Tally`."""
+        """From the counters of a job's stages, see `cluster.state.job_counts.Tally`."""
         survey, index = progress.get(SURVEY, {}), progress.get(INDEX, {})
         looked, made, read = (ended.get(stage, {}) for stage in (SURVEY, INDEX, READ))
         both = {name: looked.get(name, 0) + made.get(name, 0) for name in ("degraded", "partial", "failed")}
@@ -66,6 +67,14 @@ class Outcome:
 def outcome_of(status: str | None) -> str | None:
     """What a document's status says in a unit: None where nothing is missing or doubtful."""
     return status if status in DOUBTFUL else None
+
+
+def index_settled(version: VersionId, standing: Mapping[str, Any] | None) -> Settled:
+    """The end of an index unit; a document that is gone or superseded meanwhile is none that was done."""
+    if standing is None:
+        return Settled(version, UnitStatus.UNCHANGED)
+    outcome = outcome_of(standing["status"])
+    return Settled(version, UnitStatus.DONE, None, outcome, standing["caveats"] if outcome else ())
 
 
 def outcome_of_page(caveats: tuple[Caveat, ...]) -> str | None:

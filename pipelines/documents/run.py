@@ -3,22 +3,23 @@
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any
 
 from cluster.basics.errors import Transient, Unavailable
 from cluster.state.jobs import Job, Jobs, JobState, Lane, Lease, Settled, Unit, UnitStatus
 from configs.sections import ReadSettings
+from pipelines.documents.attempts import given_up, suspects_apart
 from pipelines.documents.blobs import BlobStore, Location
 from pipelines.documents.codec import failure_to_json
-from pipelines.documents.document import Failure, Page, Reason, VersionId, page_id, version_id
+from pipelines.documents.document import Failure, Reason, VersionId, page_id, version_id
 from pipelines.documents.graph.stage import GraphStage
 from pipelines.documents.index.generations import BrokenVectors, Generations, Indexed, Recipe, Target
 from pipelines.documents.index.rebuild import Rebuild
-from pipelines.documents.outcome import Outcome, outcome_of, outcome_of_page
+from pipelines.documents.outcome import index_settled, outcome_of, outcome_of_page
 from pipelines.documents.plan import INDEX, READ, SURVEY, Planner
 from pipelines.documents.slices import ReadPage, cut
 from pipelines.documents.stages import FileTask, Stages, Surveyed
 from pipelines.documents.store import Arrival, Store, StoredPage
+from pipelines.documents.verdict import Verdicts
 
 FILES_A_TURN = 512
 FILES_HERE = 256  # opening a file costs milliseconds, a Dataset's actors seconds
@@ -69,6 +70,7 @@ class Runner:
         self._jobs, self._store, self._generations, self._blobs = jobs, store, generations, blobs
         self._read, self._read_fingerprint, self._exact_scope = read, read_fingerprint, exact_scope
         self._rebuild, self._planner, self._graph = rebuild, Planner(jobs, generations, rebuild), graph
+        self._verdicts = Verdicts(jobs, store)
 
     async def turn(self, job: Job, recipe: Recipe, stopped: Callable[[], bool]) -> Turn:
         """Do a bounded piece of the job.
@@ -98,7 +100,7 @@ class Runner:
         units += await self._read_pages(job.lease, stopped)
         units += await self._index(job.lease, target, building, stopped)
         units += await self._graph.run(job, INDEX, stopped) if self._graph else 0
-        await self._tell(job.lease)
+        await self._verdicts.tell(job.lease)
         if stopped() or await self._jobs.open_units(job.lease):
             return Turn(units, ended=False)
         if building:
@@ -109,8 +111,7 @@ class Runner:
                 return Turn(units, ended=closed.outcome == "refused")
         else:
             await self._generations.grow(job.lease.scope, target.generation, self._exact_scope)
-        state, outcome = await self._verdict(job.lease)
-        await self._jobs.finish(job.lease, state, told={"outcome": outcome.as_json()})
+        await self._verdicts.finish(job.lease)
         return Turn(units, ended=True)
 
     def _stages(self, items: int) -> Stages:
@@ -177,7 +178,7 @@ class Runner:
     async def _read_pages(self, lease: Lease, stopped: Callable[[], bool]) -> int:
         pending = await self._jobs.pending(lease, READ, self._read.batch_pages)
         worn_out = [u for u in pending if u.attempts >= self._read.max_attempts]
-        done = await self._write_pages(lease, [_given_up(unit) for unit in worn_out], {})
+        done = await self._write_pages(lease, [given_up(unit) for unit in worn_out], {})
         units = {u.key: u for u in suspects_apart(pending, self._read)}
         if not units or stopped():
             return done
@@ -257,7 +258,9 @@ class Runner:
                 return 0  # its text was read again meanwhile: the unit stays and is done again
             settled = Settled(indexed.version, UnitStatus.DONE)
             if not building:
-                settled = _settled(indexed.version, await self._generations.standing(tx, lease.scope, indexed.version))
+                settled = index_settled(
+                    indexed.version, await self._generations.standing(tx, lease.scope, indexed.version)
+                )
             await self._jobs.settle(tx, lease, INDEX, [settled])
             if self._graph:
                 await self._graph.expect(tx, lease, indexed.version)
@@ -277,46 +280,3 @@ class Runner:
         failure = Failure("job", Reason.ABANDONED, why, retryable=True)
         async with self._jobs.writing(lease) as tx:
             await self._store.abandon(tx, lease.scope, lease.job, failure)
-
-    async def _verdict(self, lease: Lease) -> tuple[JobState, Outcome]:
-        """How the job ends; one that looks at files answers for all that they hold, one that indexes for its work."""
-        counted = await self._jobs.tally(lease)
-        outcome = Outcome.of(counted.progress, counted.ended)
-        failed = any(c["failed"] for c in counted.progress.values())
-        if not failed and not (SURVEY in counted.progress and outcome.doubtful):
-            return JobState.COMPLETED, outcome
-        # Opening a file is no success: something new to search is, or nothing new to read.
-        survey, ended = counted.progress.get(SURVEY, {}), counted.ended.get(SURVEY, {})
-        unchanged = survey.get("unchanged", 0) - ended.get("failed", 0)
-        good = unchanged or await self._store.any_good(lease.scope, lease.job)
-        return JobState.PARTIAL if good else JobState.FAILED, outcome
-
-    async def _tell(self, lease: Lease) -> None:
-        counted = await self._jobs.tally(lease)
-        outcome = Outcome.of(counted.progress, counted.ended)
-        await self._jobs.note(lease, "progress", {**counted.progress, "outcome": outcome.as_json()})
-
-
-def suspects_apart(pending: Sequence[Unit], read: ReadSettings) -> list[Unit]:
-    """Which of the next units to do together: one that has a single attempt left is done alone.
-
-    Attempts are counted for a whole batch. Without this, three restarts would make every page that waited beside them
-    look as if it had ended its worker.
-    """
-    left = [unit for unit in pending if unit.attempts < read.max_attempts]
-    last_chance = [unit for unit in left if unit.attempts + 1 == read.max_attempts and unit.attempts > 0]
-    return last_chance[:1] or left
-
-
-def _settled(version: VersionId, standing: Mapping[str, Any] | None) -> Settled:
-    """The end of an index unit; a document that is gone or superseded meanwhile is none that was done."""
-    if standing is None:
-        return Settled(version, UnitStatus.UNCHANGED)
-    outcome = outcome_of(standing["status"])
-    return Settled(version, UnitStatus.DONE, None, outcome, standing["caveats"] if outcome else ())
-
-
-def _given_up(unit: Unit) -> ReadPage:
-    """A page whose worker died each time it was tried."""
-    failure = Failure("read", Reason.CRASHED, f"reading this page ended its worker {unit.attempts} times")
-    return ReadPage(VersionId(unit.subject), Page(int(unit.payload["number"]), "", engine="none", failure=failure))

@@ -10,8 +10,7 @@ from cluster.basics.scope import Scope
 from cluster.state.jobs import JobState, Lane
 from configs.sections import LlmSettings
 from configs.sections_retrieval import RerankSettings, SearchSettings
-from pipelines.documents.document import CaveatKind
-from pipelines.documents.index.generations import NO_TEXT
+from pipelines.documents.document import NO_TEXT, CaveatKind
 from pipelines.documents.outcome import Outcome
 from serve_apps.agents.quotes import StoredPlaces
 from serve_apps.http.passages import found

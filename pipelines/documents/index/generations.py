@@ -16,13 +16,7 @@ from cluster.models.ports import EmbedderFacts
 from cluster.models.succession import EmbedderMoved, make_of
 from cluster.state.postgres import Database, Row, Transaction, load_queries
 from pipelines.documents.codec import caveats_to_json, chunk_to_json, search_text
-from pipelines.documents.document import Caveat, CaveatKind, Chunk, DocumentId, VersionId, chunk_id, fingerprint
-
-NO_TEXT = Caveat(
-    CaveatKind.NO_TEXT,
-    "No text was found on any page, so nothing in this document can be searched. Look at it: if words are missing, "
-    "bring a better scan, or a version that holds text.",
-)
+from pipelines.documents.document import NO_TEXT, Chunk, DocumentId, VersionId, chunk_id, fingerprint
 
 
 @dataclass(frozen=True, slots=True)
