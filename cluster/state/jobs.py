@@ -235,7 +235,7 @@ class Jobs:
     async def finish(
         self, lease: Lease, state: JobState, error: str | None = None, told: Mapping[str, Any] | None = None
     ) -> None:
-        """Give the job its end, if the lease still holds; its readers hear counters, error, and what they are `told`."""
+        """Give the job its end, if the lease still holds; readers hear counters, error, and what they are `told`."""
         async with self.writing(lease) as tx:
             await tx.run(self._sql["finish"], **_named(lease), state=state, error=error)
             counts = (await tally(tx, self._sql["progress"], lease.scope, lease.job)).progress

@@ -191,6 +191,10 @@ class Library:
             document=upload.document, workspace=scope.workspace, location=upload.location,
         )  # fmt: skip
 
+    async def set_encoding(self, tx: Transaction, scope: Scope, document: str, encoding: str | None) -> None:
+        """How its text is to be decoded when it is read again; None leaves that to its bytes."""
+        await tx.run(self._sql["set_encoding"], document=document, workspace=scope.workspace, encoding=encoding)
+
     async def require(self, scope: Scope, document: str) -> Row:
         """The document's row.
 

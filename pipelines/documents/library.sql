@@ -111,6 +111,11 @@ update documents d set metadata = jsonb_set(d.metadata, '{uploads}', to_jsonb(ar
 )))
 where d.id = %(document)s and d.workspace_id = %(workspace)s;
 
+-- set_encoding: How the document's text is to be decoded from its next reading on; null: as its bytes say.
+update documents d set metadata = case when %(encoding)s::text is null then d.metadata - 'encoding'
+    else d.metadata || jsonb_build_object('encoding', %(encoding)s::text) end
+where d.id = %(document)s and d.workspace_id = %(workspace)s;
+
 -- by_status: How many documents stand where, and how many still lack vectors.
 select d.status, count(*) as documents, count(*) filter (where not d.has_embeddings) as without_vectors from documents d
 where d.workspace_id = %(workspace)s

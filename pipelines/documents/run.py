@@ -16,6 +16,7 @@ from pipelines.documents.index.generations import BrokenVectors, Generations, In
 from pipelines.documents.index.rebuild import Rebuild
 from pipelines.documents.outcome import index_settled, outcome_of, outcome_of_page
 from pipelines.documents.plan import INDEX, READ, SURVEY, Planner
+from pipelines.documents.reader import fingerprint_with
 from pipelines.documents.slices import ReadPage, cut
 from pipelines.documents.stages import FileTask, Stages, Surveyed
 from pipelines.documents.store import Arrival, Store, StoredPage
@@ -124,9 +125,10 @@ class Runner:
         arrivals = {
             key: Arrival.from_payload(unit.payload, **payload, created_by=job.created_by) for key, unit in units.items()
         }
+        arrivals = await self._store.told(job.lease.scope, arrivals)
         tasks = [
-            FileTask(key, str(self._blobs.path(Location(arrival.location))), arrival.filename)
-            for key, arrival in arrivals.items()
+            FileTask(key, str(self._blobs.path(Location(one.location))), one.filename, one.encoding, one.language)
+            for key, one in arrivals.items()
         ]
         done = 0
         async for surveyed in (self._here if len(tasks) <= FILES_HERE else self._bulk).survey(tasks):
@@ -153,7 +155,8 @@ class Runner:
                 settled = Settled(result.key, UnitStatus.FAILED, failure_to_json(result.failure))
                 await self._jobs.settle(tx, lease, SURVEY, [settled])
             return
-        missing = [n for n in range(1, result.pages + 1) if known.read_with.get(n) != self._read_fingerprint]
+        reading = fingerprint_with(self._read_fingerprint, arrival.encoding)
+        missing = [n for n in range(1, result.pages + 1) if known.read_with.get(n) != reading]
         if known.current_version == version and known.settled and not missing:
             outcome = outcome_of(known.status)
             same = Settled(result.key, UnitStatus.UNCHANGED, None, outcome, known.caveats if outcome else ())
@@ -164,9 +167,8 @@ class Runner:
         facts = {"kind": result.kind, "file_hash": result.file_hash, "file_size": result.file_size}
         row = {"version": version, "page_count": result.pages, **facts}
         page_facts = {"version": version, "location": arrival.location, "mtime_ns": result.mtime_ns, **facts}
-        pages = [
-            Unit(page_id(version, n), version, self._read_fingerprint, {**page_facts, "number": n}) for n in missing
-        ]
+        page_facts |= {"encoding": arrival.encoding, "language": arrival.language}
+        pages = [Unit(page_id(version, n), version, reading, {**page_facts, "number": n}) for n in missing]
         async with self._jobs.writing(lease) as tx:
             there = await self._store.add(tx, scope, arrival, row)
             if there:
@@ -178,7 +180,7 @@ class Runner:
     async def _read_pages(self, lease: Lease, stopped: Callable[[], bool]) -> int:
         pending = await self._jobs.pending(lease, READ, self._read.batch_pages)
         worn_out = [u for u in pending if u.attempts >= self._read.max_attempts]
-        done = await self._write_pages(lease, [given_up(unit) for unit in worn_out], {})
+        done = await self._write_pages(lease, [given_up(u) for u in worn_out], {u.key: u for u in worn_out})
         units = {u.key: u for u in suspects_apart(pending, self._read)}
         if not units or stopped():
             return done
@@ -214,7 +216,7 @@ class Runner:
 
     async def _write_pages(self, lease: Lease, pages: Sequence[ReadPage], units: Mapping[str, Unit]) -> int:
         """Pages and their units' ends in one transaction; a failure that may pass waits for its next attempt."""
-        final = [p for p in pages if not self._may_pass(p, units.get(p.key))]
+        final = [p for p in pages if not self._may_pass(p, units[p.key])]
         if not final:
             return 0
         settled = [
@@ -223,15 +225,19 @@ class Runner:
             else Settled(p.key, UnitStatus.DONE, outcome=outcome_of_page(p.page.caveats))
             for p in final
         ]
+        stored: dict[str, list[StoredPage]] = {}
+        for page in final:
+            reading = fingerprint_with(self._read_fingerprint, units[page.key].payload.get("encoding"))
+            stored.setdefault(reading, []).append(StoredPage(page.version, page.page))
         async with self._jobs.writing(lease) as tx:
-            stored = [StoredPage(p.version, p.page) for p in final]
-            await self._store.put_pages(tx, lease.scope, stored, self._read_fingerprint)
+            for reading, some in stored.items():
+                await self._store.put_pages(tx, lease.scope, some, reading)
             await self._jobs.settle(tx, lease, READ, settled)
         return len(final)
 
-    def _may_pass(self, page: ReadPage, unit: Unit | None) -> bool:
+    def _may_pass(self, page: ReadPage, unit: Unit) -> bool:
         failure = page.page.failure
-        return bool(failure and failure.retryable and unit and unit.attempts + 1 < self._read.max_attempts)
+        return bool(failure and failure.retryable and unit.attempts + 1 < self._read.max_attempts)
 
     async def _index(self, lease: Lease, target: Target, building: bool, stopped: Callable[[], bool]) -> int:
         pending = await self._jobs.pending(lease, INDEX, VERSIONS_A_TURN, after=READ)

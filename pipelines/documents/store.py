@@ -1,7 +1,7 @@
 """Documents, versions and pages as rows: the write side, always inside a transaction of the ledger."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ from cluster.basics.scope import Scope
 from cluster.state.postgres import Database, Transaction, load_queries
 from pipelines.documents.codec import failure_to_json, page_from_json, page_to_json
 from pipelines.documents.document import DocumentId, Failure, Page, VersionId, document_id, page_id
+from pipelines.documents.encoding import code_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,8 @@ class Arrival:
         agent: the agent to link it to.
         readers: principals who may see it; empty means the workspace.
         refresh: a document that is there is only looked at again; its links stay, and one that is gone stays gone.
+        encoding: of its text, as a person set it.
+        language: of the workspace (ISO 639-1), where it is known.
     """
 
     origin: str
@@ -35,6 +38,8 @@ class Arrival:
     description: str = ""
     created_by: str | None = None
     refresh: bool = False
+    encoding: str | None = None
+    language: str | None = None
 
     def document(self, scope: Scope) -> DocumentId:
         """The id of the document that this file is a version of."""
@@ -111,6 +116,20 @@ class Store:
             status=row["status"] if row else None,
             caveats=row["caveats"] if row else (),
         )
+
+    async def told(self, scope: Scope, arrivals: Mapping[str, Arrival]) -> dict[str, Arrival]:
+        """Arrivals by any key, with what people have said of how their texts are to be read."""
+        documents = [arrival.document(scope) for arrival in arrivals.values()]
+        async with self._db.transaction(scope) as tx:
+            rows = await tx.all(
+                self._sql["told"], documents=documents, workspace=scope.workspace, tenant=scope.tenant
+            )  # fmt: skip
+        language = code_of(rows[0]["language"]) if rows else None
+        set_ = {row["id"]: row["encoding"] for row in rows}
+        return {
+            key: replace(one, encoding=set_.get(one.document(scope)), language=language)
+            for key, one in arrivals.items()
+        }
 
     async def add(self, tx: Transaction, scope: Scope, arrival: Arrival, version: Mapping[str, Any]) -> bool:
         """Write a document and its version, and link it; False where it was to be refreshed and is gone.

@@ -5,6 +5,11 @@ select d.current_version, d.status, d.caveats, d.status in ('completed', 'degrad
     where m.version_id = %(version)s and m.reads = v.reads and m.embedded) as settled
 from documents d where d.id = %(document)s and d.workspace_id = %(workspace)s;
 
+-- told: The workspace's language, and the encodings that people have set for some documents.
+select w.language, d.id, d.metadata->>'encoding' as encoding from workspaces w
+left join documents d on d.workspace_id = w.id and d.id = any(%(documents)s) and d.metadata ? 'encoding'
+where w.id = %(workspace)s and w.tenant_id = %(tenant)s;
+
 -- hold_document: A document that is refreshed, locked for this transaction; no row where it was deleted.
 select d.id from documents d where d.id = %(document)s and d.workspace_id = %(workspace)s for update;
 

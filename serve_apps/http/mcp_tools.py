@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from cluster.state.identity import Member
 from pipelines.documents.document import Status
 from serve_apps.agents.collect import Collected
-from serve_apps.http import agents, answers, asking, documents, intake
+from serve_apps.http import agents, answers, asking, documents, reprocess
 from serve_apps.http.chat import Problem
 from serve_apps.http.fields import DocumentKey, Name, Question, Text
 from serve_apps.http.live import begin, closed
@@ -67,6 +67,15 @@ class DocumentArguments(Arguments):
     """A document."""
 
     document_id: DocumentKey
+
+
+class ReprocessArguments(DocumentArguments):
+    """As POST /api/documents/{document_id}/reprocess takes it."""
+
+    encoding: Annotated[
+        Text | None,
+        Field(max_length=40, description="Read the file again and decode it so; auto: as its bytes say."),
+    ] = None
 
 
 class AgentsArguments(Arguments):
@@ -176,8 +185,8 @@ async def _page(given: PageArguments, me: Member, parts: Parts) -> BaseModel:
     )  # fmt: skip
 
 
-async def _reprocess(given: DocumentArguments, me: Member, parts: Parts) -> BaseModel:
-    return await intake.process(given.document_id, me, parts)
+async def _reprocess(given: ReprocessArguments, me: Member, parts: Parts) -> BaseModel:
+    return await reprocess.process(given.document_id, me, parts, reprocess.Reading(encoding=given.encoding))
 
 
 async def _agents(given: AgentsArguments, me: Member, parts: Parts) -> BaseModel:
@@ -223,8 +232,8 @@ OFFERS: Mapping[str, Offer] = MappingProxyType(
             ("GET", "/api/documents/{document_id}/pages/{number}"), PageArguments, PageText, _page,
         ),
         "reprocess_document": Offer(
-            "Cut and embed a document's stored text again, as a job.",
-            ("POST", "/api/documents/{document_id}/reprocess"), DocumentArguments, intake.Processing, _reprocess,
+            "Cut and embed a document's stored text again, as a job; with an encoding its file is read again.",
+            ("POST", "/api/documents/{document_id}/reprocess"), ReprocessArguments, reprocess.Processing, _reprocess,
             reads=False,
         ),
         "list_agents": Offer(

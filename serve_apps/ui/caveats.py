@@ -39,6 +39,11 @@ def doubts(found: Mapping[str, Any]) -> list[Caveat]:
     return [one for one in found.get("caveats") or () if one["weight"] != "note"]
 
 
+def kinds(found: Mapping[str, Any]) -> frozenset[str]:
+    """Those that something has."""
+    return frozenset(str(one["kind"]) for one in found.get("caveats") or ())
+
+
 def in_short(found: Mapping[str, Any]) -> str | None:
     """The kinds of what counts, for a line of a list."""
     return ", ".join(dict.fromkeys(title(one) for one in doubts(found))) or None

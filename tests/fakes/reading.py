@@ -26,16 +26,29 @@ class FormFeedReader:
     fail_word: str = "FAIL"
     caveats: Mapping[str, Caveat] = field(default_factory=lambda: CAVEATS)
     most_pages: int | None = None
+    guess: str = "utf-8"
+    told: list[tuple[str | None, str | None]] = field(default_factory=list)
 
-    def survey(self, path: Path, filename: str | None = None) -> Survey:
-        text = path.read_text()
+    def survey(
+        self, path: Path, filename: str | None = None, *, encoding: str | None = None, language: str | None = None
+    ) -> Survey:
+        self.told.append((encoding, language))
+        text = path.read_text(encoding or self.guess)
         if text == "":
             raise Unreadable(Reason.EMPTY)
         pages = text.count("\f") + 1
         return Survey(Kind.TEXT, hash_file(path), path.stat().st_size, min(pages, self.most_pages or pages))
 
-    def read(self, path: Path, kind: Kind, numbers: Sequence[int]) -> Iterator[Page]:
-        pages = path.read_text().split("\f")
+    def read(
+        self,
+        path: Path,
+        kind: Kind,
+        numbers: Sequence[int],
+        *,
+        encoding: str | None = None,
+        language: str | None = None,
+    ) -> Iterator[Page]:
+        pages = path.read_text(encoding or self.guess).split("\f")
         for number in numbers:
             if self.die_before(path.name, number):
                 raise WorkerKilled

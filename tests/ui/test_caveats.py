@@ -9,7 +9,7 @@ from pipelines.documents.document import CaveatKind
 from serve_apps.ui.caveats import TITLES, badges, in_short, lines, where
 from serve_apps.ui.cited import chips
 from serve_apps.ui.documents.catalogue import STATUSES, listed
-from serve_apps.ui.documents.facts import head
+from serve_apps.ui.documents.facts import encoding_card, head
 from serve_apps.ui.documents.passage import Passage
 from serve_apps.ui.documents.viewer import viewer
 from serve_apps.ui.ingest.history import listed as jobs_listed
@@ -115,3 +115,14 @@ async def test_a_file_that_was_sent_says_what_was_not_read(tmp_path: Path) -> No
     )  # fmt: skip
     shown = [html async for html in sent(DESK, script.api, [str(tmp_path / "a.docx")])]
     assert "Pictures were not read on pages 2, 4 and 7 more." in shown[-1] and "<script" not in shown[-1]
+
+
+def test_who_may_sets_the_encoding_of_a_text() -> None:
+    text = document(file_type="text", metadata={"encoding": EVIL})
+    html = encoding_card(text, Role.DEVELOPER)
+    assert html is not None and 'data-act="decode"' in html and "<script" not in html
+    seen = encoding_card(document(file_type="text", metadata={}), Role.VIEWER)
+    assert seen is not None and "data-act" not in seen and "Its bytes decide." in seen
+    assert encoding_card(document(metadata={}), Role.ADMIN) is None, "a DOCX says its own"
+    doubt = {**PICTURES, "kind": "encoding_unsure"}
+    assert encoding_card(document(metadata={}, caveats=[doubt]), Role.ADMIN) is not None

@@ -1,5 +1,6 @@
 """What crosses a Dataset comes back as it went in."""
 
+from dataclasses import replace
 from json import loads
 
 import numpy as np
@@ -43,15 +44,16 @@ def through_arrow(row: rows.Row) -> rows.Row:
 
 
 def test_tasks_and_surveys_come_back() -> None:
-    task = FileTask("k", "/a/b.pdf", "b.pdf")
-    assert rows.to_task(through_arrow(rows.of_task(task))) == task
+    for task in (FileTask("k", "/a/b.pdf", "b.pdf"), FileTask("k", "/a/b.txt", "b.txt", "cp1250", "cs")):
+        assert rows.to_task(through_arrow(rows.of_task(task))) == task
     for surveyed in (Surveyed("k", "pdf", "ab" * 32, 10, 2**60 + 1, 7), Surveyed("k", failure=FAILED.failure)):
         assert rows.to_surveyed(through_arrow(rows.of_surveyed(surveyed))) == surveyed
 
 
 def test_slices_and_pages_come_back() -> None:
     piece = Slice(VersionId("v"), "/a", "pdf", "hash", 12, 2**60 + 1, (1, 2, 9))
-    assert rows.to_slice(through_arrow(rows.of_slice(piece))) == piece
+    for one in (piece, replace(piece, encoding="cp1250", language="cs")):
+        assert rows.to_slice(through_arrow(rows.of_slice(one))) == one
     caveats = (Caveat(CaveatKind.PICTURES_UNREAD, "two pictures", 2), Caveat(CaveatKind.READ_AS, whole=True))
     for page in (PAGE, FAILED, Page(5, "text", caveats=caveats)):
         assert rows.to_read(through_arrow(rows.of_read(ReadPage(VersionId("v"), page)))) == ReadPage(

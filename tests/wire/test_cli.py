@@ -283,6 +283,20 @@ def test_export_writes_every_document_over_several_pages(api: ApiServer, tmp_pat
     assert "skip=1" in api.of("GET /api/documents/")[1].path
 
 
+def test_a_document_is_read_again_in_an_encoding_that_somebody_knows(
+    api: ApiServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    api.answers |= {
+        "POST /api/documents/d1/process": (202, {"job_id": "j1", "status": "queued", "document_id": "d1"}),
+        "GET /api/jobs/j1": ended("partial"),
+        "GET /api/jobs/j1/failures": {"items": [], "caveats": []},
+    }
+    assert run(["documents", "process", "d1", "--encoding", "cp1250"]) == 0
+    assert "aos jobs watch j1" in capsys.readouterr().out
+    assert run(["documents", "process", "d1", "--wait"]) == 3
+    assert [call.body for call in api.of("POST /api/documents/d1/process")] == [{"encoding": "cp1250"}, {}]
+
+
 @pytest.mark.parametrize("verb", ["cancel", "resume", "retry"])
 def test_jobs_change_by_verb(api: ApiServer, verb: str) -> None:
     api.answers[f"POST /api/jobs/j1/{verb}"] = ended("queued")
