@@ -92,7 +92,7 @@ def ingest(
         shown = f"Job {started['job_id']} {started['status']}. Follow it: aos jobs watch {started['job_id']}"
         session.print(started, as_json, shown)
         return
-    _follow(session, started["job_id"], as_json)
+    follow_job(session, started["job_id"], as_json)
 
 
 def search(
@@ -179,7 +179,7 @@ def watch_job(context: typer.Context, job_id: JobId, as_json: AsJson = False) ->
     """Follow a job to its end: exit 0 complete, 3 missing or doubtful parts, 1 failed. Example: aos jobs watch ID"""
     session: Session = context.obj
     session.api.request("GET", f"/api/jobs/{job_id}")  # a server that does not run is told at once, not waited for
-    _follow(session, job_id, as_json)
+    follow_job(session, job_id, as_json)
 
 
 @jobs.command("cancel")
@@ -231,30 +231,6 @@ def document_content(context: typer.Context, document_id: DocumentId, as_json: A
         sys.stdout.write("\f\n".join(str(page["text"]) for page in found) + "\n")
 
 
-@documents.command("process")
-def process_document(
-    context: typer.Context,
-    document_id: DocumentId,
-    encoding: Annotated[
-        str | None,
-        typer.Option(help="Read its file again and decode it so, such as cp1250; auto: as its bytes say."),
-    ] = None,
-    wait: Annotated[bool, typer.Option("--wait", help="Show progress until the job ends.")] = False,
-    as_json: AsJson = False,
-) -> None:
-    """Cut and embed a document's text again, or read its file again in an encoding that you know.
-
-    Example: aos documents process ID --encoding cp1250 --wait
-    """
-    session: Session = context.obj
-    body = {"encoding": encoding} if encoding else {}
-    started = session.api.request("POST", f"/api/documents/{document_id}/process", json=body)
-    if wait:
-        _follow(session, started["job_id"], as_json)
-    shown = f"Job {started['job_id']} {started['status']}. Follow it: aos jobs watch {started['job_id']}"
-    session.print(started, as_json, shown)
-
-
 @documents.command("delete")
 def delete_document(context: typer.Context, document_id: DocumentId, as_json: AsJson = False) -> None:
     """Delete a document with its pages and vectors. Example: aos documents delete ID"""
@@ -263,7 +239,8 @@ def delete_document(context: typer.Context, document_id: DocumentId, as_json: As
     session.print(found or {"id": document_id, "status": "deleted"}, as_json, f"Deleted {document_id}.")
 
 
-def _follow(session: Session, job_id: str, as_json: bool) -> None:
+def follow_job(session: Session, job_id: str, as_json: bool) -> None:
+    """Show a job to its end, with what is missing or doubtful and why; the exit code says how it ended."""
     job = watch.follow(lambda: session.api.request("GET", f"/api/jobs/{job_id}"), session.out, quiet=as_json)
     session.print(job, as_json, watch.summary(job))
     if not as_json:

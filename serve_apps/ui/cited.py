@@ -39,8 +39,12 @@ def _chip(desk: Desk, one: Cited) -> Html:
     sure = one.get("ocr_confidence")
     doubt = tag("span", f"OCR {percent(sure)}", class_="aos-badge amber") if sure and sure < DOUBTFUL else None
     name = tag("span", f"{one['filename']}, page {one['page']}", class_="name")
-    inside = (tag("b", one["n"]), tag("span", name, tag("q", " ".join(str(one.get("quote", "")).split()))), doubt)
-    inside = (*inside, *badges(one))
+    inside = (
+        tag("b", one["n"]),
+        tag("span", name, tag("q", " ".join(str(one.get("quote", "")).split()))),
+        doubt,
+        badges(one),
+    )
     address = place(desk, one)
     if address is None:
         return tag("div", inside, class_="aos-chip")

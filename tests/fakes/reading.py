@@ -14,6 +14,14 @@ class WorkerKilled(BaseException):
     """Stands for kill -9: nothing catches it."""
 
 
+CAVEATS = {
+    "PICTURE": Caveat(CaveatKind.PICTURES_UNREAD, "a picture was not read"),
+    "DOUBT": Caveat(CaveatKind.TABLE_UNSURE, "the columns of a table are guessed"),
+    "HIDDEN": Caveat(CaveatKind.HIDDEN_CONTENT, "a hidden row is in the text"),
+    "GARBLED": Caveat(CaveatKind.ENCODING_UNSURE, "the encoding is guessed", whole=True),
+}
+
+
 @dataclass
 class FormFeedReader:
     """`fail_word` on a page makes it fail for good, `FLAKY` the first time; `die_before` ends the worker at a page.
@@ -63,11 +71,3 @@ class FormFeedReader:
 
     def _caveats_in(self, text: str) -> tuple[Caveat, ...]:
         return tuple(replace(one, count=text.count(word)) for word, one in self.caveats.items() if word in text)
-
-
-CAVEATS = {
-    "PICTURE": Caveat(CaveatKind.PICTURES_UNREAD, "a picture was not read"),
-    "DOUBT": Caveat(CaveatKind.TABLE_UNSURE, "the columns of a table are guessed"),
-    "HIDDEN": Caveat(CaveatKind.HIDDEN_CONTENT, "a hidden row is in the text"),
-    "GARBLED": Caveat(CaveatKind.ENCODING_UNSURE, "the encoding is guessed", whole=True),
-}

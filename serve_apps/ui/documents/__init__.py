@@ -104,7 +104,7 @@ async def _document(desk: Desk, api: Api, id_: str, asked: Wish) -> Html:
         api.get(path), api.get(f"{path}/versions"), api.get("/api/agents", limit=200)
     )
     role, version = api.session.role, asked.query.get("version") or document["version_id"]
-    cards = [facts.versions_card(id_, versions["items"], version)]
+    cards: list[Html | None] = [facts.versions_card(id_, versions["items"], version)]
     cards += [facts.agents_card(desk, document, agents["items"], role), facts.origin_card(document)]
     cards += [facts.encoding_card(document, role)]
     head = facts.head(document, role)
