@@ -20,6 +20,7 @@ from cluster.console import (
     graph,
     mcp,
     packages,
+    reprocess,
     schedules,
     secrets,
     tenancy,
@@ -45,6 +46,7 @@ app.command()(why.why)
 app.command()(graph.graph)
 app.command()(commands.export)
 app.add_typer(commands.jobs, name="jobs")
+commands.documents.command("process")(reprocess.process_document)
 app.add_typer(commands.documents, name="documents")
 app.command()(chat.chat)
 app.command("mcp")(mcp.serve)

@@ -24,12 +24,13 @@ Row = dict[str, Any]
 
 def of_task(task: FileTask) -> Row:
     """A file to survey."""
-    return {"key": task.key, "path": os.fsencode(task.path), "filename": task.filename}
+    told = {"encoding": task.encoding or "", "language": task.language or ""}  # a column of nulls has no type
+    return {"key": task.key, "path": os.fsencode(task.path), "filename": task.filename, **told}
 
 
 def to_task(row: Row) -> FileTask:
     """The inverse."""
-    return FileTask(str(row["key"]), os.fsdecode(row["path"]), str(row["filename"]))
+    return FileTask(str(row["key"]), os.fsdecode(row["path"]), str(row["filename"]), *_told(row))
 
 
 def of_surveyed(surveyed: Surveyed) -> Row:
@@ -53,6 +54,7 @@ def of_slice(piece: Slice) -> Row:
     return {
         "version": piece.version, "path": os.fsencode(piece.path), "kind": piece.kind, "file_hash": piece.file_hash,
         "file_size": piece.file_size, "mtime_ns": piece.mtime_ns, "numbers": dumps(piece.numbers),
+        "encoding": piece.encoding or "", "language": piece.language or "",
     }  # fmt: skip
 
 
@@ -60,7 +62,7 @@ def to_slice(row: Row) -> Slice:
     """The inverse."""
     return Slice(
         VersionId(str(row["version"])), os.fsdecode(row["path"]), str(row["kind"]), str(row["file_hash"]),
-        int(row["file_size"]), int(row["mtime_ns"]), tuple(loads(row["numbers"])),
+        int(row["file_size"]), int(row["mtime_ns"]), tuple(loads(row["numbers"])), *_told(row),
     )  # fmt: skip
 
 
@@ -94,3 +96,7 @@ def to_indexed(row: Row) -> Indexed:
     flat = np.frombuffer(row["vectors"], "<f4")
     vectors = None if dimension < 0 else flat.reshape(len(chunks), dimension)
     return Indexed(VersionId(str(row["version"])), chunks, vectors, int(row["reads"]), str(row["made"]))
+
+
+def _told(row: Row) -> tuple[str | None, str | None]:
+    return str(row["encoding"]) or None, str(row["language"]) or None

@@ -178,14 +178,19 @@ class Api:
                 return
 
     def pages(self, document_id: str) -> list[JSON]:
-        """The text of every page, `{number, text, failure}`; the API sends it escaped, without marks here."""
+        """The text of every page, `{number, text, failure, caveats}`; the API sends it escaped, without marks here."""
         found: list[JSON] = []
         first: int | None = 1
         while first is not None:
             path = f"/api/documents/{document_id}/content"
             part = self.request("GET", path, params={"first_page": first, "pages": PAGE})
             found += [
-                {"number": page["number"], "text": unescape(page["html"]), "failure": page["failure"]}
+                {
+                    "number": page["number"],
+                    "text": unescape(page["html"]),
+                    "failure": page["failure"],
+                    "caveats": page.get("caveats", []),
+                }
                 for page in part["pages"]
             ]
             first = part["next_page"]

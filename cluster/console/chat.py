@@ -11,6 +11,7 @@ import typer
 from rich.prompt import Confirm, Prompt
 
 from cluster.basics.errors import Invalid
+from cluster.console import show
 from cluster.console.api import JSON, Refused, Told
 from cluster.console.commands import AsJson, Session
 
@@ -118,6 +119,8 @@ def show_events(session: Session, turn: Turn, told: Iterable[Told], *, to_questi
             case "content" if "n" in data:
                 page = f", page {data['page']}" if data.get("page") else ""
                 session.aside(f"\n[{data['n']}] {_plain(str(data.get('filename', '')))}{page}", end="")
+                for line in show.caveats(data):
+                    session.aside(_plain(f"\n    ! {line}"), end="")
             case "content":
                 sys.stdout.write(_plain(content))
                 sys.stdout.flush()

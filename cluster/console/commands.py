@@ -11,15 +11,16 @@ from rich.console import Console
 from rich.prompt import Prompt
 from rich.text import Text
 
-from cluster.basics.errors import Invalid
+from cluster.basics.errors import AosError, Invalid
 from cluster.console import show, watch
 from cluster.console.api import JSON, Api
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
 JobId = Annotated[str, typer.Argument(help="The job's id, from `aos jobs list`.")]
 DocumentId = Annotated[str, typer.Argument(help="The document's id, from `aos documents list`.")]
-JOB_COLUMNS = ("id", "kind", "state", "phase", "pages", "documents", "created_at")
-DOCUMENT_COLUMNS = ("id", "filename", "status", "page_count", "upload_date")
+REASONS = 20  # documents that are named, and as many pages and files that failed
+JOB_COLUMNS = ("id", "kind", "state", "phase", "pages", "documents", "outcome", "created_at")
+DOCUMENT_COLUMNS = ("id", "filename", "status", "caveats", "page_count", "upload_date")
 
 jobs = typer.Typer(no_args_is_help=True, help="List, follow, cancel, resume and retry jobs.")
 documents = typer.Typer(no_args_is_help=True, help="List, show, read and delete documents.")
@@ -77,7 +78,7 @@ def ingest(
     key: Annotated[str | None, typer.Option("--idempotency-key", help="The same key never makes a second job.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Read and index every file of a folder. With --wait: exit 0 complete, 3 partial, 1 failed.
+    """Read and index every file of a folder. With --wait: exit 0 complete, 3 something missing or doubtful, 1 failed.
 
     Example: aos ingest ./scans --wait
     """
@@ -91,7 +92,7 @@ def ingest(
         shown = f"Job {started['job_id']} {started['status']}. Follow it: aos jobs watch {started['job_id']}"
         session.print(started, as_json, shown)
         return
-    _follow(session, started["job_id"], as_json)
+    follow_job(session, started["job_id"], as_json)
 
 
 def search(
@@ -165,18 +166,20 @@ def list_jobs(context: typer.Context, as_json: AsJson = False) -> None:
 
 @jobs.command("show")
 def show_job(context: typer.Context, job_id: JobId, as_json: AsJson = False) -> None:
-    """Counts and failures of one job. Example: aos jobs show ID"""
+    """Counts of one job, and which documents failed, lack something or may be wrong. Example: aos jobs show ID"""
     session: Session = context.obj
     found = session.api.request("GET", f"/api/jobs/{job_id}")
     session.print(found, as_json, watch.summary(found))
+    if not as_json:
+        _reasons(session, found)
 
 
 @jobs.command("watch")
 def watch_job(context: typer.Context, job_id: JobId, as_json: AsJson = False) -> None:
-    """Follow a job to its end: exit 0 complete, 3 partial, 1 failed. Example: aos jobs watch ID"""
+    """Follow a job to its end: exit 0 complete, 3 missing or doubtful parts, 1 failed. Example: aos jobs watch ID"""
     session: Session = context.obj
     session.api.request("GET", f"/api/jobs/{job_id}")  # a server that does not run is told at once, not waited for
-    _follow(session, job_id, as_json)
+    follow_job(session, job_id, as_json)
 
 
 @jobs.command("cancel")
@@ -212,7 +215,8 @@ def show_document(context: typer.Context, document_id: DocumentId, as_json: AsJs
     """One document's metadata. Example: aos documents show ID"""
     session: Session = context.obj
     found = session.api.request("GET", f"/api/documents/{document_id}")
-    pairs = [{"key": key, "value": str(value)} for key, value in found.items()]
+    shown = found | {"caveats": "\n".join(show.caveats(found))}
+    pairs = [{"key": key, "value": str(value)} for key, value in shown.items()]
     session.print(found, as_json, show.rows(pairs, ("key", "value")))
 
 
@@ -235,10 +239,27 @@ def delete_document(context: typer.Context, document_id: DocumentId, as_json: As
     session.print(found or {"id": document_id, "status": "deleted"}, as_json, f"Deleted {document_id}.")
 
 
-def _follow(session: Session, job_id: str, as_json: bool) -> None:
+def follow_job(session: Session, job_id: str, as_json: bool) -> None:
+    """Show a job to its end, with what is missing or doubtful and why; the exit code says how it ended."""
     job = watch.follow(lambda: session.api.request("GET", f"/api/jobs/{job_id}"), session.out, quiet=as_json)
     session.print(job, as_json, watch.summary(job))
+    if not as_json:
+        _reasons(session, job)
     raise typer.Exit(watch.exit_code(job))
+
+
+def _reasons(session: Session, job: JSON) -> None:
+    """Which of its documents are not as they should be, and why: the first of them."""
+    if job["state"] not in ("partial", "failed"):
+        return
+    try:
+        found = session.api.request("GET", f"/api/jobs/{job['id']}/failures?limit={REASONS}")
+    except AosError as error:  # how the job ended is known, and stays the exit code
+        session.aside(f"Why could not be asked: {error}")
+        return
+    session.out.print(watch.reasons(found))
+    if max(len(found["items"]), len(found.get("caveats") or ())) >= REASONS:
+        session.aside(f"The first {REASONS} of each. The others: GET /api/jobs/{job['id']}/failures?skip={REASONS}")
 
 
 def _change(session: Session, job_id: str, verb: str, as_json: bool) -> None:

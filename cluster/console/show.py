@@ -10,6 +10,21 @@ from rich.text import Text
 from cluster.console.api import JSON
 
 EXCERPT = 240  # characters of a hit's text
+DOUBTFUL = ("degraded", "partial", "failed")  # what a document can be where something is missing or may be wrong
+
+
+def caveats(found: JSON) -> list[str]:
+    """What is missing or may be wrong in something that was read, a line each: of what kind, where, and the detail."""
+    return [f"{one['kind'].replace('_', ' ')}{_where(one)}: {one['detail']}" for one in found.get("caveats") or ()]
+
+
+def _where(caveat: JSON) -> str:
+    pages = caveat.get("pages") or ([caveat["page"]] if caveat.get("page") else [])
+    if not pages:
+        return ""
+    more = caveat.get("page_count", 0) - len(pages)
+    said = ", ".join(map(str, pages)) + (f" and {more} more" if more > 0 else "")
+    return f" ({'page' if len(pages) == 1 and more <= 0 else 'pages'} {said})"
 
 
 def hits(answer: JSON) -> Table:
@@ -26,7 +41,10 @@ def hits(answer: JSON) -> Table:
     for hit in answer["results"]:
         text = " ".join(str(hit["text"]).split())
         short = text if len(text) <= EXCERPT else text[:EXCERPT] + " …"
-        table.add_row(f"{hit['score']:.3f}", escape(str(hit["filename"])), str(hit["page"]), escape(short))
+        told = Text(short)
+        for line in caveats(hit):
+            told.append(f"\n! {line}", style="yellow")
+        table.add_row(f"{hit['score']:.3f}", escape(str(hit["filename"])), str(hit["page"]), told)
     return table
 
 
@@ -59,6 +77,8 @@ def answer(body: JSON) -> Text:
     for cited in body.get("citations", []):
         text.append(f"\n[{cited['n']}] {cited['filename']}, page {cited['page']}{confidence(cited)}", style="cyan")
         text.append(f"\n    “{' '.join(str(cited['quote']).split())}”")
+        for line in caveats(cited):
+            text.append(f"\n    ! {line}", style="yellow")
     if body.get("fallback"):
         text.append(f"\n\n{body['fallback']}", style="yellow")
     if body.get("id"):
@@ -73,7 +93,10 @@ def confidence(cited: JSON) -> str:
 
 
 def rows(items: Iterable[JSON], columns: tuple[str, ...]) -> Table:
-    """Any list as a table of the named keys; a missing key is an empty cell, a mapping shows as done/expected."""
+    """Any list as a table of the named keys; a missing key is an empty cell.
+
+    Counts show as done/expected, an outcome as what is missing or doubtful, caveats by their kinds.
+    """
     table = Table()
     for column in columns:
         table.add_column(column.replace("_", " "), overflow="fold")
@@ -85,6 +108,10 @@ def rows(items: Iterable[JSON], columns: tuple[str, ...]) -> Table:
 def _cell(value: object) -> str:
     if value is None:
         return ""
+    if isinstance(value, list) and all(isinstance(one, dict) and "kind" in one for one in value):
+        return ", ".join(str(one["kind"]).replace("_", " ") for one in value)
+    if isinstance(value, dict) and "degraded" in value:
+        return ", ".join(f"{value[name]} {name}" for name in DOUBTFUL if value.get(name))
     if isinstance(value, dict):
         failed = f", {value['failed']} failed" if value.get("failed") else ""
         return f"{value.get('done', 0)}/{value.get('expected', 0)}{failed}"

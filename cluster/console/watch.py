@@ -3,15 +3,18 @@
 import time
 from collections.abc import Callable
 
-from rich.console import Console
+from rich.console import Console, Group
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
+from rich.text import Text
 
 from cluster.basics.errors import AosError, Unavailable
+from cluster.console import show
 from cluster.console.api import JSON, Away
 
 ENDED = {"completed": 0, "partial": 3, "failed": 1, "cancelled": 1}  # state -> exit code
+OUTCOMES = ("completed", "degraded", "partial", "failed", "unchanged", "pending")
 POLL_SECONDS = 0.5
 PATIENCE_SECONDS = 600.0  # a whole repair, Ray killed and the models loaded again, fits into it
 
@@ -68,12 +71,12 @@ def follow(read: Callable[[], JSON], console: Console, quiet: bool = False, pati
 
 
 def exit_code(job: JSON) -> int:
-    """0 complete, 3 partial, 1 failed or cancelled."""
+    """0 complete, 3 where something is missing or doubtful, 1 failed or cancelled."""
     return ENDED.get(str(job["state"]), 0)
 
 
-def summary(job: JSON) -> Table:
-    """Counts of a job; every page is in one of them."""
+def summary(job: JSON) -> Group:
+    """Counts of a job; every page and every document is in one of them."""
     table = Table(title=f"{job.get('kind', 'job')} {job['id']}: {job['state']}", title_justify="left")
     for column in ("", "expected", "done", "failed", "unchanged"):
         table.add_column(column, justify="left" if not column else "right")
@@ -82,9 +85,33 @@ def summary(job: JSON) -> Table:
         table.add_row(name, *(str(counts.get(key, 0)) for key in ("expected", "done", "failed", "unchanged")))
     for reason, count in (job.get("failures") or {}).items():
         table.add_row(f"  {reason}", "", "", str(count), "")
-    if job.get("error"):
-        table.caption = str(job["error"])
-    return table
+    lines = [*_outcome(job), *([str(job["error"])] if job.get("error") else [])]
+    return Group(table, Text("\n".join(lines))) if lines else Group(table)
+
+
+def reasons(failures: JSON) -> Text:
+    """Which documents lack something or may be wrong, and which pages and files failed, each with why."""
+    text = Text()
+    for one in failures.get("caveats") or ():
+        text.append(f"{one['filename']}: {one['status']}{', as before' if one['unchanged'] else ''}\n", style="yellow")
+        for line in show.caveats(one):
+            text.append(f"    {line}\n")
+    for one in failures["items"]:
+        failure, page = one["failure"] or {}, f", page {one['page']}" if one["page"] else ""
+        detail = f": {failure['detail']}" if failure.get("detail") else ""
+        text.append(f"{one['filename']}{page}: {failure.get('reason', 'failed')}{detail}\n", style="red")
+    return text
+
+
+def _outcome(job: JSON) -> list[str]:
+    """What became of its documents, and of how many each kind of caveat holds."""
+    told = job.get("outcome") or {}
+    counts = [f"{told[name]} {name}" for name in OUTCOMES if told.get(name)]
+    lines = [f"documents: {', '.join(counts)}"] if counts else []
+    if told.get("pages_with_caveats"):
+        lines.append(f"pages with caveats: {told['pages_with_caveats']}")
+    lines += [f"  {kind.replace('_', ' ')}: documents {count}" for kind, count in (job.get("caveats") or {}).items()]
+    return lines
 
 
 def _given_up(patience: float, last: AosError) -> Unavailable:

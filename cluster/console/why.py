@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
+from cluster.console import show
 from cluster.console.api import JSON
 from cluster.console.commands import AsJson, Session
 
@@ -62,6 +63,7 @@ def _place(one: JSON) -> str:
     ]
     if job := one["job"]:
         lines.append(f"job {job['id']} ({job['kind']}, {job['state']})")
+    lines += [f"! {line}" for line in show.caveats(one)]
     if one["withheld"]:
         lines.append(one["withheld"])
     return "    " + "\n        ".join(lines) + "\n"

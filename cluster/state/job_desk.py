@@ -5,7 +5,8 @@ from uuid import UUID
 
 from cluster.basics.errors import Conflict, NotFound
 from cluster.basics.scope import Scope
-from cluster.state.jobs import JobId, JobState, append_event, counters
+from cluster.state.job_counts import append_event, tally
+from cluster.state.jobs import JobId, JobState
 from cluster.state.postgres import Database, Row, Transaction, load_queries
 
 
@@ -18,7 +19,7 @@ class JobDesk:
         self._sql = load_queries(Path(__file__).with_name("jobs.sql"))
 
     async def show(self, scope: Scope, job: JobId) -> Row:
-        """The job with its counters and its failures by reason.
+        """The job with its counters, its failures by reason and its documents by kind of caveat.
 
         Raises:
             NotFound: no such job in this scope.
@@ -28,7 +29,9 @@ class JobDesk:
             if row is None:
                 raise NotFound(f"job {job}")
             failures = await tx.all(self._sql["failures"], job=job, workspace=scope.workspace)
-            row["progress"] = await counters(tx, self._sql["progress"], scope, job)
+            caveats = await tx.all(self._sql["caveats"], job=job, workspace=scope.workspace)
+            await self._count(tx, scope, row)
+        row["caveats"] = {c["kind"]: c["count"] for c in caveats}
         row["failures"] = {f["reason"] or "unknown": f["count"] for f in failures}
         return row
 
@@ -38,7 +41,7 @@ class JobDesk:
             rows = await tx.all(self._sql["list"], workspace=scope.workspace, state=state, skip=skip, limit=limit)
             total = await tx.one(self._sql["count"], workspace=scope.workspace, state=state)
             for row in rows:
-                row["progress"] = await counters(tx, self._sql["progress"], scope, JobId(str(row["id"])))
+                await self._count(tx, scope, row)
         return rows, int(total["total"]) if total else 0
 
     async def failed_units(self, scope: Scope, job: JobId, *, skip: int = 0, limit: int = 100) -> list[Row]:
@@ -46,6 +49,13 @@ class JobDesk:
         async with self._db.transaction(scope) as tx:
             return await tx.all(
                 self._sql["failed_units"], job=_uuid(job), workspace=scope.workspace, skip=skip, limit=limit
+            )
+
+    async def doubtful_units(self, scope: Scope, job: JobId, *, skip: int = 0, limit: int = 100) -> list[Row]:
+        """Which documents the job left degraded, partial or without a page, and their caveats; as `failed_units`."""
+        async with self._db.transaction(scope) as tx:
+            return await tx.all(
+                self._sql["doubtful_units"], job=_uuid(job), workspace=scope.workspace, skip=skip, limit=limit
             )
 
     async def cancel(self, tx: Transaction, scope: Scope, job: JobId) -> bool:
@@ -78,6 +88,10 @@ class JobDesk:
             return await tx.all(
                 self._sql["events_after"], stream=f"job:{job}", workspace=scope.workspace, after=after, limit=limit
             )
+
+    async def _count(self, tx: Transaction, scope: Scope, row: Row) -> None:
+        counted = await tally(tx, self._sql["progress"], scope, JobId(str(row["id"])))
+        row["progress"], row["ended"] = counted.progress, counted.ended
 
     async def _change(self, tx: Transaction, scope: Scope, job: JobId, query: str) -> Row:
         row = await tx.one(self._sql[query], job=_uuid(job), workspace=scope.workspace)

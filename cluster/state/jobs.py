@@ -13,6 +13,7 @@ from psycopg.types.json import Jsonb
 
 from cluster.basics.errors import Conflict, LeaseLost, NotFound
 from cluster.basics.scope import Scope, TenantId, WorkspaceId
+from cluster.state.job_counts import Tally, append_event, tally
 from cluster.state.postgres import Database, Row, Transaction, load_queries
 
 JobId = NewType("JobId", str)
@@ -66,11 +67,18 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """The end of a unit."""
+    """The end of a unit.
+
+    Attributes:
+        outcome: `degraded`, `partial` or `failed` where what it came to is doubtful, incomplete or nothing.
+        caveats: why.
+    """
 
     key: str
     status: UnitStatus
     failure: Mapping[str, Any] | None = None
+    outcome: str | None = None
+    caveats: Sequence[Mapping[str, Any]] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,15 +228,19 @@ class Jobs:
                 **_named(lease), stage=stage, keys=[s.key for s in settled],
                 statuses=[str(s.status) for s in settled],
                 failures=[None if s.failure is None else Jsonb(s.failure) for s in settled],
+                outcomes=[s.outcome for s in settled],
+                caveats=[Jsonb(list(s.caveats)) if s.caveats else None for s in settled],
             )  # fmt: skip
 
-    async def finish(self, lease: Lease, state: JobState, error: str | None = None) -> None:
-        """Give the job its end, in a transaction that still holds the lease; its readers are told why it failed."""
+    async def finish(
+        self, lease: Lease, state: JobState, error: str | None = None, told: Mapping[str, Any] | None = None
+    ) -> None:
+        """Give the job its end, if the lease still holds; readers hear counters, error, and what they are `told`."""
         async with self.writing(lease) as tx:
             await tx.run(self._sql["finish"], **_named(lease), state=state, error=error)
-            counts = await counters(tx, self._sql["progress"], lease.scope, lease.job)
-            told = counts if error is None else {**counts, "error": error}
-            await append_event(tx, self._sql["event"], lease.job, str(state), told)
+            counts = (await tally(tx, self._sql["progress"], lease.scope, lease.job)).progress
+            heard = {**counts, **(told or {}), **({} if error is None else {"error": error})}
+            await append_event(tx, self._sql["event"], lease.job, str(state), heard)
 
     async def note(self, lease: Lease, kind: str, payload: Mapping[str, Any]) -> None:
         """Tell the job's readers something; it settles nothing, so a lease that was lost may still say so."""
@@ -237,13 +249,16 @@ class Jobs:
 
     async def progress(self, lease: Lease) -> dict[str, dict[str, int]]:
         """Stage to expected, done, failed and unchanged."""
+        return (await self.tally(lease)).progress
+
+    async def tally(self, lease: Lease) -> Tally:
+        """Both kinds of counters of a job."""
         async with self._db.transaction(lease.scope) as tx:
-            return await counters(tx, self._sql["progress"], lease.scope, lease.job)
+            return await tally(tx, self._sql["progress"], lease.scope, lease.job)
 
     async def open_units(self, lease: Lease) -> int:
         """How many units are neither done, failed nor unchanged."""
-        counts = await self.progress(lease)
-        return sum(c["expected"] - c["done"] - c["failed"] - c["unchanged"] for c in counts.values())
+        return (await self.tally(lease)).open_units
 
     async def move(self, lease: Lease, lane: Lane) -> None:
         """Let a job that turned out large wait in another lane."""
@@ -271,18 +286,6 @@ class Jobs:
             await tx.run(self._sql["turn"], tenant=tenant, lane=job.lane, units=units)
             row = await tx.one(self._sql["others_wait"], tenant=tenant, lane=job.lane)
         return bool(row and row["waits"])
-
-
-async def append_event(tx: Transaction, query: str, job: JobId, kind: str, payload: Mapping[str, Any]) -> int:
-    """Append to the job's stream and return the event's gapless number."""
-    row = await tx.one(query, stream=f"job:{job}", type=kind, payload=Jsonb(payload))
-    return 0 if row is None else int(row["seq"])
-
-
-async def counters(tx: Transaction, query: str, scope: Scope, job: JobId) -> dict[str, dict[str, int]]:
-    """Stage to expected, done, failed and unchanged."""
-    rows = await tx.all(query, job=job, workspace=scope.workspace)
-    return {r["stage"]: {k: int(r[k]) for k in ("expected", "done", "failed", "unchanged")} for r in rows}
 
 
 def _named(lease: Lease) -> dict[str, str]:

@@ -84,28 +84,54 @@ update units set attempts = attempts + 1
 where job_id = %(job)s and workspace_id = %(workspace)s and stage = %(stage)s and key = any(%(keys)s)
   and status = 'pending';
 
--- settle: Mark units as done, unchanged or failed; only those still pending count.
+-- settle: Mark units as done, unchanged or failed, with what they came to; only those still pending count.
 with settled as (
-    update units u set status = s.status, failure = s.failure, settled_at = clock_timestamp()
-    from unnest(%(keys)s::text[], %(statuses)s::text[], %(failures)s::jsonb[]) as s(key, status, failure)
+    update units u set status = s.status, failure = s.failure, outcome = s.outcome, caveats = s.caveats,
+        settled_at = clock_timestamp()
+    from unnest(%(keys)s::text[], %(statuses)s::text[], %(failures)s::jsonb[], %(outcomes)s::text[],
+                %(caveats)s::jsonb[]) as s(key, status, failure, outcome, caveats)
     where u.job_id = %(job)s and u.workspace_id = %(workspace)s and u.stage = %(stage)s and u.key = s.key
       and u.status = 'pending'
-    returning u.status
+    returning u.status, u.outcome
 )
 update job_progress p set
     done = p.done + (select count(*) from settled where status = 'done'),
     failed = p.failed + (select count(*) from settled where status = 'failed'),
-    unchanged = p.unchanged + (select count(*) from settled where status = 'unchanged')
+    unchanged = p.unchanged + (select count(*) from settled where status = 'unchanged'),
+    ended_degraded = p.ended_degraded + (select count(*) from settled where outcome = 'degraded'),
+    ended_partial = p.ended_partial + (select count(*) from settled where outcome = 'partial'),
+    ended_failed = p.ended_failed + (select count(*) from settled where outcome = 'failed')
 where p.job_id = %(job)s and p.workspace_id = %(workspace)s and p.stage = %(stage)s;
 
--- progress: The counters of each stage.
-select stage, expected, done, failed, unchanged from job_progress
+-- progress: The counters of each stage; what ended somehow is counted as done or unchanged, too.
+select stage, expected, done, failed, unchanged, ended_degraded, ended_partial, ended_failed from job_progress
 where job_id = %(job)s and workspace_id = %(workspace)s;
 
 -- failures: How often each reason occurred.
 select failure->>'reason' as reason, count(*) as count from units
 where job_id = %(job)s and workspace_id = %(workspace)s and status = 'failed'
 group by 1 order by 2 desc, 1;
+
+-- caveats: Of how many of a job's documents each kind of caveat holds, where it counts.
+select c.caveat->>'kind' as kind, count(*) as count from units u cross join lateral jsonb_array_elements(u.caveats) c(caveat)
+where u.job_id = %(job)s and u.workspace_id = %(workspace)s and u.outcome is not null and c.caveat->>'weight' <> 'note'
+group by 1 order by 2 desc, 1;
+
+-- doubtful_units: Which documents a job left with less than all they hold, or with doubts, and why, oldest first;
+-- nothing of documents the reader may not see.
+select u.outcome as status, u.status = 'unchanged' as unchanged, d.id as document_id, d.filename,
+       coalesce(u.caveats, '[]') as caveats
+from units u
+cross join lateral (
+    select d.id, d.filename from documents d
+    where u.stage = 'survey' and d.origin = u.key and d.workspace_id = u.workspace_id
+    union all
+    select d.id, d.filename from document_versions v
+    join documents d on d.id = v.document_id and d.workspace_id = v.workspace_id
+    where u.stage = 'index' and v.id = u.subject and v.workspace_id = u.workspace_id
+) d
+where u.job_id = %(job)s and u.workspace_id = %(workspace)s and u.outcome is not null and u.stage in ('survey', 'index')
+order by u.position offset %(skip)s limit %(limit)s;
 
 -- failed_units: Which documents and pages failed and why, oldest first; nothing of documents the reader may not see.
 select u.stage, d.id as document_id, d.filename,
@@ -163,13 +189,21 @@ with reopened as (
 select distinct subject from reopened;
 
 -- reopen_subjects: A stage that ran over incomplete subjects is to run over them again.
-with reopened as (
-    update units set status = 'pending', attempts = 0, failure = null, settled_at = null
-    where job_id = %(job)s and workspace_id = %(workspace)s and stage = %(stage)s
-      and subject = any(%(subjects)s) and status = 'done'
-    returning 1
+with was as (
+    select u.key, u.outcome from units u
+    where u.job_id = %(job)s and u.workspace_id = %(workspace)s and u.stage = %(stage)s
+      and u.subject = any(%(subjects)s) and u.status = 'done' for update
+), reopened as (
+    update units u set status = 'pending', attempts = 0, failure = null, outcome = null, caveats = null,
+        settled_at = null
+    from was
+    where u.job_id = %(job)s and u.workspace_id = %(workspace)s and u.stage = %(stage)s and u.key = was.key
+    returning was.outcome
 )
-update job_progress p set done = p.done - (select count(*) from reopened)
+update job_progress p set done = p.done - (select count(*) from reopened),
+    ended_degraded = p.ended_degraded - (select count(*) from reopened where outcome = 'degraded'),
+    ended_partial = p.ended_partial - (select count(*) from reopened where outcome = 'partial'),
+    ended_failed = p.ended_failed - (select count(*) from reopened where outcome = 'failed')
 where p.job_id = %(job)s and p.workspace_id = %(workspace)s and p.stage = %(stage)s;
 
 -- event: Append to a stream without a gap.

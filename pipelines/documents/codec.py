@@ -12,8 +12,10 @@ from pipelines.documents.document import (
     Failure,
     Page,
     PageBox,
+    PlacedCaveat,
     Reason,
     Span,
+    Weight,
     Word,
 )
 
@@ -61,16 +63,34 @@ def failure_from_json(row: Mapping[str, Json] | None) -> Failure | None:
 
 
 def caveats_to_json(caveats: Sequence[Caveat]) -> list[Json]:
-    """Kind, weight (so that SQL need not know the kinds), detail and count of each."""
+    """Kind, weight (so that SQL need not know the kinds), detail, count, and `whole` where it is of the document."""
     return [
-        {"kind": str(c.kind), "weight": str(c.kind.weight), "detail": _storable(c.detail), "count": c.count}
+        {
+            "kind": str(c.kind), "weight": str(c.kind.weight), "detail": _storable(c.detail), "count": c.count,
+            **({"whole": True} if c.whole else {}),
+        }
         for c in caveats
-    ]
+    ]  # fmt: skip
 
 
 def caveats_from_json(rows: Sequence[Mapping[str, Json]]) -> tuple[Caveat, ...]:
     """The inverse."""
-    return tuple(Caveat(CaveatKind(row["kind"]), row["detail"], row["count"]) for row in rows)
+    return tuple(Caveat(CaveatKind(row["kind"]), row["detail"], row["count"], bool(row.get("whole"))) for row in rows)
+
+
+def placed_from_json(rows: Sequence[Mapping[str, Json]]) -> tuple[PlacedCaveat, ...]:
+    """Caveats of a passage, as `caveats_of` in the database gives them."""
+    return tuple(
+        PlacedCaveat(CaveatKind(r["kind"]), Weight(r["weight"]), r["detail"], r["count"], r["page"]) for r in rows
+    )
+
+
+def placed_to_json(caveats: Sequence[PlacedCaveat]) -> list[dict[str, Json]]:
+    """The inverse."""
+    return [
+        {"kind": str(c.kind), "weight": str(c.weight), "detail": c.detail, "count": c.count, "page": c.page}
+        for c in caveats
+    ]
 
 
 def page_to_json(page: Page) -> dict[str, Json]:

@@ -98,11 +98,31 @@ class Caveat:
         kind: see `CaveatKind`; its weight decides what becomes of the document.
         detail: one line for a person: what, where, and what they can do about it.
         count: how many such things.
+        whole: it is said of the whole document, at its first page.
     """
 
     kind: CaveatKind
     detail: str = ""
     count: int = 1
+    whole: bool = field(default=False, compare=False)
+
+
+NO_TEXT = Caveat(
+    CaveatKind.NO_TEXT,
+    "No text was found on any page, so nothing in this document can be searched. Look at it: if words are missing, "
+    "bring a better scan, or a version that holds text.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedCaveat:
+    """A caveat as it stands beside a passage; `page` is 1-based, None where it is of the whole document."""
+
+    kind: CaveatKind
+    weight: Weight
+    detail: str
+    count: int
+    page: int | None
 
 
 @dataclass(frozen=True, slots=True)

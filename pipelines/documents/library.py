@@ -60,12 +60,16 @@ class Impact:
 
 @dataclass(frozen=True, slots=True)
 class PageText:
-    """A page's text with the spans of the chunks that are to be marked; `failure` where it could not be read."""
+    """A page's text with the spans of the chunks that are to be marked; `failure` where it could not be read.
+
+    `caveats` are what its text does not hold or may have wrong: kind, weight, detail, count.
+    """
 
     number: int
     text: str
     marks: tuple[Span, ...]
     failure: Mapping[str, Any] | None
+    caveats: Sequence[Mapping[str, Any]] = ()
 
 
 class Library:
@@ -102,7 +106,7 @@ class Library:
             row = await self._row(tx, scope, document)
             counts = await tx.one(self._sql["page_counts"], version=row["version_id"], workspace=scope.workspace)
             row["agents"] = await tx.all(self._sql["agents_of"], **named)
-        row["pages"] = {"expected": row["page_count"] or 0, **(counts or {"stored": 0, "failed": 0})}
+        row["pages"] = {"expected": row["page_count"] or 0, **(counts or {"stored": 0, "failed": 0, "with_caveats": 0})}
         return row
 
     async def page(self, scope: Scope, document: str, number: int) -> Row:
@@ -133,7 +137,9 @@ class Library:
             marked = await tx.all(self._sql["spans"], **named, chunks=list(chunks)) if chunks else []
         spans = [Span(*span) for chunk in marked for span in chunk["spans"]]
         return row, [
-            PageText(p["number"], p["text"], tuple(s for s in spans if s.page == p["number"]), p["failure"])
+            PageText(
+                p["number"], p["text"], tuple(s for s in spans if s.page == p["number"]), p["failure"], p["caveats"]
+            )
             for p in pages
         ]
 
@@ -184,6 +190,10 @@ class Library:
             self._sql["remember_upload"],
             document=upload.document, workspace=scope.workspace, location=upload.location,
         )  # fmt: skip
+
+    async def set_encoding(self, tx: Transaction, scope: Scope, document: str, encoding: str | None) -> None:
+        """How its text is to be decoded when it is read again; None leaves that to its bytes."""
+        await tx.run(self._sql["set_encoding"], document=document, workspace=scope.workspace, encoding=encoding)
 
     async def require(self, scope: Scope, document: str) -> Row:
         """The document's row.

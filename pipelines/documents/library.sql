@@ -1,5 +1,5 @@
 -- list: A page of the documents of a workspace, newest first.
-select d.id, d.filename, d.file_type, d.source_type, d.status, d.failure, d.description, d.tags, d.readers,
+select d.id, d.filename, d.file_type, d.source_type, d.status, d.failure, d.caveats, d.description, d.tags, d.readers,
        d.chunk_count, d.has_embeddings, d.upload_date, d.processed_date, v.page_count, v.file_size
 from documents d
 left join document_versions v on v.id = d.current_version and v.workspace_id = d.workspace_id
@@ -21,7 +21,8 @@ where d.workspace_id = %(workspace)s
   and (%(before)s::timestamptz is null or d.upload_date < %(before)s::timestamptz);
 
 -- show: One document with the version its readers see, or the newest while there is none to be seen.
-select d.id, d.origin, d.filename, d.file_type, d.source_type, d.status, d.failure, d.description, d.tags, d.readers,
+select d.id, d.origin, d.filename, d.file_type, d.source_type, d.status, d.failure, d.caveats, d.description, d.tags,
+       d.readers,
        d.chunk_count, d.has_embeddings, d.upload_date, d.processed_date, d.metadata - 'uploads' as metadata, d.current_version,
        v.id as version_id, v.file_hash, v.file_size, v.kind, v.location, v.page_count
 from documents d
@@ -33,8 +34,10 @@ left join lateral (
 ) v on true
 where d.id = %(document)s and d.workspace_id = %(workspace)s;
 
--- page_counts: How many pages of a version are stored, and how many of them could not be read.
-select count(*) as stored, count(failure) as failed from pages p
+-- page_counts: How many pages of a version are stored, how many of them could not be read, and how many were read with
+-- something missing or doubtful.
+select count(*) as stored, count(failure) as failed,
+       count(*) filter (where caveats @? '$[*] ? (@.weight != "note")') as with_caveats from pages p
 where p.version_id = %(version)s and p.workspace_id = %(workspace)s;
 
 -- agents_of: The agents a document is linked to.
@@ -43,11 +46,11 @@ join agents a on a.id = l.agent_id and a.workspace_id = l.workspace_id
 where l.document_id = %(document)s and l.workspace_id = %(workspace)s order by a.name;
 
 -- page: One page of a version.
-select p.number, p.text, p.words, p.confidence, p.engine, p.attempts, p.ms, p.failure, p.read_at from pages p
+select p.number, p.text, p.words, p.confidence, p.engine, p.attempts, p.ms, p.failure, p.caveats, p.read_at from pages p
 where p.version_id = %(version)s and p.number = %(number)s and p.workspace_id = %(workspace)s;
 
 -- texts: The text of consecutive pages.
-select p.number, p.text, p.failure from pages p
+select p.number, p.text, p.failure, p.caveats from pages p
 where p.version_id = %(version)s and p.number >= %(first)s and p.workspace_id = %(workspace)s
 order by p.number limit %(limit)s;
 
@@ -89,7 +92,7 @@ update workspaces w set corpus_version = corpus_version + 1 where w.id = %(works
 select d.id, d.filename, d.status from documents d
 join document_versions v on v.id = d.current_version and v.workspace_id = d.workspace_id
 where v.workspace_id = %(workspace)s and v.file_hash = %(hash)s and d.workspace_id = %(workspace)s
-  and d.status in ('completed', 'partial', 'embedding_pending')
+  and d.status in ('completed', 'degraded', 'partial', 'embedding_pending')
 order by d.upload_date, d.id limit 1;
 
 -- announce: A document that was accepted and is to be read; one that is known stays as it is.
@@ -106,6 +109,11 @@ update documents d set metadata = jsonb_set(d.metadata, '{uploads}', to_jsonb(ar
                       where v.document_id = d.id and v.workspace_id = d.workspace_id and v.location = u.location)
     union all select %(location)s
 )))
+where d.id = %(document)s and d.workspace_id = %(workspace)s;
+
+-- set_encoding: How the document's text is to be decoded from its next reading on; null: as its bytes say.
+update documents d set metadata = case when %(encoding)s::text is null then d.metadata - 'encoding'
+    else d.metadata || jsonb_build_object('encoding', %(encoding)s::text) end
 where d.id = %(document)s and d.workspace_id = %(workspace)s;
 
 -- by_status: How many documents stand where, and how many still lack vectors.

@@ -34,7 +34,7 @@ class Planner:
         """
         found: dict[str, Any] = {}
         match job.kind:
-            case "upload":
+            case "upload" | "process" if "files" in job.payload:
                 await self._expect(job.lease, SURVEY, [_survey_unit(**file) for file in job.payload["files"]])
             case "scan":
                 await self._scan(job.lease, Path(job.payload["root"]))

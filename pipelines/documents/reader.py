@@ -77,12 +77,16 @@ class Reader:
         """Process id of the child while there is one."""
         return self._guard.pid
 
-    def survey(self, path: Path, filename: str | None = None) -> Survey:
+    def survey(
+        self, path: Path, filename: str | None = None, *, encoding: str | None = None, language: str | None = None
+    ) -> Survey:
         """Kind, hash and number of pages.
 
         Args:
             path: the bytes.
             filename: the name its owner gave it.
+            encoding: of a text, as a person set it.
+            language: of the workspace (ISO 639-1), where it is known.
 
         Raises:
             Unreadable: with the reason; `retryable` where time or the machine was at fault.
@@ -94,15 +98,26 @@ class Reader:
             file_hash = hash_file(path)
         except OSError as error:
             raise _unreachable(error) from error
-        kind, pages = self._ask("survey", path, filename, seconds=self._read.open_seconds)
+        kind, pages = self._ask("survey", path, filename, encoding, language, seconds=self._read.open_seconds)
         if pages > self._read.max_pages:
             raise Unreadable(Reason.TOO_LARGE, f"{pages} pages, more than {self._read.max_pages}")
         return Survey(kind, file_hash, size, pages)
 
-    def read(self, path: Path, kind: Kind, numbers: Sequence[int]) -> Iterator[Page]:
-        """The pages with these 1-based numbers, one at a time; a page that cannot be read carries its failure."""
+    def read(
+        self,
+        path: Path,
+        kind: Kind,
+        numbers: Sequence[int],
+        *,
+        encoding: str | None = None,
+        language: str | None = None,
+    ) -> Iterator[Page]:
+        """The pages with these 1-based numbers, one at a time; a page that cannot be read carries its failure.
+
+        Encoding and language are those of the survey.
+        """
         for number in numbers:
-            yield self._page(path, kind, number)
+            yield self._page(path, kind, number, encoding, language)
 
     def picture(self, path: Path, kind: Kind, number: int, dpi: int) -> bytes:
         """A PNG of one page.
@@ -127,10 +142,10 @@ class Reader:
         """Close."""
         self.close()
 
-    def _page(self, path: Path, kind: Kind, number: int) -> Page:
+    def _page(self, path: Path, kind: Kind, number: int, encoding: str | None, language: str | None) -> Page:
         started = time.monotonic()
         try:
-            page: Page = self._ask("page", path, kind, number, seconds=self._read.page_seconds)
+            page: Page = self._ask("page", path, kind, number, encoding, language, seconds=self._read.page_seconds)
         except Unreadable as error:
             page = Page(number, "", failure=error.as_failure(STAGE))
         return page if page.ms else replace(page, ms=round((time.monotonic() - started) * 1000))
@@ -181,6 +196,11 @@ def fingerprint(read: ReadSettings, ocr: OcrSettings) -> str:
         read.part_chars,
         cascade.fingerprint(ocr),
     )
+
+
+def fingerprint_with(made: str, encoding: str | None) -> str:
+    """That of a page of a text whose encoding a person set: another encoding is another reading."""
+    return made if encoding is None else document.fingerprint(made, encoding)
 
 
 def _unreachable(error: OSError) -> Unreadable:

@@ -7,16 +7,20 @@ from dataclasses import dataclass
 from cluster.basics.errors import Transient, Unavailable
 from cluster.state.jobs import Job, Jobs, JobState, Lane, Lease, Settled, Unit, UnitStatus
 from configs.sections import ReadSettings
+from pipelines.documents.attempts import given_up, suspects_apart
 from pipelines.documents.blobs import BlobStore, Location
 from pipelines.documents.codec import failure_to_json
-from pipelines.documents.document import Failure, Page, Reason, VersionId, page_id, version_id
+from pipelines.documents.document import Failure, Reason, VersionId, page_id, version_id
 from pipelines.documents.graph.stage import GraphStage
 from pipelines.documents.index.generations import BrokenVectors, Generations, Indexed, Recipe, Target
 from pipelines.documents.index.rebuild import Rebuild
+from pipelines.documents.outcome import index_settled, outcome_of, outcome_of_page
 from pipelines.documents.plan import INDEX, READ, SURVEY, Planner
+from pipelines.documents.reader import fingerprint_with
 from pipelines.documents.slices import ReadPage, cut
 from pipelines.documents.stages import FileTask, Stages, Surveyed
 from pipelines.documents.store import Arrival, Store, StoredPage
+from pipelines.documents.verdict import Verdicts
 
 FILES_A_TURN = 512
 FILES_HERE = 256  # opening a file costs milliseconds, a Dataset's actors seconds
@@ -67,6 +71,7 @@ class Runner:
         self._jobs, self._store, self._generations, self._blobs = jobs, store, generations, blobs
         self._read, self._read_fingerprint, self._exact_scope = read, read_fingerprint, exact_scope
         self._rebuild, self._planner, self._graph = rebuild, Planner(jobs, generations, rebuild), graph
+        self._verdicts = Verdicts(jobs, store)
 
     async def turn(self, job: Job, recipe: Recipe, stopped: Callable[[], bool]) -> Turn:
         """Do a bounded piece of the job.
@@ -96,7 +101,7 @@ class Runner:
         units += await self._read_pages(job.lease, stopped)
         units += await self._index(job.lease, target, building, stopped)
         units += await self._graph.run(job, INDEX, stopped) if self._graph else 0
-        await self._tell(job.lease)
+        await self._verdicts.tell(job.lease)
         if stopped() or await self._jobs.open_units(job.lease):
             return Turn(units, ended=False)
         if building:
@@ -107,7 +112,7 @@ class Runner:
                 return Turn(units, ended=closed.outcome == "refused")
         else:
             await self._generations.grow(job.lease.scope, target.generation, self._exact_scope)
-        await self._jobs.finish(job.lease, await self._verdict(job.lease))
+        await self._verdicts.finish(job.lease)
         return Turn(units, ended=True)
 
     def _stages(self, items: int) -> Stages:
@@ -120,9 +125,10 @@ class Runner:
         arrivals = {
             key: Arrival.from_payload(unit.payload, **payload, created_by=job.created_by) for key, unit in units.items()
         }
+        arrivals = await self._store.told(job.lease.scope, arrivals)
         tasks = [
-            FileTask(key, str(self._blobs.path(Location(arrival.location))), arrival.filename)
-            for key, arrival in arrivals.items()
+            FileTask(key, str(self._blobs.path(Location(one.location))), one.filename, one.encoding, one.language)
+            for key, one in arrivals.items()
         ]
         done = 0
         async for surveyed in (self._here if len(tasks) <= FILES_HERE else self._bulk).survey(tasks):
@@ -149,18 +155,20 @@ class Runner:
                 settled = Settled(result.key, UnitStatus.FAILED, failure_to_json(result.failure))
                 await self._jobs.settle(tx, lease, SURVEY, [settled])
             return
-        missing = [n for n in range(1, result.pages + 1) if known.read_with.get(n) != self._read_fingerprint]
+        reading = fingerprint_with(self._read_fingerprint, arrival.encoding)
+        missing = [n for n in range(1, result.pages + 1) if known.read_with.get(n) != reading]
         if known.current_version == version and known.settled and not missing:
+            outcome = outcome_of(known.status)
+            same = Settled(result.key, UnitStatus.UNCHANGED, None, outcome, known.caveats if outcome else ())
             async with self._jobs.writing(lease) as tx:
                 await self._store.link(tx, scope, arrival)
-                await self._jobs.settle(tx, lease, SURVEY, [Settled(result.key, UnitStatus.UNCHANGED)])
+                await self._jobs.settle(tx, lease, SURVEY, [same])
             return
         facts = {"kind": result.kind, "file_hash": result.file_hash, "file_size": result.file_size}
         row = {"version": version, "page_count": result.pages, **facts}
         page_facts = {"version": version, "location": arrival.location, "mtime_ns": result.mtime_ns, **facts}
-        pages = [
-            Unit(page_id(version, n), version, self._read_fingerprint, {**page_facts, "number": n}) for n in missing
-        ]
+        page_facts |= {"encoding": arrival.encoding, "language": arrival.language}
+        pages = [Unit(page_id(version, n), version, reading, {**page_facts, "number": n}) for n in missing]
         async with self._jobs.writing(lease) as tx:
             there = await self._store.add(tx, scope, arrival, row)
             if there:
@@ -172,7 +180,7 @@ class Runner:
     async def _read_pages(self, lease: Lease, stopped: Callable[[], bool]) -> int:
         pending = await self._jobs.pending(lease, READ, self._read.batch_pages)
         worn_out = [u for u in pending if u.attempts >= self._read.max_attempts]
-        done = await self._write_pages(lease, [_given_up(unit) for unit in worn_out], {})
+        done = await self._write_pages(lease, [given_up(u) for u in worn_out], {u.key: u for u in worn_out})
         units = {u.key: u for u in suspects_apart(pending, self._read)}
         if not units or stopped():
             return done
@@ -208,24 +216,28 @@ class Runner:
 
     async def _write_pages(self, lease: Lease, pages: Sequence[ReadPage], units: Mapping[str, Unit]) -> int:
         """Pages and their units' ends in one transaction; a failure that may pass waits for its next attempt."""
-        final = [p for p in pages if not self._may_pass(p, units.get(p.key))]
+        final = [p for p in pages if not self._may_pass(p, units[p.key])]
         if not final:
             return 0
         settled = [
             Settled(p.key, UnitStatus.FAILED, failure_to_json(p.page.failure))
             if p.page.failure is not None
-            else Settled(p.key, UnitStatus.DONE)
+            else Settled(p.key, UnitStatus.DONE, outcome=outcome_of_page(p.page.caveats))
             for p in final
         ]
+        stored: dict[str, list[StoredPage]] = {}
+        for page in final:
+            reading = fingerprint_with(self._read_fingerprint, units[page.key].payload.get("encoding"))
+            stored.setdefault(reading, []).append(StoredPage(page.version, page.page))
         async with self._jobs.writing(lease) as tx:
-            stored = [StoredPage(p.version, p.page) for p in final]
-            await self._store.put_pages(tx, lease.scope, stored, self._read_fingerprint)
+            for reading, some in stored.items():
+                await self._store.put_pages(tx, lease.scope, some, reading)
             await self._jobs.settle(tx, lease, READ, settled)
         return len(final)
 
-    def _may_pass(self, page: ReadPage, unit: Unit | None) -> bool:
+    def _may_pass(self, page: ReadPage, unit: Unit) -> bool:
         failure = page.page.failure
-        return bool(failure and failure.retryable and unit and unit.attempts + 1 < self._read.max_attempts)
+        return bool(failure and failure.retryable and unit.attempts + 1 < self._read.max_attempts)
 
     async def _index(self, lease: Lease, target: Target, building: bool, stopped: Callable[[], bool]) -> int:
         pending = await self._jobs.pending(lease, INDEX, VERSIONS_A_TURN, after=READ)
@@ -250,7 +262,12 @@ class Runner:
         async with self._jobs.writing(lease) as tx:
             if not await self._generations.write(tx, lease.scope, indexed, target, building=building):
                 return 0  # its text was read again meanwhile: the unit stays and is done again
-            await self._jobs.settle(tx, lease, INDEX, [Settled(indexed.version, UnitStatus.DONE)])
+            settled = Settled(indexed.version, UnitStatus.DONE)
+            if not building:
+                settled = index_settled(
+                    indexed.version, await self._generations.standing(tx, lease.scope, indexed.version)
+                )
+            await self._jobs.settle(tx, lease, INDEX, [settled])
             if self._graph:
                 await self._graph.expect(tx, lease, indexed.version)
         return 1
@@ -269,32 +286,3 @@ class Runner:
         failure = Failure("job", Reason.ABANDONED, why, retryable=True)
         async with self._jobs.writing(lease) as tx:
             await self._store.abandon(tx, lease.scope, lease.job, failure)
-
-    async def _verdict(self, lease: Lease) -> JobState:
-        counts = await self._jobs.progress(lease)
-        if not any(c["failed"] for c in counts.values()):
-            return JobState.COMPLETED
-        # Opening a file is no success: something new to search is, or nothing new to read.
-        unchanged = counts.get(SURVEY, {}).get("unchanged", 0)
-        good = unchanged or await self._store.any_good(lease.scope, lease.job)
-        return JobState.PARTIAL if good else JobState.FAILED
-
-    async def _tell(self, lease: Lease) -> None:
-        await self._jobs.note(lease, "progress", await self._jobs.progress(lease))
-
-
-def suspects_apart(pending: Sequence[Unit], read: ReadSettings) -> list[Unit]:
-    """Which of the next units to do together: one that has a single attempt left is done alone.
-
-    Attempts are counted for a whole batch. Without this, three restarts would make every page that waited beside them
-    look as if it had ended its worker.
-    """
-    left = [unit for unit in pending if unit.attempts < read.max_attempts]
-    last_chance = [unit for unit in left if unit.attempts + 1 == read.max_attempts and unit.attempts > 0]
-    return last_chance[:1] or left
-
-
-def _given_up(unit: Unit) -> ReadPage:
-    """A page whose worker died each time it was tried."""
-    failure = Failure("read", Reason.CRASHED, f"reading this page ended its worker {unit.attempts} times")
-    return ReadPage(VersionId(unit.subject), Page(int(unit.payload["number"]), "", engine="none", failure=failure))

@@ -22,14 +22,14 @@ class Shelf:
             return await tx.all(self._sql["versions"], **named)
 
     async def pages(
-        self, scope: Scope, document: str, version: str, *, failed: bool, skip: int, limit: int
+        self, scope: Scope, document: str, version: str, *, failed: bool, caveats: bool = False, skip: int, limit: int
     ) -> tuple[list[Row], int]:
-        """How pages were read, only those that failed if that is asked, and how many there are.
+        """How pages were read, only those that failed or have caveats if that is asked, and how many there are.
 
         Raises:
             NotFound: no such version of this document.
         """
-        named = {"version": version, "workspace": scope.workspace, "failed": failed}
+        named = {"version": version, "workspace": scope.workspace, "failed": failed, "caveats": caveats}
         async with self._db.transaction(scope) as tx:
             await self._version(tx, scope, document, version)
             rows = await tx.all(self._sql["pages"], **named, skip=skip, limit=limit)

@@ -13,16 +13,18 @@ from documents d join document_versions v on v.document_id = d.id and v.workspac
 where d.id = %(document)s and d.workspace_id = %(workspace)s and v.id = %(version)s;
 
 -- pages: How the pages of a version were read, in order; without their text.
-select p.number, p.engine, p.confidence, p.failure, p.ms, p.read_at, length(p.text) as characters,
+select p.number, p.engine, p.confidence, p.failure, p.caveats, p.ms, p.read_at, length(p.text) as characters,
        jsonb_array_length(p.words) as words
 from pages p
 where p.version_id = %(version)s and p.workspace_id = %(workspace)s and (not %(failed)s or p.failure is not null)
+  and (not %(caveats)s or p.caveats <> '[]')
 order by p.number offset %(skip)s limit %(limit)s;
 
 -- count: How many pages the same question finds.
 select count(*) as total from pages p
-where p.version_id = %(version)s and p.workspace_id = %(workspace)s and (not %(failed)s or p.failure is not null);
+where p.version_id = %(version)s and p.workspace_id = %(workspace)s and (not %(failed)s or p.failure is not null)
+  and (not %(caveats)s or p.caveats <> '[]');
 
 -- page: One page of a version.
-select p.number, p.text, p.words, p.confidence, p.engine, p.attempts, p.ms, p.failure, p.read_at from pages p
+select p.number, p.text, p.words, p.confidence, p.engine, p.attempts, p.ms, p.failure, p.caveats, p.read_at from pages p
 where p.version_id = %(version)s and p.number = %(number)s and p.workspace_id = %(workspace)s;

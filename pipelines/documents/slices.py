@@ -21,6 +21,8 @@ class Slice:
         file_size: bytes.
         mtime_ns: modification time; a file with another time or size is hashed again before it is read.
         numbers: 1-based, ascending.
+        encoding: of a text, as a person set it.
+        language: of the workspace (ISO 639-1), where it is known.
     """
 
     version: VersionId
@@ -30,6 +32,8 @@ class Slice:
     file_size: int
     mtime_ns: int
     numbers: tuple[int, ...]
+    encoding: str | None = None
+    language: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +52,15 @@ class ReadPage:
 class PageReader(Protocol):
     """Reads pages of one file; a page that cannot be read is a page with a failure."""
 
-    def read(self, path: Path, kind: Kind, numbers: Sequence[int]) -> Iterator[Page]:
+    def read(
+        self,
+        path: Path,
+        kind: Kind,
+        numbers: Sequence[int],
+        *,
+        encoding: str | None = None,
+        language: str | None = None,
+    ) -> Iterator[Page]:
         """Lazily, in the order of `numbers`."""
         ...
 
@@ -78,6 +90,8 @@ def cut(pages: Sequence[tuple[Mapping[str, Any], int]], path: Mapping[str, str],
                     file_size=first["file_size"],
                     mtime_ns=first["mtime_ns"],
                     numbers=tuple(numbers[start : start + at_most]),
+                    encoding=first.get("encoding"),
+                    language=first.get("language"),
                 )
             )
     return slices
@@ -91,7 +105,8 @@ def read_slice(reader: PageReader, piece: Slice) -> Iterator[ReadPage]:
         for number in piece.numbers:
             yield ReadPage(piece.version, Page(number, "", engine="none", failure=failure))
         return
-    for page in reader.read(path, Kind(piece.kind), piece.numbers):
+    told = {"encoding": piece.encoding, "language": piece.language}
+    for page in reader.read(path, Kind(piece.kind), piece.numbers, **told):
         yield ReadPage(piece.version, page)
 
 

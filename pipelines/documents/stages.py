@@ -18,11 +18,13 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True, slots=True)
 class FileTask:
-    """A file to survey; `key` is its unit's."""
+    """A file to survey; `key` is its unit's, `encoding` and `language` are as in Slice."""
 
     key: str
     path: str
     filename: str
+    encoding: str | None = None
+    language: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +73,9 @@ class SurveyFacts(Protocol):
 class FileReader(PageReader, Protocol):
     """Surveys files and reads their pages."""
 
-    def survey(self, path: Path, filename: str | None = None) -> SurveyFacts:
+    def survey(
+        self, path: Path, filename: str | None = None, *, encoding: str | None = None, language: str | None = None
+    ) -> SurveyFacts:
         """What the file is; raises Unreadable with the reason."""
         ...
 
@@ -119,7 +123,7 @@ def survey_file(reader: FileReader, task: FileTask) -> Surveyed:
     path = Path(task.path)
     try:
         mtime_ns = path.stat().st_mtime_ns
-        facts = reader.survey(path, task.filename)
+        facts = reader.survey(path, task.filename, encoding=task.encoding, language=task.language)
     except Unreadable as error:
         return Surveyed(task.key, failure=error.as_failure("survey"))
     except OSError as error:

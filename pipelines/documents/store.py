@@ -1,7 +1,7 @@
 """Documents, versions and pages as rows: the write side, always inside a transaction of the ledger."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ from cluster.basics.scope import Scope
 from cluster.state.postgres import Database, Transaction, load_queries
 from pipelines.documents.codec import failure_to_json, page_from_json, page_to_json
 from pipelines.documents.document import DocumentId, Failure, Page, VersionId, document_id, page_id
+from pipelines.documents.encoding import code_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,8 @@ class Arrival:
         agent: the agent to link it to.
         readers: principals who may see it; empty means the workspace.
         refresh: a document that is there is only looked at again; its links stay, and one that is gone stays gone.
+        encoding: of its text, as a person set it.
+        language: of the workspace (ISO 639-1), where it is known.
     """
 
     origin: str
@@ -35,6 +38,8 @@ class Arrival:
     description: str = ""
     created_by: str | None = None
     refresh: bool = False
+    encoding: str | None = None
+    language: str | None = None
 
     def document(self, scope: Scope) -> DocumentId:
         """The id of the document that this file is a version of."""
@@ -68,6 +73,8 @@ class Known:
     Attributes:
         exists: there is such a document; an upload's is announced before its job, so its absence means a delete.
         current_version: None where nothing of it can be searched yet.
+        status: where it stands; None where there is no such document.
+        caveats: what its current version's caveats come to, as documents.caveats has them.
         settled: its last run has ended, and the live index holds this version's text as it is now.
         read_with: number of each stored page to the fingerprint it was read with, retryable failures left out.
     """
@@ -76,6 +83,8 @@ class Known:
     current_version: str | None
     settled: bool
     read_with: Mapping[int, str]
+    status: str | None = None
+    caveats: Sequence[Mapping[str, Any]] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +113,23 @@ class Store:
             current_version=row["current_version"] if row else None,
             settled=bool(row and row["settled"]),
             read_with={p["number"]: p["fingerprint"] for p in pages if not p["retryable"]},
+            status=row["status"] if row else None,
+            caveats=row["caveats"] if row else (),
         )
+
+    async def told(self, scope: Scope, arrivals: Mapping[str, Arrival]) -> dict[str, Arrival]:
+        """Arrivals by any key, with what people have said of how their texts are to be read."""
+        documents = [arrival.document(scope) for arrival in arrivals.values()]
+        async with self._db.transaction(scope) as tx:
+            rows = await tx.all(
+                self._sql["told"], documents=documents, workspace=scope.workspace, tenant=scope.tenant
+            )  # fmt: skip
+        language = code_of(rows[0]["language"]) if rows else None
+        set_ = {row["id"]: row["encoding"] for row in rows}
+        return {
+            key: replace(one, encoding=set_.get(one.document(scope)), language=language)
+            for key, one in arrivals.items()
+        }
 
     async def add(self, tx: Transaction, scope: Scope, arrival: Arrival, version: Mapping[str, Any]) -> bool:
         """Write a document and its version, and link it; False where it was to be refreshed and is gone.
@@ -129,6 +154,7 @@ class Store:
             document=arrival.document(scope), tenant=scope.tenant, workspace=scope.workspace,
             location=arrival.location, **version,
         )  # fmt: skip
+        await self._drop_pages_beyond(tx, scope, version)
         await self.link(tx, scope, arrival)
         return True
 
@@ -201,6 +227,12 @@ class Store:
         async with self._db.transaction(scope) as tx:
             row = await tx.one(self._sql["any_good"], workspace=scope.workspace, job=job)
         return bool(row and row["good"])
+
+    async def _drop_pages_beyond(self, tx: Transaction, scope: Scope, version: Mapping[str, Any]) -> None:
+        """A reader that came to more pages of the same bytes (another encoding, another cut) left some behind."""
+        named = {"version": version["version"], "workspace": scope.workspace}
+        if await tx.run(self._sql["drop_pages_beyond"], **named, page_count=version["page_count"]):
+            await tx.run(self._sql["count_reads"], workspace=scope.workspace, versions=[version["version"]])
 
     async def _lock(self, tx: Transaction, scope: Scope) -> None:
         """Before rows of documents, as whoever writes an index does: two that wait for each other would both fail."""

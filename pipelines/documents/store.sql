@@ -1,9 +1,14 @@
 -- document: What is known of a document, and whether the live index holds the text of this version as it is now.
-select d.current_version, d.status in ('completed', 'partial', 'failed') and exists (
+select d.current_version, d.status, d.caveats, d.status in ('completed', 'degraded', 'partial', 'failed') and exists (
     select 1 from indexed_versions m join document_versions v on v.id = m.version_id
     join workspaces w on w.id = m.workspace_id and w.generation_id = m.generation_id
     where m.version_id = %(version)s and m.reads = v.reads and m.embedded) as settled
 from documents d where d.id = %(document)s and d.workspace_id = %(workspace)s;
+
+-- told: The workspace's language, and the encodings that people have set for some documents.
+select w.language, d.id, d.metadata->>'encoding' as encoding from workspaces w
+left join documents d on d.workspace_id = w.id and d.id = any(%(documents)s) and d.metadata ? 'encoding'
+where w.id = %(workspace)s and w.tenant_id = %(tenant)s;
 
 -- hold_document: A document that is refreshed, locked for this transaction; no row where it was deleted.
 select d.id from documents d where d.id = %(document)s and d.workspace_id = %(workspace)s for update;
@@ -48,7 +53,11 @@ on conflict (id) do update set failure = excluded.failure, processed_date = now(
 insert into document_versions (id, document_id, tenant_id, workspace_id, file_hash, file_size, kind, location, page_count)
 values (%(version)s, %(document)s, %(tenant)s, %(workspace)s, %(file_hash)s, %(file_size)s, %(kind)s, %(location)s,
         %(page_count)s)
-on conflict (id) do update set location = excluded.location, created_at = clock_timestamp();
+on conflict (id) do update set location = excluded.location, kind = excluded.kind, page_count = excluded.page_count,
+    created_at = clock_timestamp();
+
+-- drop_pages_beyond: Pages of an earlier reading that cut the same bytes into more of them.
+delete from pages where version_id = %(version)s and workspace_id = %(workspace)s and number > %(page_count)s;
 
 -- link: Link a document to the agent that asked for it and to those that take every upload.
 insert into document_agent_links (agent_id, document_id, tenant_id, workspace_id)
@@ -62,7 +71,7 @@ where version_id = %(version)s and workspace_id = %(workspace)s;
 
 -- seen_well: A file that is as it was has no failure of an earlier look at it.
 update documents set failure = null
-where id = %(document)s and workspace_id = %(workspace)s and status = 'completed' and failure is not null;
+where id = %(document)s and workspace_id = %(workspace)s and status in ('completed', 'degraded') and failure is not null;
 
 -- count_reads: The text of these versions is another one from now on.
 update document_versions set reads = reads + 1 where id = any(%(versions)s) and workspace_id = %(workspace)s;

@@ -133,7 +133,7 @@ class TurnDelegations:
         self._made = 0
 
     async def carry_out(self, agent: str, task: str) -> Any:
-        """The other agent's {agent, answer, finish_reason, citations}.
+        """The other agent's {agent, answer, finish_reason, citations}; a citation has caveats where its page has.
 
         Raises:
             NotFound: the workspace has no such agent.
@@ -186,7 +186,8 @@ class TurnDelegations:
             options={name: turn.options[name] for name in ("use_rag",) if name in turn.options},
         )  # fmt: skip
         outcome = await self._carry_out(inner, Inside(self._journal, run, other.name), self._allowance)
-        cited = [{name: one[name] for name in ("n", "filename", "page", "quote")} for one in outcome.citations]
+        told = ("n", "filename", "page", "quote", "caveats")
+        cited = [{name: one[name] for name in told if one.get(name)} for one in outcome.citations]
         return {
             "agent": other.name,
             "answer": outcome.answer,

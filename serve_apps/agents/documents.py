@@ -3,6 +3,7 @@
 from typing import Protocol
 
 from cluster.basics.scope import Scope
+from pipelines.documents.codec import placed_to_json
 from serve_apps.agents.events import EventKind
 from serve_apps.agents.ports import Journal, Json, Outcome, Turn
 from serve_apps.agents.route import command_of
@@ -77,4 +78,5 @@ def _source(n: int, hit: Hit) -> Json:
 def _citation(cited: Citation) -> Json:
     """The data of a CITATION event: the same fields as the HTTP API's citations."""
     boxes = [[one.page, one.box.x0, one.box.y0, one.box.x1, one.box.y1] for one in cited.boxes]
-    return {**{name: getattr(cited, name) for name in _CITED}, "boxes": boxes, "url": cited.url}
+    told = {"boxes": boxes, "caveats": placed_to_json(cited.caveats), "url": cited.url}
+    return {**{name: getattr(cited, name) for name in _CITED}, **told}

@@ -20,7 +20,9 @@ class EventKind(StrEnum):
     STEP_START = "step_start"  # id, label
     STEP_END = "step_end"  # id, outcome, note
     TEXT = "text"  # text: a part of the answer
-    CITATION = "citation"  # n, document_id, version_id, chunk_id, filename, page, quote, boxes, ocr_confidence, url
+    CITATION = (
+        "citation"  # n, document_id, version_id, chunk_id, filename, page, quote, boxes, ocr_confidence, caveats, …
+    )
     TOOL_CALL = "tool_call"  # id, name, arguments (object), tier (1..4)
     TOOL_RESULT = "tool_result"  # id, name, result | error, approved, ms
     APPROVAL_REQUIRED = "approval_required"  # approval: {id, tool, arguments, digest, reason, expires_at}

@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 from cluster.basics.errors import AosError
 from cluster.basics.scope import Scope
+from pipelines.documents.document import Weight
 from serve_apps.agents.events import EventKind
 from serve_apps.agents.limits import ENDINGS
 from serve_apps.agents.ports import Journal, Json, Turn
@@ -184,7 +185,9 @@ class Knowledge:
 
 
 def _passage(hit: Hit) -> Json:
+    doubts = [one.detail for one in hit.caveats if one.weight is not Weight.NOTE]
     return {
+        **({"caveats": doubts} if doubts else {}),  # so that an agent may say it, too
         **{name: getattr(hit, name) for name in _SHOWN},
         "similarity": hit.scores.get("vector_score"),
         "excerpt": " ".join(hit.text.split())[:EXCERPT],

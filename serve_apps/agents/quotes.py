@@ -33,7 +33,7 @@ class Places(Protocol):
     """Where quotes stand on their pages, as pictures show it."""
 
     async def describe(self, scope: Scope, quotes: Sequence[Mapping[str, Any]]) -> Json:
-        """{boxes, ocr_confidence} of each quote (CITATION data), or None where its page is gone or says otherwise."""
+        """{boxes, ocr_confidence, caveats} of each quote; None where its page is gone or says otherwise."""
         ...
 
 
@@ -58,17 +58,18 @@ class StoredPlaces:
                 versions=[quote["version_id"] for quote in quotes],
                 numbers=[quote["page"] for quote in quotes],
             )
-        pages = {(row["version_id"], row["number"]): page_of(row) for row in rows}
+        found = {(row["version_id"], row["number"]): row for row in rows}
         described: list[Json] = []
         for quote in quotes:
-            page = pages.get((quote["version_id"], quote["page"]))
+            row = found.get((quote["version_id"], quote["page"]))
             start, end = quote["start"], quote["end"]
-            if page is None or page.text[start:end] != quote["quote"]:
+            page = page_of(row) if row else None
+            if row is None or page is None or page.text[start:end] != quote["quote"]:
                 described.append(None)
                 continue
             boxes, sure = describe(page, start, end)
             flat = [[one.page, one.box.x0, one.box.y0, one.box.x1, one.box.y1] for one in boxes]
-            described.append({"boxes": flat, "ocr_confidence": sure})
+            described.append({"boxes": flat, "ocr_confidence": sure, "caveats": row["caveats"]})
         return described
 
 
@@ -129,7 +130,8 @@ class Quotes:
                 "n": len(self.citations) + 1,
                 "document_id": source.document_id, "version_id": source.version_id, "chunk_id": source.chunk_id,
                 "filename": source.filename, "page": page, "quote": source.at(place), "start": start, "end": end,
-                "boxes": [], "ocr_confidence": None, "url": f"/api/documents/{source.document_id}/pages/{page}",
+                "boxes": [], "ocr_confidence": None, "caveats": [],
+                "url": f"/api/documents/{source.document_id}/pages/{page}",
             }
         )  # fmt: skip
         return len(self.citations)

@@ -11,6 +11,8 @@ from pydantic import BaseModel, Field
 from pipelines.documents.document import PageBox
 from serve_apps.http.admit import Guarded, Its, Me, agree
 from serve_apps.http.fields import Body, Name, Question
+from serve_apps.http.passages import placed
+from serve_apps.http.shapes import PlacedCaveatShape
 from serve_apps.retrieval.claims import Basis
 from serve_apps.retrieval.quote import Citation
 
@@ -28,7 +30,10 @@ class AskRequest(Body):
 
 
 class CitationShape(BaseModel):
-    """Where a sentence comes from; `quote` is the page's text at [start, end), character for character."""
+    """Where a sentence comes from; `quote` is the page's text at [start, end), character for character.
+
+    `caveats` say what the page does not hold as text, or may have wrong.
+    """
 
     n: int
     chunk_id: str
@@ -40,6 +45,7 @@ class CitationShape(BaseModel):
     start: int
     end: int
     ocr_confidence: float | None
+    caveats: list[PlacedCaveatShape]
     boxes: list[Rectangle]
     url: str
 
@@ -138,6 +144,7 @@ class WhyCitation(BaseModel):
     engine: str | None
     ocr_confidence: float | None
     page_confidence: float | None
+    caveats: list[PlacedCaveatShape]
     attempts: list[dict[str, Any]] | None
     fingerprint: str | None
     read_at: datetime | None
@@ -200,8 +207,8 @@ async def why(answer_id: AnswerInPath, me: Me, parts: Its) -> Why:
 
 
 def _citation(cited: Citation) -> CitationShape:
-    plain = {name: getattr(cited, name) for name in CitationShape.model_fields if name != "boxes"}
-    return CitationShape(**plain, boxes=rectangles(cited.boxes))
+    plain = {name: getattr(cited, name) for name in CitationShape.model_fields if name not in ("boxes", "caveats")}
+    return CitationShape(**plain, boxes=rectangles(cited.boxes), caveats=placed(cited.caveats))
 
 
 def rectangles(boxes: Sequence[PageBox]) -> list[Rectangle]:

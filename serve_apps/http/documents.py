@@ -16,6 +16,7 @@ from pipelines.documents.remedy import remedy
 from serve_apps.http.admit import Guarded, Its, Me
 from serve_apps.http.fields import AgentInQuery, ChunkKey, DocumentInPath, Limit, PageInPath, Skip, Text
 from serve_apps.http.marks import marked
+from serve_apps.http.shapes import CaveatShape, DocumentCaveat
 
 router = APIRouter(route_class=Guarded, tags=["documents"])
 
@@ -23,7 +24,7 @@ Failure = Mapping[str, Any]
 
 
 class DocumentLine(BaseModel):
-    """A document in a list."""
+    """A document in a list; `caveats` are what it lacks or may have wrong, the gravest first."""
 
     id: str
     filename: str
@@ -31,6 +32,7 @@ class DocumentLine(BaseModel):
     source_type: str
     status: Status
     failure: Failure | None
+    caveats: list[DocumentCaveat]
     description: str
     tags: list[str]
     readers: list[str]
@@ -52,7 +54,7 @@ class DocumentList(BaseModel):
 
 
 class DocumentShape(DocumentLine):
-    """A document with the version its readers see; `pages` counts expected, stored and failed ones.
+    """A document with the version its readers see; `pages` counts expected, stored, failed and doubtful ones.
 
     `fix` says what mends its failure, where it has one.
     """
@@ -67,11 +69,12 @@ class DocumentShape(DocumentLine):
 
 
 class PageContent(BaseModel):
-    """The text of a page as HTML: escaped, chunks marked."""
+    """The text of a page as HTML, escaped, chunks marked; `caveats` are what it does not hold or may have wrong."""
 
     number: int
     html: str
     failure: Failure | None
+    caveats: list[CaveatShape]
 
 
 class Content(BaseModel):
@@ -101,6 +104,7 @@ class PageShape(BaseModel):
     attempts: list[dict[str, Any]]
     ms: int
     failure: Failure | None
+    caveats: list[CaveatShape]
     read_at: datetime
     image: str
 
@@ -182,7 +186,13 @@ async def content(
         page_count=count,
         content="\f".join(page.text for page in texts),
         pages=[
-            PageContent(number=page.number, html=marked(page.text, page.marks), failure=page.failure) for page in texts
+            PageContent(
+                number=page.number,
+                html=marked(page.text, page.marks),
+                failure=page.failure,
+                caveats=[CaveatShape(**one) for one in page.caveats],
+            )
+            for page in texts
         ],
         next_page=last + 1 if last < count and texts else None,
     )

@@ -19,7 +19,6 @@ from serve_apps.http.admit import Guarded, Its, Me, agree
 from serve_apps.http.fields import (
     AgentInQuery,
     Body,
-    DocumentInPath,
     DocumentKey,
     IdempotencyKey,
     Name,
@@ -83,12 +82,6 @@ class Reindexing(Started):
     chunk_overlap_used: int
 
 
-class Processing(Started):
-    """A document whose text will be cut and embedded again."""
-
-    document_id: str
-
-
 @router.post("/api/documents/upload", status_code=202)
 async def upload(
     file: UploadFile,
@@ -139,7 +132,7 @@ async def batch_scan(
     if body.dry_run:
         response.status_code = 200
         return await dry_run(parts, me.scope, root)
-    return await _start(parts, me, "scan", Lane.BULK, {"root": str(root), "agent_id": agent}, idempotency_key)
+    return await start_job(parts, me, "scan", Lane.BULK, {"root": str(root), "agent_id": agent}, idempotency_key)
 
 
 @router.post("/api/documents/reindex-all", status_code=202)
@@ -160,7 +153,7 @@ async def reindex_all(
     asked = {name: True for name, wanted in (("hold", hold), ("force", force)) if wanted}
     if agent is not None and asked:
         raise Invalid("an agent's documents have no generation of their own", fix="Leave agent_id, or hold and force.")
-    job = await _start(parts, me, "reindex", Lane.BULK, {"agent_id": agent, **asked}, idempotency_key)
+    job = await start_job(parts, me, "reindex", Lane.BULK, {"agent_id": agent, **asked}, idempotency_key)
     return Reindexing(
         job_id=job.job_id, fresh=job.fresh, chunk_size_used=parts.chunk.size, chunk_overlap_used=parts.chunk.overlap
     )
@@ -172,7 +165,7 @@ async def embed_pending(
 ) -> Started:
     """Embed what still lacks vectors."""
     agent = await parts.links.resolve(me.scope, agent_id)
-    return await _start(parts, me, "embed", Lane.BULK, {"agent_id": agent}, idempotency_key)
+    return await start_job(parts, me, "embed", Lane.BULK, {"agent_id": agent}, idempotency_key)
 
 
 @router.post("/api/documents/links")
@@ -189,25 +182,10 @@ async def links(body: LinkRequest, me: Me, parts: Its) -> Linked:
     return Linked(agent_id=UUID(agent), action=body.action, changed=changed)
 
 
-@router.post("/api/documents/{document_id}/process", status_code=202)
-@router.post("/api/documents/{document_id}/reprocess", status_code=202)
-async def process(
-    document_id: DocumentInPath, me: Me, parts: Its, idempotency_key: IdempotencyKey = None
-) -> Processing:
-    """Cut and embed one document's stored text again; its file is not read. 409 where no text is stored yet."""
-    row = await parts.library.require(me.scope, document_id)
-    if row["current_version"] is None:
-        raise Conflict(
-            f"document {document_id} has no text yet: it is {row['status']}",
-            fix="Wait for its job, or retry that; where the file could not be read, upload or scan it again.",
-        )
-    job = await _start(parts, me, "process", Lane.SMALL, {"document_id": document_id}, idempotency_key)
-    return Processing(job_id=job.job_id, fresh=job.fresh, document_id=document_id)
-
-
-async def _start(
+async def start_job(
     parts: Parts, me: Member, kind: str, lane: Lane, payload: Mapping[str, Any], key: str | None
 ) -> Started:
+    """Add a job, and write down who did; the same key is the same job."""
     async with parts.database.transaction(me.scope) as tx:
         job: Enqueued = await parts.jobs.enqueue(tx, me.scope, kind, lane, payload, key)
         if job.fresh:

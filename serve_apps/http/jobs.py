@@ -14,7 +14,7 @@ from pipelines.documents.store import Store
 from serve_apps.http.admit import Guarded, Its, Me
 from serve_apps.http.fields import JobInPath, Limit, Skip
 from serve_apps.http.parts import Parts
-from serve_apps.http.shapes import FailedUnit, FailedUnits, JobList, JobShape
+from serve_apps.http.shapes import DoubtfulDocument, FailedUnit, FailedUnits, JobList, JobShape
 from serve_apps.http.sse import ENDS, HEADERS, JobFeed, follow
 
 router = APIRouter(route_class=Guarded, tags=["jobs"])
@@ -41,11 +41,12 @@ async def job(job_id: JobInPath, me: Me, parts: Its) -> JobShape:
 
 @router.get("/api/jobs/{job_id}/failures")
 async def failures(job_id: JobInPath, me: Me, parts: Its, skip: Skip = 0, limit: Limit = 100) -> FailedUnits:
-    """Which files and pages failed, and why."""
+    """Which files and pages failed, and which documents lack something or may be wrong, each with the reason."""
     id_ = JobId(str(job_id))
     await parts.desk.show(me.scope, id_)
     rows = await parts.desk.failed_units(me.scope, id_, skip=skip, limit=limit)
-    return FailedUnits(items=[FailedUnit(**row) for row in rows])
+    doubtful = await parts.desk.doubtful_units(me.scope, id_, skip=skip, limit=limit)
+    return FailedUnits(items=[FailedUnit(**row) for row in rows], caveats=[DoubtfulDocument(**row) for row in doubtful])
 
 
 @router.get("/api/jobs/{job_id}/events", response_class=Response, responses={200: _STREAM, 204: {}})

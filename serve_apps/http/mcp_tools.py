@@ -10,12 +10,13 @@ from pydantic import BaseModel, ConfigDict, Field
 from cluster.state.identity import Member
 from pipelines.documents.document import Status
 from serve_apps.agents.collect import Collected
-from serve_apps.http import agents, answers, asking, documents, intake
+from serve_apps.http import agents, answers, asking, documents, reprocess
 from serve_apps.http.chat import Problem
 from serve_apps.http.fields import DocumentKey, Name, Question, Text
 from serve_apps.http.live import begin, closed
 from serve_apps.http.parts import Parts
 from serve_apps.http.permissions import RouteKey
+from serve_apps.http.shapes import CaveatShape
 from serve_apps.http.turns import Said, SessionKey, incoming
 
 AgentName = Annotated[Name | None, Field(description="An agent's UUID or its display name: only its documents.")]
@@ -68,6 +69,15 @@ class DocumentArguments(Arguments):
     document_id: DocumentKey
 
 
+class ReprocessArguments(DocumentArguments):
+    """As POST /api/documents/{document_id}/reprocess takes it."""
+
+    encoding: Annotated[
+        Text | None,
+        Field(max_length=40, description="Read the file again and decode it so; auto: as its bytes say."),
+    ] = None
+
+
 class AgentsArguments(Arguments):
     """Which part of the list."""
 
@@ -84,7 +94,10 @@ class ChatArguments(Arguments):
 
 
 class PageText(BaseModel):
-    """A page's text, and how it was read; `confidence` is null where the text is the document's own."""
+    """A page's text, and how it was read; `confidence` is null where the text is the document's own.
+
+    `caveats` say what the text does not hold or may have wrong.
+    """
 
     document_id: str
     version_id: str
@@ -94,6 +107,7 @@ class PageText(BaseModel):
     text: str
     confidence: float | None
     failure: dict[str, Any] | None
+    caveats: list[CaveatShape]
 
 
 class AgentLine(BaseModel):
@@ -167,12 +181,12 @@ async def _page(given: PageArguments, me: Member, parts: Parts) -> BaseModel:
     return PageText(
         document_id=found.document_id, version_id=found.version_id, filename=found.filename, page=given.page,
         page_count=found.page_count, text=found.text, confidence=found.confidence,
-        failure=None if found.failure is None else dict(found.failure),
+        failure=None if found.failure is None else dict(found.failure), caveats=found.caveats,
     )  # fmt: skip
 
 
-async def _reprocess(given: DocumentArguments, me: Member, parts: Parts) -> BaseModel:
-    return await intake.process(given.document_id, me, parts)
+async def _reprocess(given: ReprocessArguments, me: Member, parts: Parts) -> BaseModel:
+    return await reprocess.process(given.document_id, me, parts, reprocess.Reading(encoding=given.encoding))
 
 
 async def _agents(given: AgentsArguments, me: Member, parts: Parts) -> BaseModel:
@@ -218,8 +232,8 @@ OFFERS: Mapping[str, Offer] = MappingProxyType(
             ("GET", "/api/documents/{document_id}/pages/{number}"), PageArguments, PageText, _page,
         ),
         "reprocess_document": Offer(
-            "Cut and embed a document's stored text again, as a job.",
-            ("POST", "/api/documents/{document_id}/reprocess"), DocumentArguments, intake.Processing, _reprocess,
+            "Cut and embed a document's stored text again, as a job; with an encoding its file is read again.",
+            ("POST", "/api/documents/{document_id}/reprocess"), ReprocessArguments, reprocess.Processing, _reprocess,
             reads=False,
         ),
         "list_agents": Offer(

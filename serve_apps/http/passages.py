@@ -7,7 +7,9 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from pipelines.documents.document import PageBox, Span
+from pipelines.documents.codec import placed_to_json
+from pipelines.documents.document import PageBox, PlacedCaveat, Span
+from serve_apps.http.shapes import PlacedCaveatShape
 from serve_apps.retrieval.query import Candidate, Hit, RAGResult, Results
 
 PREVIEW_CHUNKS = 6
@@ -18,7 +20,10 @@ Boxes = list[tuple[int, float, float, float, float]]
 
 
 class HitShape(BaseModel):
-    """A passage: `spans` are [page, start, end] in page texts, `boxes` [page, x0, y0, x1, y1] in page fractions."""
+    """A passage: `spans` are [page, start, end] in page texts, `boxes` [page, x0, y0, x1, y1] in page fractions.
+
+    `caveats` say what its pages do not hold as text, or may have wrong.
+    """
 
     chunk_id: str
     document_id: str
@@ -36,6 +41,7 @@ class HitShape(BaseModel):
     engine: str
     score: float
     scores: dict[str, float]
+    caveats: list[PlacedCaveatShape]
     url: str
 
 
@@ -151,10 +157,11 @@ def found(asked: str, results: Results, *, grouped: bool = False) -> Found:
 
 def shaped(hit: Hit) -> HitShape:
     """A passage as it is sent."""
-    plain: dict[str, Any] = {
-        name: getattr(hit, name) for name in HitShape.model_fields if name not in ("spans", "boxes", "url")
-    }
-    return HitShape(**plain, spans=_spans(hit.spans), boxes=boxes(hit.boxes), url=_url(hit))
+    made = ("spans", "boxes", "caveats", "url")
+    plain: dict[str, Any] = {name: getattr(hit, name) for name in HitShape.model_fields if name not in made}
+    return HitShape(
+        **plain, spans=_spans(hit.spans), boxes=boxes(hit.boxes), caveats=placed(hit.caveats), url=_url(hit)
+    )
 
 
 def by_document(hits: Sequence[Hit]) -> list[DocumentFound]:
@@ -197,6 +204,11 @@ def explained(results: Results) -> Explained:
 def boxes(places: Sequence[PageBox]) -> Boxes:
     """Rectangles as they are sent."""
     return [(one.page, one.box.x0, one.box.y0, one.box.x1, one.box.y1) for one in places]
+
+
+def placed(caveats: Sequence[PlacedCaveat]) -> list[PlacedCaveatShape]:
+    """Caveats as they are sent."""
+    return [PlacedCaveatShape(**one) for one in placed_to_json(caveats)]
 
 
 def _packed(packed: RAGResult) -> PackedShape:

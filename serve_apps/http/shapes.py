@@ -9,6 +9,7 @@ from pydantic import BaseModel
 
 from cluster.basics.scope import Role
 from cluster.state.postgres import Row
+from pipelines.documents.outcome import Outcome
 
 _NOTHING = {"expected": 0, "done": 0, "failed": 0, "unchanged": 0}
 
@@ -36,8 +37,48 @@ class Counts(BaseModel):
     unchanged: int
 
 
+class CaveatShape(BaseModel):
+    """What a page does not hold, or may have wrong: `weight` is `unread`, `unsure` or `note`, `detail` for a person."""
+
+    kind: str
+    weight: str
+    detail: str
+    count: int
+
+
+class PlacedCaveatShape(CaveatShape):
+    """A caveat beside a passage; `page` is null where it is of the whole document."""
+
+    page: int | None
+
+
+class DocumentCaveat(CaveatShape):
+    """What a document's caveats of one kind come to: the first detail, the first pages, and how many pages."""
+
+    pages: list[int]
+    page_count: int
+
+
+class JobOutcome(BaseModel):
+    """What became of a job's documents, each counted once: all but `pages_with_caveats` add up to those it is about.
+
+    `degraded` may be wrong somewhere, `partial` lacks something, `unchanged` was so before, whole; `pending` is left.
+    """
+
+    completed: int
+    degraded: int
+    partial: int
+    failed: int
+    unchanged: int
+    pending: int
+    pages_with_caveats: int
+
+
 class JobShape(BaseModel):
-    """A job: `pages` are those to be read, `documents` those to be searchable."""
+    """A job: `pages` are those to be read, `documents` those to be searchable.
+
+    `caveats` counts its documents by what they lack or may have wrong; `outcome` says what became of all.
+    """
 
     id: UUID
     kind: str
@@ -46,6 +87,8 @@ class JobShape(BaseModel):
     pages: Counts
     documents: Counts
     failures: dict[str, int]
+    outcome: JobOutcome
+    caveats: dict[str, int]
     cancel_requested: bool
     created_at: datetime
     started_at: datetime | None
@@ -67,6 +110,8 @@ class JobShape(BaseModel):
             pages=Counts(**progress.get("read", _NOTHING)),
             documents=Counts(**documents),
             failures=row.get("failures") or {},
+            outcome=JobOutcome(**Outcome.of(progress, row["ended"]).as_json()),
+            caveats=row.get("caveats") or {},
             **{name: row[name] for name in _JOB_COLUMNS},
         )
 
@@ -94,10 +139,24 @@ class FailedUnit(BaseModel):
     failure: dict[str, Any] | None
 
 
+class DoubtfulDocument(BaseModel):
+    """A document that a job left `degraded`, `partial` or, with no page read, `failed`, and what is to be known of it.
+
+    Its `caveats` are those of that time; `unchanged` where the job found it so.
+    """
+
+    document_id: str
+    filename: str
+    status: str
+    unchanged: bool
+    caveats: list[DocumentCaveat]
+
+
 class FailedUnits(BaseModel):
-    """What failed in a job."""
+    """What failed in a job, and beside it the documents that were read with caveats."""
 
     items: list[FailedUnit]
+    caveats: list[DoubtfulDocument]
 
 
 class Started(BaseModel):

@@ -9,6 +9,7 @@ from typing import Protocol
 from cluster.basics.scope import Scope
 from cluster.state.jobs import JobId, JobState
 from cluster.state.postgres import Row
+from pipelines.documents.outcome import Outcome
 
 HEARTBEAT_SECONDS = 10.0
 BEAT = ": still here\n\n"
@@ -40,7 +41,7 @@ class EventSource(Protocol):
     """Where a job's events are read: the job desk."""
 
     async def show(self, scope: Scope, job: JobId) -> Row:
-        """The job with its `state` and `progress`."""
+        """The job with its `state`, `progress` and `ended`."""
         ...
 
     async def events_after(self, scope: Scope, job: JobId, after: int, limit: int = 500) -> list[Row]:
@@ -88,7 +89,10 @@ class JobFeed:
         """A job that is cancelled while it waits ends without an event of its own."""
         if row["state"] not in ENDS:
             return None
-        return "" if last in ENDS else encode(None, str(row["state"]), row["progress"])
+        if last in ENDS:
+            return ""
+        outcome = Outcome.of(row["progress"], row["ended"]).as_json()
+        return encode(None, str(row["state"]), {**row["progress"], "outcome": outcome})
 
 
 async def follow(feed: Feed, after: int, pace: Pace, clock: Callable[[], float]) -> AsyncIterator[str]:

@@ -13,6 +13,7 @@ from pipelines.documents.shelf import Shelf
 from serve_apps.http.admit import Guarded, Its, Me
 from serve_apps.http.documents import PageShape, fix_of
 from serve_apps.http.fields import DocumentInPath, DocumentKey, Limit, PageInPath, Skip
+from serve_apps.http.shapes import CaveatShape
 
 router = APIRouter(route_class=Guarded, tags=["documents"])
 
@@ -47,6 +48,7 @@ class PageLine(BaseModel):
     engine: str
     confidence: float | None
     failure: Mapping[str, Any] | None
+    caveats: list[CaveatShape]
     ms: int
     read_at: datetime
     characters: int
@@ -76,12 +78,15 @@ async def pages(
     me: Me,
     parts: Its,
     failed: Annotated[bool, Query(description="Only pages that could not be read.")] = False,
+    caveats: Annotated[bool, Query(description="Only pages that have caveats.")] = False,
     skip: Skip = 0,
     limit: Limit = 100,
 ) -> PageLines:
     """How the pages of a version were read."""
     shelf = Shelf(parts.database)
-    rows, total = await shelf.pages(me.scope, document_id, version_id, failed=failed, skip=skip, limit=limit)
+    rows, total = await shelf.pages(
+        me.scope, document_id, version_id, failed=failed, caveats=caveats, skip=skip, limit=limit
+    )
     return PageLines(items=[PageLine(**row, fix=fix_of(row["failure"])) for row in rows], total=total)
 
 

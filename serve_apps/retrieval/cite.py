@@ -75,6 +75,7 @@ class Citations:
             end=at[1],
             boxes=boxes,
             ocr_confidence=confidence,
+            caveats=tuple(one for one in hit.caveats if one.page in (None, number)),
         )
 
 

@@ -6,7 +6,7 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
-from pipelines.documents.document import PageBox, Span
+from pipelines.documents.document import PageBox, PlacedCaveat, Span
 from serve_apps.retrieval.decision import CacheDecision
 
 LONGEST_QUESTION = 4_000  # characters that are looked at; the legs' cost grows with the words of a question
@@ -145,6 +145,7 @@ class Hit:
         engine: what read its pages: `native`, `tesseract`, …
         score: of the last stage; hits come in this order.
         scores: of every stage, see `Candidate`.
+        caveats: what the text of its pages does not hold, or may have wrong.
     """
 
     chunk_id: str
@@ -163,6 +164,7 @@ class Hit:
     engine: str
     score: float
     scores: Mapping[str, float | int]
+    caveats: tuple[PlacedCaveat, ...] = ()
 
     @property
     def titles(self) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from pipelines.documents.chunk.boxes import Geometry
 from pipelines.documents.codec import words_from_json
-from pipelines.documents.document import Page, PageBox, Span
+from pipelines.documents.document import Page, PageBox, PlacedCaveat, Span
 
 ANYWHERE = 0  # the number of no source: whichever says it
 _LETTER = "[0-9A-Za-z\u00c0-\u024f]"  # of scripts that put spaces between words
@@ -23,6 +23,7 @@ class Citation:
         quote: the page's text at [start, end), character for character.
         boxes: a rectangle a line, in fractions of the page; empty where a format has no geometry.
         ocr_confidence: mean confidence of the quoted words, 0 to 1; None for born-digital text.
+        caveats: what the page's text does not hold, or may have wrong.
     """
 
     n: int
@@ -36,6 +37,7 @@ class Citation:
     end: int
     boxes: tuple[PageBox, ...]
     ocr_confidence: float | None
+    caveats: tuple[PlacedCaveat, ...] = ()
 
     @property
     def url(self) -> str:

@@ -9,6 +9,7 @@ from cluster.basics.scope import Scope
 from cluster.models.ports import Embedder, Reranker
 from cluster.state.postgres import Database, Row
 from configs.sections_retrieval import PackSettings, RerankSettings, SearchSettings
+from pipelines.documents.codec import placed_from_json
 from pipelines.documents.document import Box, PageBox, Span
 from serve_apps.retrieval import follow_up
 from serve_apps.retrieval.context import pack
@@ -287,4 +288,5 @@ def _hit(candidate: Candidate, row: Row) -> Hit:
         engine=row["engine"] or "native",
         score=candidate.score,
         scores=candidate.scores,
+        caveats=placed_from_json(row["caveats"]),
     )

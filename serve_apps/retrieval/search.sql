@@ -128,12 +128,12 @@ where c.tenant_id = %(tenant)s and c.workspace_id = %(workspace)s and c.id = any
 -- go through every document of the workspace.
 with given as materialized (
     select c.id, c.document_id, c.version_id, c.page_start, c.page_end, c.chunk_index, c.text, c.headings, c.spans,
-           c.boxes, c.engine, c.confidence
+           c.boxes, c.engine, c.confidence, c.caveats
     from document_chunks c
     where c.tenant_id = %(tenant)s and c.workspace_id = %(workspace)s and c.id = any(%(ids)s)
 )
 select c.id, c.document_id, c.version_id, d.filename, d.file_type, c.page_start, c.page_end, c.chunk_index, c.text,
-       c.headings, c.spans, c.boxes, c.engine, c.confidence
+       c.headings, c.spans, c.boxes, c.engine, c.confidence, c.caveats
 from given c
 join documents d on d.id = c.document_id and d.current_version = c.version_id
 where d.workspace_id = %(workspace)s;

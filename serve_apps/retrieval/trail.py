@@ -194,7 +194,7 @@ def _shown(citations: Mapping[int, Json], n: int, value: str) -> str | None:
 def _citation(row: Row) -> Json:
     """A place as the reader may see it now."""
     if row["filename"] is None:
-        return {**dict.fromkeys(_WHERE), "n": row["n"], "boxes": [], "withheld": WITHHELD}
+        return {**dict.fromkeys(_WHERE), "n": row["n"], "boxes": [], "caveats": [], "withheld": WITHHELD}
     start, end = row["first_char"], row["end_char"]
     same = row["text"] is not None and _hash(row["text"][start:end]) == row["quote_hash"]
     boxes, sure = describe(page_of(row), start, end) if same else ((), None)
@@ -206,8 +206,8 @@ def _citation(row: Row) -> Json:
         "quote": row["text"][start:end] if same else None,
         "boxes": [[one.page, one.box.x0, one.box.y0, one.box.x1, one.box.y1] for one in boxes],
         "ocr_confidence": sure, "engine": row["engine"], "page_confidence": row["confidence"],
-        "attempts": row["attempts"], "fingerprint": row["fingerprint"], "read_at": row["read_at"],
-        "file_hash": row["file_hash"], "job": job if row["job_id"] else None,
+        "caveats": row["caveats"], "attempts": row["attempts"], "fingerprint": row["fingerprint"],
+        "read_at": row["read_at"], "file_hash": row["file_hash"], "job": job if row["job_id"] else None,
         "url": f"/api/documents/{row['document_id']}/pages/{row['page']}",
         "withheld": None if same else CHANGED,
     }  # fmt: skip
@@ -215,6 +215,6 @@ def _citation(row: Row) -> Json:
 
 _WHERE = (
     "n", "document_id", "version_id", "filename", "is_current", "page", "kind", "start", "end", "chunk", "quote",
-    "boxes", "ocr_confidence", "engine", "page_confidence", "attempts", "fingerprint", "read_at", "file_hash", "job",
-    "url", "withheld",
+    "boxes", "ocr_confidence", "engine", "page_confidence", "caveats", "attempts", "fingerprint", "read_at",
+    "file_hash", "job", "url", "withheld",
 )  # fmt: skip

@@ -25,6 +25,7 @@ where a.id = %(id)s and a.workspace_id = %(workspace)s and a.tenant_id = %(tenan
 select c.n, c.document_id, c.version_id, c.chunk_id, c.page, c.first_char, c.end_char, c.quote_hash,
        d.filename, d.current_version = c.version_id as is_current, v.file_hash, v.kind, k.chunk_index, k.headings,
        p.number, p.text, p.words, p.engine, p.confidence, p.attempts, p.fingerprint, p.read_at,
+       caveats_of(p.version_id, array[p.number]) as caveats,
        j.id as job_id, j.kind as job_kind, j.state as job_state, j.finished_at as job_finished_at
 from answer_citations c
 left join documents d on d.id = c.document_id and d.workspace_id = %(workspace)s

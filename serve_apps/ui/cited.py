@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from serve_apps.ui.caveats import badges
 from serve_apps.ui.formats import percent
 from serve_apps.ui.html import Html, tag
 from serve_apps.ui.page import Desk
@@ -38,7 +39,12 @@ def _chip(desk: Desk, one: Cited) -> Html:
     sure = one.get("ocr_confidence")
     doubt = tag("span", f"OCR {percent(sure)}", class_="aos-badge amber") if sure and sure < DOUBTFUL else None
     name = tag("span", f"{one['filename']}, page {one['page']}", class_="name")
-    inside = (tag("b", one["n"]), tag("span", name, tag("q", " ".join(str(one.get("quote", "")).split()))), doubt)
+    inside = (
+        tag("b", one["n"]),
+        tag("span", name, tag("q", " ".join(str(one.get("quote", "")).split()))),
+        doubt,
+        badges(one),
+    )
     address = place(desk, one)
     if address is None:
         return tag("div", inside, class_="aos-chip")

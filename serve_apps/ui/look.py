@@ -11,7 +11,7 @@ Colour = Literal["green", "amber", "red", "grey", "blue"]
 STATES: dict[str, Colour] = {
     "completed": "green", "succeeded": "green", "approved": "green", "active": "green", "ok": "green",
     "running": "blue", "processing": "blue", "indexing": "blue", "reading": "blue",
-    "partial": "amber", "waiting_approval": "amber", "pending": "amber", "awaiting_input": "amber",
+    "partial": "amber", "degraded": "amber", "waiting_approval": "amber", "pending": "amber", "awaiting_input": "amber",
     "failed": "red", "rejected": "red", "refused": "red", "expired": "red",
 }  # fmt: skip
 

@@ -75,6 +75,19 @@ def test_a_file_becomes_an_answer_whose_cited_page_opens(office: httpx.Client) -
     assert (status, again["status"], again["document_id"]) == (200, "duplicate", uploaded["document_id"])
 
 
+def test_a_text_without_a_word_is_not_reported_as_completed(office: httpx.Client) -> None:
+    """Document, job and the job's end on its stream say so, through the worker as it is deployed."""
+    status, uploaded = upload(office, "blank.txt", b" \n\t\n", wait=60)
+    assert (status, uploaded["status"]) == (200, "degraded"), uploaded
+    (told,) = office.get(f"/api/documents/{uploaded['document_id']}").json()["caveats"]
+    assert (told["kind"], told["weight"]) == ("no_text", "unsure") and told["detail"]
+    job = office.get(f"/api/jobs/{uploaded['job_id']}").json()
+    assert (job["state"], job["caveats"]) == ("partial", {"no_text": 1})
+    assert (job["outcome"]["degraded"], job["documents"]["expected"]) == (1, 1)
+    _, events_ = events(office, uploaded["job_id"])
+    assert events_[-1][1] == "partial" and events_[-1][2]["outcome"] == job["outcome"]
+
+
 def test_kg_02_what_the_worker_indexes_is_in_the_graph(office: httpx.Client) -> None:
     """KG-02: the worker's own assembly makes the graph, and each entity says where it is named."""
     text = b"Northgate Turbines GmbH uses rotors of Harbour Light AG. Mira Olsen leads Northgate Turbines GmbH."

@@ -11,6 +11,7 @@ import numpy as np
 import psycopg
 from numpy.typing import NDArray
 
+from cluster.basics.errors import Unavailable
 from cluster.basics.scope import Scope, TenantId, WorkspaceId
 from cluster.models.ports import EmbedderFacts
 from cluster.models.ports import Lane as ModelLane
@@ -47,6 +48,13 @@ class LetterEmbedder:
         counts = np.array([[1 + text.lower().count(chr(97 + i)) for i in range(26)] for text in texts], np.float32)
         vectors: NDArray[np.float32] = counts / np.linalg.norm(counts, axis=1, keepdims=True)
         return vectors
+
+
+class AwayEmbedder(LetterEmbedder):
+    """Tells what it is and then does not answer."""
+
+    async def embed(self, texts: Sequence[str], lane: ModelLane = ModelLane.QUESTION) -> NDArray[np.float32]:
+        raise Unavailable("away")
 
 
 async def new_workspace(admin_dsn: str, tenant: str = "") -> Scope:

@@ -47,7 +47,10 @@ async def test_gw_09_an_upload_is_accepted_seen_at_once_and_searchable_when_its_
     assert (shown["status"], shown["tags"], shown["description"]) == ("pending", ["lease", "2026"], "who rents what")
     assert await worker.run(Lane.SMALL) == body["job_id"]
     shown = (await operator.get(f"/api/documents/{body['document_id']}")).json()
-    assert (shown["status"], shown["pages"]) == ("completed", {"expected": 1, "stored": 1, "failed": 0})
+    assert (shown["status"], shown["pages"]) == (
+        "completed",
+        {"expected": 1, "stored": 1, "failed": 0, "with_caveats": 0},
+    )
     again = await upload(operator, "other name.txt", b"The lease ends in May. It may be prolonged.")
     assert (again.status_code, again.json()["status"], again.json()["job_id"]) == (200, "duplicate", None)
     assert again.json()["document_id"] == body["document_id"]

@@ -142,7 +142,7 @@ async def test_failures_of_documents_that_one_may_not_see_are_not_told(
     developer = await api.sign_in(office.emails[Role.DEVELOPER])
     sent = await developer.post(
         "/api/documents/upload",
-        files={"file": ("dismissal of B.txt", b"page one\fFAIL")},
+        files={"file": ("dismissal of B.txt", b"a DOUBT on page one\fFAIL")},
         data={"readers": "user:boss@x.example"},
     )
     await worker.run(Lane.SMALL)
@@ -152,8 +152,11 @@ async def test_failures_of_documents_that_one_may_not_see_are_not_told(
     mine = (await developer.get(url)).json()["items"]
     assert [(unit["stage"], unit["page"]) for unit in mine] == [("survey", None), ("read", 2)]
     assert {(u["document_id"], u["filename"]) for u in mine} == {(sent.json()["document_id"], "dismissal of B.txt")}
+    assert [(one["filename"], one["status"]) for one in (await developer.get(url)).json()["caveats"]] == [
+        ("dismissal of B.txt", "partial")
+    ]
     theirs = await operator.get(url)
-    assert theirs.json() == {"items": []} and "dismissal" not in theirs.text
+    assert theirs.json() == {"items": [], "caveats": []} and "dismissal" not in theirs.text
     assert "blob:" not in (await developer.get(url)).text
 
 

@@ -3,19 +3,16 @@
 import asyncio
 import contextlib
 import os
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from pathlib import Path
 
-import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from cluster.basics.errors import Conflict, LeaseLost, Unavailable
 from cluster.basics.scope import Scope
-from cluster.models.ports import Lane as ModelLane
 from cluster.state.jobs import JobId, JobState, Lane, Settled, Unit, UnitStatus
 from pipelines.documents.plan import READ
-from tests.fakes.ledger import Bench, LetterEmbedder, new_workspace
+from tests.fakes.ledger import AwayEmbedder, Bench, LetterEmbedder, new_workspace
 from tests.fakes.reading import WorkerKilled
 
 
@@ -344,13 +341,6 @@ async def test_hostile_names_are_failures_and_the_rest_is_read(ledger: Bench, sc
     assert (shown["state"], shown["progress"]["survey"]["expected"]) == ("partial", 3)
     texts = {row["text"] for row in await ledger.rows(scope, "select text from document_chunks")}
     assert texts == {"A good page about orchards.", "A page under a strange name."}
-
-
-class AwayEmbedder(LetterEmbedder):
-    """Tells what it is and then does not answer."""
-
-    async def embed(self, texts: Sequence[str], lane: ModelLane = ModelLane.QUESTION) -> NDArray[np.float32]:
-        raise Unavailable("away")
 
 
 async def test_em_07_without_its_embedder_a_document_is_found_by_its_words_and_embedded_later(

@@ -26,7 +26,15 @@ def shift(ledger: Bench, owner: str = "w") -> Shift:
 class SlowReader(FormFeedReader):
     """Takes longer for a page than a lease lasts."""
 
-    def read(self, path: Path, kind: Kind, numbers: Sequence[int]) -> Iterator[Page]:
+    def read(
+        self,
+        path: Path,
+        kind: Kind,
+        numbers: Sequence[int],
+        *,
+        encoding: str | None = None,
+        language: str | None = None,
+    ) -> Iterator[Page]:
         import time
 
         for page in super().read(path, kind, numbers):

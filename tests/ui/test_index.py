@@ -68,6 +68,9 @@ def test_every_generation_says_what_it_is() -> None:
     drawn = index_view(DESK, Held(_body(*items), STATS, {}))
     assert "refused by the gate" in drawn and "live: readers use it" in drawn and "HNSW" in drawn
     assert "1 failed" in drawn and "settings changed" not in drawn
+    doubtful = STATS | {"by_status": {"completed": 9, "partial": 2, "degraded": 1}}
+    drawn = index_view(DESK, Held(_body(*items), doubtful, {}))
+    assert "2 partial, 1 degraded" in drawn and "all read" not in drawn, "what was not read is not hidden"
     assert "settings changed" in index_view(DESK, Held(_body(*items, embedder="large"), STATS, {}))
     away = _body(*items) | {"configured": None}
     assert "embedder away" in index_view(DESK, Held(away, STATS, {}))

@@ -92,6 +92,17 @@ def test_a_passage_opens_its_page_with_its_boxes() -> None:
     assert f"/console/documents?id={'d' * 32}&amp;page=2&amp;boxes=0.1000%2C0.2000" in drawn
 
 
+def test_passages_and_answers_say_what_is_doubtful_about_their_pages() -> None:
+    doubt = {"kind": "table_unsure", "weight": "unsure", "detail": EVIL, "count": 1, "page": 2}
+    found = _found() | {"results": [_hit("c1") | {"caveats": [doubt]}]}
+    drawn = found_view(_pages("documents", "search"), Asked("x"), found)
+    assert "A table is not sure" in drawn and "<img src=x" not in drawn
+    answer = _answer("a.pdf")
+    answer["citations"][0]["caveats"] = [doubt]
+    drawn = answer_view(_pages("documents"), answer, _why("a.pdf"))
+    assert "Of the pages that are cited:" in drawn and drawn.count("A table is not sure") == 1
+
+
 def test_hostile_names_are_text_everywhere() -> None:
     desk = _pages("documents", "search", "ingest")
     drawn = [found_view(desk, Asked(EVIL, file=EVIL), _found(EVIL)), answer_view(desk, _answer(EVIL), _why(EVIL))]

@@ -193,7 +193,7 @@ class ScriptedDesk:
         self._state, self._looks = state, list(looks)
 
     async def show(self, scope: Scope, job: JobId) -> dict[str, Any]:
-        return {"state": self._state if not self._looks else "running", "progress": {}}
+        return {"state": self._state if not self._looks else "running", "progress": {}, "ended": {}}
 
     async def events_after(self, scope: Scope, job: JobId, after: int, limit: int = 500) -> list[dict[str, Any]]:
         found = self._looks.pop(0) if self._looks else []

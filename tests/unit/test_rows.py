@@ -1,5 +1,8 @@
 """What crosses a Dataset comes back as it went in."""
 
+from dataclasses import replace
+from json import loads
+
 import numpy as np
 import pyarrow as pa
 
@@ -7,6 +10,8 @@ from pipelines import rows
 from pipelines.documents.document import (
     Attempt,
     Box,
+    Caveat,
+    CaveatKind,
     Chunk,
     Failure,
     Page,
@@ -39,19 +44,31 @@ def through_arrow(row: rows.Row) -> rows.Row:
 
 
 def test_tasks_and_surveys_come_back() -> None:
-    task = FileTask("k", "/a/b.pdf", "b.pdf")
-    assert rows.to_task(through_arrow(rows.of_task(task))) == task
+    for task in (FileTask("k", "/a/b.pdf", "b.pdf"), FileTask("k", "/a/b.txt", "b.txt", "cp1250", "cs")):
+        assert rows.to_task(through_arrow(rows.of_task(task))) == task
     for surveyed in (Surveyed("k", "pdf", "ab" * 32, 10, 2**60 + 1, 7), Surveyed("k", failure=FAILED.failure)):
         assert rows.to_surveyed(through_arrow(rows.of_surveyed(surveyed))) == surveyed
 
 
 def test_slices_and_pages_come_back() -> None:
     piece = Slice(VersionId("v"), "/a", "pdf", "hash", 12, 2**60 + 1, (1, 2, 9))
-    assert rows.to_slice(through_arrow(rows.of_slice(piece))) == piece
-    for page in (PAGE, FAILED):
+    for one in (piece, replace(piece, encoding="cp1250", language="cs")):
+        assert rows.to_slice(through_arrow(rows.of_slice(one))) == one
+    caveats = (Caveat(CaveatKind.PICTURES_UNREAD, "two pictures", 2), Caveat(CaveatKind.READ_AS, whole=True))
+    for page in (PAGE, FAILED, Page(5, "text", caveats=caveats)):
         assert rows.to_read(through_arrow(rows.of_read(ReadPage(VersionId("v"), page)))) == ReadPage(
             VersionId("v"), page
         )
+
+
+def test_a_caveat_says_how_grave_it_is_and_whether_it_is_of_the_whole_document() -> None:
+    caveats = (Caveat(CaveatKind.TABLE_UNSURE, "\ud800", 3), Caveat(CaveatKind.CUT_SHORT, "at 10 MB", whole=True))
+    row = rows.of_read(ReadPage(VersionId("v"), Page(1, "text", caveats=caveats)))
+    assert loads(row["page"])["caveats"] == [
+        {"kind": "table_unsure", "weight": "unsure", "detail": "?", "count": 3},
+        {"kind": "cut_short", "weight": "unread", "detail": "at 10 MB", "count": 1, "whole": True},
+    ]
+    assert [one.whole for one in rows.to_read(row).page.caveats] == [False, True]
 
 
 def test_chunks_and_vectors_come_back() -> None:

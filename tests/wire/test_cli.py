@@ -33,6 +33,7 @@ CITED = {
     "page": 3,
     "quote": "ends in May",
     "ocr_confidence": 0.91,
+    "caveats": [{"kind": "ocr_layer_unsure", "detail": "its invisible text does not fit", "page": 3}],
 }
 
 
@@ -60,6 +61,59 @@ def test_ingest_waits_and_exits_with_the_jobs_outcome(
     assert len(call.headers["Idempotency-Key"]) >= 16
     shown = capsys.readouterr().out
     assert state in shown and "encrypted" in shown
+
+
+DOUBTFUL = {
+    "items": [
+        {"filename": "c.pdf", "page": 4, "stage": "read", "document_id": "d3", "attempts": 3,
+         "failure": {"reason": "timeout", "detail": "took 60 s"}},
+    ],
+    "caveats": [
+        {"document_id": "d1", "filename": "[a].txt", "status": "degraded", "unchanged": False, "caveats": [
+            {"kind": "encoding_unsure", "weight": "unsure", "detail": "read as cp1250", "count": 1, "pages": [1],
+             "page_count": 1}]},
+        {"document_id": "d2", "filename": "b.docx", "status": "partial", "unchanged": True, "caveats": [
+            {"kind": "pictures_unread", "weight": "unread", "detail": "a picture", "count": 30, "pages": [1, 2],
+             "page_count": 25}]},
+    ],
+}  # fmt: skip
+
+
+def test_a_job_says_what_is_missing_or_doubtful_and_why(
+    api: ApiServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Exit code 3 alone would leave a person to look for the page."""
+    counts = {"completed": 5, "degraded": 1, "partial": 1, "failed": 0, "unchanged": 2, "pending": 0}
+    job = ended("partial", outcome={**counts, "pages_with_caveats": 26}, caveats={"pictures_unread": 1})
+    api.answers |= {
+        "POST /api/documents/batch-scan": (202, {"job_id": "j1", "status": "queued"}),
+        "GET /api/jobs/j1": job,
+        "GET /api/jobs": {"items": [job], "total": 1},
+        "GET /api/jobs/j1/failures": DOUBTFUL,
+    }
+    for words, code in ((["ingest", str(tmp_path), "--wait"], 3), (["jobs", "show", "j1"], 0)):
+        assert run(words) == code
+        shown = capsys.readouterr().out
+        for line in (
+            "documents: 5 completed, 1 degraded, 1 partial, 2 unchanged",
+            "pages with caveats: 26",
+            "[a].txt: degraded",
+            "encoding unsure (page 1): read as cp1250",
+            "b.docx: partial, as before",
+            "pictures unread (pages 1, 2 and 23 more): a picture",
+            "c.pdf, page 4: timeout: took 60 s",
+        ):
+            assert line in shown
+    assert run(["jobs", "list"]) == 0
+    assert "1 degraded, 1 partial" in " ".join(capsys.readouterr().out.split())
+
+
+def test_reasons_that_cannot_be_asked_for_do_not_change_how_the_job_ended(
+    api: ApiServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    api.answers |= {"GET /api/jobs/j1": ended("partial"), "GET /api/jobs/j1/failures": (500, {"detail": "no disk"})}
+    assert run(["jobs", "watch", "j1"]) == 3
+    assert "no disk" in capsys.readouterr().out
 
 
 AWAY = [(502, {}), (503, {"detail": "Postgres does not answer"}), (500, "Internal Server Error"), (404, "no route")]
@@ -172,7 +226,8 @@ def test_ask_prints_every_citation(api: ApiServer, capsys: pytest.CaptureFixture
     api.answers["POST /api/ask"] = {"answer": "In May [1].", "mode": "extractive", "citations": [CITED]}
     assert run(["ask", "When does it end?", "--agent", "a1"]) == 0
     shown = capsys.readouterr().out
-    for part in ("[extractive]", "lease.pdf, page 3", "OCR confidence 0.91", "ends in May"):
+    doubt = "! ocr layer unsure (page 3): its invisible text does not fit"
+    for part in ("[extractive]", "lease.pdf, page 3", "OCR confidence 0.91", "ends in May", doubt):
         assert part in shown
     assert api.calls[0].body == {"question": "When does it end?", "agent_id": "a1"}
 
@@ -181,11 +236,13 @@ def test_search_prints_hits_as_they_are_even_with_markup_in_them(
     api: ApiServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     hit = {"score": 0.5, "filename": "[red]x[/red].pdf", "page": 2, "text": "[bold]tower [/x]"}
+    hit["caveats"] = [{"kind": "cut_short", "detail": "[red]only 10 MB were read", "page": None}]
     answer = {"total_results": 1, "execution_time_ms": 3.2, "keyword_engine": "bm25", "results": [hit]}
     api.answers["POST /api/documents/search"] = answer
     assert run(["search", "tower", "--doc-type", "pdf"]) == 0
     shown = capsys.readouterr().out
     assert "[red]x[/red].pdf" in shown and "bm25" in shown and "[/x]" in shown
+    assert "! cut short: [red]only 10 MB" in " ".join(shown.split())
     assert api.calls[0].body == {"query": "tower", "limit": 10, "filters": {"doc_type": "pdf"}}
     assert run(["search", "tower", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == answer
@@ -224,6 +281,20 @@ def test_export_writes_every_document_over_several_pages(api: ApiServer, tmp_pat
     assert [[page["text"] for page in line["pages"]] for line in lines] == [["ä <b>", "b"], ["c"]]
     assert "first_page=2" in api.of("GET /api/documents/d1/content")[1].path
     assert "skip=1" in api.of("GET /api/documents/")[1].path
+
+
+def test_a_document_is_read_again_in_an_encoding_that_somebody_knows(
+    api: ApiServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    api.answers |= {
+        "POST /api/documents/d1/process": (202, {"job_id": "j1", "status": "queued", "document_id": "d1"}),
+        "GET /api/jobs/j1": ended("partial"),
+        "GET /api/jobs/j1/failures": {"items": [], "caveats": []},
+    }
+    assert run(["documents", "process", "d1", "--encoding", "cp1250"]) == 0
+    assert "aos jobs watch j1" in capsys.readouterr().out
+    assert run(["documents", "process", "d1", "--wait"]) == 3
+    assert [call.body for call in api.of("POST /api/documents/d1/process")] == [{"encoding": "cp1250"}, {}]
 
 
 @pytest.mark.parametrize("verb", ["cancel", "resume", "retry"])

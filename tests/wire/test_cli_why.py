@@ -15,6 +15,7 @@ ANSWER: dict[str, Any] = {
 CITED: dict[str, Any] = {
     "n": 1, "withheld": None, "filename": "[bold]lease.pdf", "is_current": False, "kind": "pdf", "page": 4, "start": 10,
     "end": 17, "boxes": [[4, 0.1, 0.2, 0.3, 0.45]], "ocr_confidence": 0.914, "engine": "tesseract+easyocr",
+    "caveats": [{"kind": "table_unsure", "detail": "a [red]column is guessed", "page": 4}],
     "file_hash": "ab" * 32, "job": {"id": "j-1", "kind": "ingest", "state": "complete"},
 }  # fmt: skip
 WHY: dict[str, Any] = {
@@ -45,6 +46,7 @@ def test_why_leads_from_each_claim_to_page_box_engine_file_and_job(
     assert "[1] [bold]lease.pdf (an earlier version), page 4, characters 10–17" in shown
     assert "box 0.10,0.20–0.30,0.45 on page 4 read by tesseract+easyocr, confidence 0.91" in shown
     assert f"SHA-256 {'ab' * 6} job j-1 (ingest, complete)" in shown
+    assert "! table unsure (page 4): a [red]column is guessed" in shown
     assert "It is red. nothing supports this" in shown
     assert "The sources contradict each other: [1] May; [2] not shown" in shown
     assert "Left out, unsupported: It is blue." in shown

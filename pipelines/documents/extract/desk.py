@@ -2,6 +2,7 @@
 
 import importlib
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from numpy import uint8
@@ -54,18 +55,28 @@ class Desk:
         self._key: object = None
         self._document: Opened | None = None
 
-    def survey(self, path: Path, filename: str | None) -> tuple[Kind, int]:
-        """The kind and the number of pages. Raises Unreadable."""
+    def survey(
+        self, path: Path, filename: str | None, encoding: str | None = None, language: str | None = None
+    ) -> tuple[Kind, int]:
+        """The kind and the number of pages; see `Context` for encoding and language. Raises Unreadable."""
+        self._hear(encoding, language)
         kind = sniff(path, filename)
         return kind, self._open(path, kind).pages
 
-    def page(self, path: Path, kind: Kind, number: int) -> Page:
-        """One page. Raises Unreadable."""
+    def page(
+        self, path: Path, kind: Kind, number: int, encoding: str | None = None, language: str | None = None
+    ) -> Page:
+        """One page, as `survey` counted it. Raises Unreadable."""
+        self._hear(encoding, language)
         return self._at(path, kind, number).page(number)
 
     def picture(self, path: Path, kind: Kind, number: int, dpi: int) -> bytes:
         """A PNG of one page. Raises Unreadable."""
         return self._at(path, kind, number).picture(number, dpi)
+
+    def _hear(self, encoding: str | None, language: str | None) -> None:
+        """What is known of a text beside its bytes, from the next file that is opened on."""
+        self._context = replace(self._context, encoding=encoding, language=language)
 
     def _at(self, path: Path, kind: Kind, number: int) -> Opened:
         document = self._open(path, kind)
@@ -75,7 +86,8 @@ class Desk:
 
     def _open(self, path: Path, kind: Kind) -> Opened:
         facts = path.stat()
-        key = (path, kind, facts.st_ino, facts.st_size, facts.st_mtime_ns)
+        told = (self._context.encoding, self._context.language)
+        key = (path, kind, facts.st_ino, facts.st_size, facts.st_mtime_ns, told)
         if self._document is None or key != self._key:
             if self._document is not None:
                 self._document.close()

@@ -1,7 +1,7 @@
 """An opened document: what every format offers, and the ones that have no pages of their own."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from numpy import uint8
@@ -21,11 +21,16 @@ class PageReader(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What the formats need: limits, rendering settings, and the reader of pictures."""
+    """What the formats need: limits, rendering settings, and the reader of pictures.
+
+    `encoding` is what a person set for this text, `language` that of the workspace; both may be unknown.
+    """
 
     read: ReadSettings
     ocr: OcrSettings
     engine: PageReader
+    encoding: str | None = None
+    language: str | None = None
 
 
 class Opened(Protocol):
@@ -60,7 +65,7 @@ class Parts:
     def __init__(self, parts: Iterable[str | Part], caveats: Iterable[Caveat] = ()) -> None:
         """Keep the parts; an empty document has one empty part. `caveats` of the whole document go to its first."""
         self._parts = [part if isinstance(part, Part) else Part(part) for part in parts] or [Part("")]
-        self._caveats = tuple(caveats)
+        self._caveats = tuple(replace(caveat, whole=True) for caveat in caveats)
         self.pages = len(self._parts)
 
     def page(self, number: int) -> Page:

@@ -15,8 +15,8 @@ from cluster.basics.scope import Scope
 from cluster.models.ports import EmbedderFacts
 from cluster.models.succession import EmbedderMoved, make_of
 from cluster.state.postgres import Database, Row, Transaction, load_queries
-from pipelines.documents.codec import chunk_to_json, search_text
-from pipelines.documents.document import Chunk, DocumentId, VersionId, chunk_id, fingerprint
+from pipelines.documents.codec import caveats_to_json, chunk_to_json, search_text
+from pipelines.documents.document import NO_TEXT, Chunk, DocumentId, VersionId, chunk_id, fingerprint
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,10 +184,15 @@ class Generations:
                 self._sql["settle_document"],
                 **named, document=owner["document_id"], chunk_count=len(rows), page_count=owner["page_count"],
                 embedded=indexed.vectors is not None,
+                no_text=Jsonb([{**one, "pages": [], "page_count": 0} for one in caveats_to_json([NO_TEXT])]),
             )  # fmt: skip
         if changed or not building:  # generations of one chunker share their chunks
             await tx.run(self._sql["changed"], workspace=scope.workspace)
         return True
+
+    async def standing(self, tx: Transaction, scope: Scope, version: VersionId) -> Row | None:
+        """Status and caveats of the document whose readers see this version; None where nobody sees it."""
+        return await tx.one(self._sql["standing"], version=version, workspace=scope.workspace)
 
     async def use(self, tx: Transaction, scope: Scope, generation: int) -> None:
         """One row: readers follow it from their next query on."""

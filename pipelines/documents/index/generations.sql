@@ -21,16 +21,18 @@ delete from document_chunks where document_id = %(document)s and workspace_id = 
 -- put_chunks: Write the chunks of one version; of those that are there, how their pages were read by now.
 insert into document_chunks as there (id, document_id, version_id, tenant_id, workspace_id, readers, chunker,
                                       chunk_index, text, search_text, page_start, page_end, spans, boxes, headings,
-                                      metadata, engine, confidence)
+                                      metadata, engine, confidence, caveats)
 select c.id, %(document)s, %(version)s, %(tenant)s, %(workspace)s, %(readers)s, %(chunker)s, c.chunk_index, c.text,
        c.search_text, c.page_start, c.page_end, c.spans, c.boxes,
-       array(select jsonb_array_elements_text(c.headings)), c.metadata, r.engine, r.confidence
+       array(select jsonb_array_elements_text(c.headings)), c.metadata, r.engine, r.confidence,
+       caveats_of(%(version)s, array(select distinct (s->>0)::int from jsonb_array_elements(c.spans) s))
 from unnest(%(ids)s::text[], %(indexes)s::int[], %(texts)s::text[], %(search_texts)s::text[], %(starts)s::int[],
             %(ends)s::int[], %(spans)s::jsonb[], %(boxes)s::jsonb[], %(headings)s::jsonb[], %(metadata)s::jsonb[])
     as c(id, chunk_index, text, search_text, page_start, page_end, spans, boxes, headings, metadata),
     reading_of(%(version)s, c.page_start, c.page_end) r
-on conflict (id) do update set engine = excluded.engine, confidence = excluded.confidence
-where (there.engine, there.confidence) is distinct from (excluded.engine, excluded.confidence);
+on conflict (id) do update set engine = excluded.engine, confidence = excluded.confidence, caveats = excluded.caveats
+where (there.engine, there.confidence, there.caveats)
+      is distinct from (excluded.engine, excluded.confidence, excluded.caveats);
 
 -- put_embeddings: Write the vectors of one version into a generation.
 insert into embeddings (generation_id, chunk_id, document_id, tenant_id, workspace_id, readers, embedding)
@@ -38,20 +40,42 @@ select %(generation)s, e.id, %(document)s, %(tenant)s, %(workspace)s, %(readers)
 from unnest(%(ids)s::text[], %(vectors)s::text[]) as e(id, vector)
 on conflict (generation_id, chunk_id) do update set embedding = excluded.embedding, readers = excluded.readers;
 
--- settle_document: What the document's pages and vectors make of it.
+-- settle_document: What the document's pages, their caveats and its vectors make of it. What was not read or may be
+-- wrong shows in the status before missing vectors do, which `has_embeddings` tells of every document.
+with found as (
+    select c.kind, c.weight, c.detail, c.count, p.number
+    from pages p cross join lateral jsonb_to_recordset(p.caveats) as c(kind text, weight text, detail text, count int)
+    where p.version_id = %(version)s and p.workspace_id = %(workspace)s and p.caveats <> '[]'
+), kinds as (
+    select kind, weight, (array_agg(detail order by number))[1] as detail, sum(count) as count, min(number) as first,
+           (array_agg(distinct number order by number))[1:20] as pages, count(distinct number) as page_count
+    from found group by kind, weight
+), told as (
+    select coalesce(jsonb_agg(jsonb_build_object('kind', kind, 'weight', weight, 'detail', detail, 'count', count,
+               'pages', to_jsonb(pages), 'page_count', page_count) order by caveat_rank(weight), first, kind), '[]') as caveats,
+           coalesce(bool_or(weight = 'unread'), false) as unread, coalesce(bool_or(weight = 'unsure'), false) as unsure
+    from kinds
+)
 update documents d set
     current_version = %(version)s,
     chunk_count = %(chunk_count)s,
     has_embeddings = %(embedded)s,
     processed_date = now(),
     failure = f.failure,
+    caveats = case when %(chunk_count)s = 0 and f.failed < greatest(%(page_count)s, 1) then t.caveats || %(no_text)s::jsonb
+                   else t.caveats end,
     status = case when f.failed > 0 and f.failed >= %(page_count)s then 'failed'
-                  when f.failed > 0 then 'partial'
+                  when f.failed > 0 or t.unread then 'partial'
+                  when t.unsure or %(chunk_count)s = 0 then 'degraded'
                   when not %(embedded)s then 'embedding_pending' else 'completed' end
-from (select count(*) filter (where failure is not null) as failed,
+from told t, (select count(*) filter (where failure is not null) as failed,
              (array_agg(failure order by number) filter (where failure is not null))[1] as failure
       from pages where version_id = %(version)s and workspace_id = %(workspace)s) f
 where d.id = %(document)s and d.workspace_id = %(workspace)s;
+
+-- standing: What became of the document of a version; no row where readers see another version, or none.
+select d.status, d.caveats from documents d
+where d.current_version = %(version)s and d.workspace_id = %(workspace)s;
 
 -- changed: The corpus of this workspace is another one now; caches ask for this number.
 update workspaces set corpus_version = corpus_version + 1 where id = %(workspace)s;

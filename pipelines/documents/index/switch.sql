@@ -18,10 +18,11 @@ where g.id = %(generation)s and l.id = %(live)s and g.chunker <> l.chunker and c
 -- carry_chunks: The live cut of some versions under the name of another cut. The id is that of document.chunk_id:
 -- SHA-256 over its parts, each behind its length.
 insert into document_chunks (id, document_id, version_id, tenant_id, workspace_id, readers, chunker, chunk_index, text,
-                             search_text, page_start, page_end, spans, boxes, headings, metadata, engine, confidence)
+                             search_text, page_start, page_end, spans, boxes, headings, metadata, engine, confidence,
+                             caveats)
 select chunk_digest(c.version_id, g.chunker, c.chunk_index, c.text), c.document_id, c.version_id, c.tenant_id,
        c.workspace_id, c.readers, g.chunker, c.chunk_index, c.text, c.search_text, c.page_start, c.page_end, c.spans,
-       c.boxes, c.headings, c.metadata, c.engine, c.confidence
+       c.boxes, c.headings, c.metadata, c.engine, c.confidence, c.caveats
 from document_chunks c join generations l on l.id = %(live)s and l.chunker = c.chunker
 join generations g on g.id = %(generation)s and g.chunker <> l.chunker
 where c.workspace_id = %(workspace)s and c.tenant_id = %(tenant)s and c.version_id = any(%(versions)s)

@@ -67,6 +67,11 @@ async def _done(desk: Desk, api: Api, asked: Wish) -> Html:
                 job = await api.post(f"/api/documents/{document}/process")
                 where = desk.link("ingest", job=job["job_id"])
                 said = facts.notice(join("Its text is cut and embedded again: ", link("see the job", where), "."))
+            case "decode":
+                body = {"encoding": asked.fields.get("encoding", "").strip() or "auto"}
+                job = await api.post(f"/api/documents/{document}/process", body)
+                where = desk.link("ingest", job=job["job_id"])
+                said = facts.notice(join("It is read again: ", link("see the job", where), "."))
             case "impact":
                 row, impact = await asyncio.gather(
                     api.get(f"/api/documents/{document}"), api.get(f"/api/documents/{document}/delete-impact")
@@ -99,8 +104,9 @@ async def _document(desk: Desk, api: Api, id_: str, asked: Wish) -> Html:
         api.get(path), api.get(f"{path}/versions"), api.get("/api/agents", limit=200)
     )
     role, version = api.session.role, asked.query.get("version") or document["version_id"]
-    cards = [facts.versions_card(id_, versions["items"], version)]
+    cards: list[Html | None] = [facts.versions_card(id_, versions["items"], version)]
     cards += [facts.agents_card(desk, document, agents["items"], role), facts.origin_card(document)]
+    cards += [facts.encoding_card(document, role)]
     head = facts.head(document, role)
     if version is None:
         nothing = empty("No page of it was read yet.", "Its job on the page Ingest tells how far it is.")

@@ -6,6 +6,7 @@ from typing import Any, Final
 from urllib.parse import urlencode
 
 from serve_apps.ui.api import Api
+from serve_apps.ui.caveats import in_short
 from serve_apps.ui.formats import moment, number, size
 from serve_apps.ui.html import Html, join, tag
 from serve_apps.ui.look import badge, empty, heading, link, pager, table
@@ -14,7 +15,7 @@ from serve_apps.ui.sessions import Role
 
 HERE: Final = f"{PREFIX}/documents"
 A_PAGE: Final = 50
-STATUSES: Final = ("pending", "processing", "completed", "partial", "embedding_pending", "failed")
+STATUSES: Final = ("pending", "processing", "completed", "degraded", "partial", "embedding_pending", "failed")
 TYPES: Final = (
     "pdf", "image", "docx", "xlsx", "pptx", "odt", "rtf", "html", "markdown", "text", "csv", "xls", "email", "msg",
     "epub", "code",
@@ -94,7 +95,7 @@ def _day(label: str, name: str, wanted: Mapping[str, str]) -> Html:
 
 def _row(one: Mapping[str, Any]) -> tuple[Any, ...]:
     name = link(one["filename"], f"{HERE}?id={one['id']}")
-    why = one["failure"]["reason"].replace("_", " ") if one["failure"] else None
+    why = one["failure"]["reason"].replace("_", " ") if one["failure"] else in_short(one)
     state = tag("div", badge(one["status"]), tag("div", why, class_="quiet") if why else None)
     return (
         name, one["file_type"], state, number(one["page_count"]), size(one["file_size"]),

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import urlencode
 
+from serve_apps.ui.caveats import in_short, kinds, note
 from serve_apps.ui.documents.viewer import level
 from serve_apps.ui.formats import many, moment, number, percent, size
 from serve_apps.ui.html import Html, join, tag
@@ -12,6 +13,11 @@ from serve_apps.ui.page import PREFIX, Desk
 from serve_apps.ui.sessions import Role
 
 HERE: Final = f"{PREFIX}/documents"
+DECODED: Final = frozenset({"text", "markdown", "code", "csv", "html", "email"})  # whose bytes may be in any encoding
+ENCODINGS: Final = (
+    "utf-8", "cp1252", "cp1250", "cp1251", "cp1253", "cp1254", "cp1255", "cp1256", "cp1257", "iso8859-2", "koi8-r",
+    "cp437", "cp850", "mac-roman", "gb18030", "big5", "shift_jis", "euc_jp", "euc_kr", "utf-16",
+)  # fmt: skip
 
 
 def address(document: str, **more: object) -> str:
@@ -35,7 +41,8 @@ def head(document: Mapping[str, Any], role: Role) -> Html:
         )
     if role.reaches(Role.OPERATOR):
         actions.append(act("Delete …", "impact", id_="impact"))
-    return join(heading(document["filename"], about, *actions), _failure(document))
+    caveats = note("What is missing, or may be wrong, in its text:", document.get("caveats") or ())
+    return join(heading(document["filename"], about, *actions), _failure(document), caveats)
 
 
 def act(label: str, what: str, value: str = "", *, id_: str, kind: str = "", title: str | None = None) -> Html:
@@ -76,6 +83,8 @@ def _field(document: str, version: str, one: Mapping[str, Any], at: int) -> Html
     else:
         class_, said = ("native" if sure is None else level(sure)), f"{one['engine']}, {percent(sure)} sure"
         said = said if sure is not None else f"{one['engine']}"
+    if doubtful := in_short(one):
+        class_, said = f"{class_} doubtful", f"{said}, {doubtful.lower()}"
     label = f"Page {one['number']}: {said}"
     here = "page" if one["number"] == at else None
     where = address(document, version=version, page=one["number"])
@@ -181,6 +190,23 @@ def origin_card(document: Mapping[str, Any]) -> Html:
     ]
     pairs = [(tag("dt", name), tag("dd", value)) for name, value in rows if value]
     return card("About", tag("dl", pairs, class_="doc-pairs"))
+
+
+def encoding_card(document: Mapping[str, Any], role: Role) -> Html | None:
+    """How the bytes of a text are decoded, and another encoding for who knows it better."""
+    chosen, doubted = document["metadata"].get("encoding"), "encoding_unsure" in kinds(document)
+    if not (document["file_type"] in DECODED or chosen or doubted):
+        return None
+    said = f"It is read as {chosen}, as somebody set it." if chosen else "Its bytes decide."
+    if not role.reaches(Role.DEVELOPER):
+        return card("Encoding", tag("p", said))
+    names = tag("datalist", [tag("option", value=one) for one in ENCODINGS], id="encodings")
+    box = tag(
+        "input", name="encoding", id="encoding", list="encodings", maxlength=40, placeholder="auto",
+        value=chosen or "", aria_label="Encoding to read it in; empty: as its bytes say",
+    )  # fmt: skip
+    form = tag("form", box, names, act("Read again", "decode", id_="decode"), class_="doc-inline")
+    return card("Encoding", tag("p", said, class_="doc-gap"), form)
 
 
 def impact_card(document: Mapping[str, Any], impact: Mapping[str, Any]) -> Html:

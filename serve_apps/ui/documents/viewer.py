@@ -5,6 +5,7 @@ from itertools import pairwise
 from typing import Any, Final
 from urllib.parse import urlencode
 
+from serve_apps.ui.caveats import note
 from serve_apps.ui.documents.passage import Passage, Word, placed, words_of
 from serve_apps.ui.formats import percent, span
 from serve_apps.ui.html import Html, join, tag
@@ -41,7 +42,8 @@ def viewer(page: Mapping[str, Any], kind: str, passage: Passage, at: Mapping[str
     )
     class_ = "doc-viewer boxes" + (" heat" if page["confidence"] is not None and words else "")
     return tag(
-        "section", _bar(page, at, bool(words), drawn), tag("div", shown, class_="doc-pair" if drawn else "doc-one"),
+        "section", _bar(page, at, bool(words), drawn), note("On this page:", page.get("caveats") or ()),
+        tag("div", shown, class_="doc-pair" if drawn else "doc-one"),
         class_=class_, aria_label=f"Page {page['number']}",
     )  # fmt: skip
 

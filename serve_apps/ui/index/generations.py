@@ -18,6 +18,7 @@ ROLES: Final[Mapping[str, tuple[str, Colour]]] = {
     "building": ("being built", "blue"), "ready": ("complete, held back", "amber"),
     "refused": ("refused by the gate", "red"),
 }  # fmt: skip
+DOUBTFUL: Final = ("failed", "partial", "degraded")  # of documents that are not wholly or not surely read
 OVER: Final = frozenset({"completed", "partial", "failed", "cancelled"})
 POLL_SECONDS: Final = 1.5
 MOST_SETS: Final = 10
@@ -70,8 +71,8 @@ def _figures(desk: Desk, held: Held) -> Html:
     stats = held.stats
     live = stats["generation"]
     weight = stats["embeddings"] * live["dimension"] * 4 if live.get("dimension") else None
-    failed = sum(count for state, count in stats["by_status"].items() if state == "failed")
-    state, pending = f"{failed} failed" if failed else "all read", stats["without_vectors"]
+    doubtful = [f"{number(stats['by_status'][one])} {one}" for one in DOUBTFUL if stats["by_status"].get(one)]
+    state, pending = ", ".join(doubtful) or "all read", stats["without_vectors"]
     words = live.get("keyword_engine") or "nothing yet"
     about = f"about {size(weight)}, {live.get('vector_index') or 'no index'}" if weight else "none yet"
     return figures(

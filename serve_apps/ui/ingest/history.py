@@ -43,7 +43,7 @@ def listed(body: Mapping[str, Any], about: Mapping[str, str | None], state: str,
         )
         return card("Jobs", nav, shown)
     rows = [_row(one, about.get(one["id"])) for one in body["items"]]
-    shown = table(("Job", "State", "Pages", "Documents", "Failed", "Begun"), rows, numbers=(4,))
+    shown = table(("Job", "State", "Pages", "Documents", "Failed", "Doubtful", "Begun"), rows, numbers=(4, 5))
     address = HERE + (f"?{urlencode({'state': state})}" if state else "")
     turn = pager(address, skip, A_PAGE, body["total"]) if body["total"] > A_PAGE or skip else None
     return card("Jobs", nav, shown, turn, aside=tag("span", f"{number(body['total'])} in all", class_="quiet"))
@@ -51,13 +51,15 @@ def listed(body: Mapping[str, Any], about: Mapping[str, str | None], state: str,
 
 def _row(one: Mapping[str, Any], about: str | None) -> tuple[Any, ...]:
     pages, documents = one["pages"], one["documents"]
-    failed = pages["failed"] + documents["failed"]
+    failed, outcome = pages["failed"] + documents["failed"], one.get("outcome") or {}
+    doubtful = outcome.get("degraded", 0) + outcome.get("partial", 0)
     return (
         link(title_of(one, about), f"{HERE}?job={one['id']}"),
         badge(one["state"]),
         _bar(pages),
         _bar(documents),
         tag("b", number(failed), class_="value red") if failed else "0",
+        tag("b", number(doubtful), class_="value amber") if doubtful else "0",
         moment(one["started_at"] or one["created_at"], relative=True),
     )
 

@@ -6,7 +6,8 @@ from typing import Any, Final
 from urllib.parse import urlencode
 
 from serve_apps.ui.api import Api
-from serve_apps.ui.formats import moment, number, percent, span
+from serve_apps.ui.caveats import lines
+from serve_apps.ui.formats import many, moment, number, percent, span
 from serve_apps.ui.html import Html, join, tag
 from serve_apps.ui.look import badge, card, columns, empty, figure, figures, heading, link, progress, table
 from serve_apps.ui.page import PREFIX, Desk
@@ -42,6 +43,7 @@ async def job_view(desk: Desk, api: Api, id_: str, skip: int) -> tuple[Html, boo
         _error(job),
         _figures(job, pace, failed),
         columns(_stages(pace["stages"], ended), _engines(pace["engines"], ended)),
+        _doubtful(desk, id_, units.get("caveats") or [], skip),
         _failures(desk, id_, pace["failures"], units["items"], skip) if failed else None,
     )
     return shown, not ended
@@ -90,9 +92,34 @@ def _figures(job: Mapping[str, Any], pace: Mapping[str, Any], failed: int) -> Ht
         figure("Pages read", number(pages["done"]), about=f"of {number(pages['expected'])}"),
         figure("Documents", number(same + documents["done"]), about=whole),
         figure("Failed", number(failed), about="pages and files", colour="red" if failed else None),
+        _doubts(job),
         figure("Pages a second", "–" if rate is None else f"{rate:,.2f}", about="last minute" if running else "in all"),
         left or figure("Took", span(pace["elapsed_seconds"]), about="from its start"),
     )  # fmt: skip
+
+
+def _doubts(job: Mapping[str, Any]) -> Html:
+    """Documents that lack something or may be wrong, and the pages that make them so."""
+    outcome = job.get("outcome") or {}
+    count = outcome.get("degraded", 0) + outcome.get("partial", 0)
+    about = f"documents, with {many(outcome.get('pages_with_caveats', 0), 'such page')}"
+    return figure("Partial or doubtful", number(count), about=about, colour="amber" if count else None)
+
+
+def _doubtful(desk: Desk, job: str, documents: Sequence[Mapping[str, Any]], skip: int) -> Html | None:
+    """Which documents these are, and why."""
+    if not documents:
+        return None
+    rows = [
+        (
+            link(one["filename"], desk.link("documents", id=one["document_id"])),
+            tag("div", badge(one["status"]), tag("div", "as before", class_="quiet") if one["unchanged"] else None),
+            lines(one["caveats"]) or "Pages failed: see below.",
+        )
+        for one in documents
+    ]
+    shown = table(("Document", "State", "What is missing, or may be wrong"), rows)
+    return card("Read, but not wholly or not surely", shown, _turn(job, skip, len(documents)))
 
 
 def _stages(stages: Sequence[Mapping[str, Any]], ended: bool) -> Html:
@@ -136,7 +163,7 @@ def _failures(
         for one in groups
     ]  # fmt: skip
     reasons = table(("Reason", "How often", "What to do", "On a retry"), rows, numbers=(1,))
-    lines = [
+    failed_ones = [
         (
             link(unit["filename"], desk.link("documents", id=unit["document_id"], page=unit["page"])),
             number(unit["page"]), str((unit["failure"] or {}).get("reason", "unknown")).replace("_", " "),
@@ -145,8 +172,8 @@ def _failures(
         for unit in units
     ]  # fmt: skip
     listed = (
-        table(("File", "Page", "Reason", "Detail"), lines, numbers=(1,))
-        if lines
+        table(("File", "Page", "Reason", "Detail"), failed_ones, numbers=(1,))
+        if failed_ones
         else empty(
             "None that you may see.", "They belong to documents for other readers, or to files without a document."
         )

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from serve_apps.ui.api import Api
+from serve_apps.ui.caveats import doubts, title, where
 from serve_apps.ui.formats import many, size
 from serve_apps.ui.html import Child, Html, tag
 from serve_apps.ui.look import badge, link, progress, table
@@ -149,6 +150,20 @@ async def _why(api: Api, file: Sending) -> None:
         return
     for one in told["failures"][:1]:
         file.trouble = Trouble(f"{one['title']}.", "", one["fix"], 0, str(one["reason"]))
+    if file.trouble is None:
+        await _doubts(api, file)
+
+
+async def _doubts(api: Api, file: Sending) -> None:
+    """What of it was not read or may be wrong, where nothing failed."""
+    try:
+        told = await api.get(f"/api/jobs/{file.job}/failures", limit=1)
+    except Problem as problem:
+        file.trouble = problem.told
+        return
+    for one in [one for document in told.get("caveats") or () for one in doubts(document)][:1]:
+        fix = "Look at its page on Documents, which has all that is known."
+        file.trouble = Trouble(f"{title(one)}{where(one)}.", str(one["detail"]), fix, 0, str(one["kind"]))
 
 
 def _take(file: Sending, job: dict[str, object]) -> None:

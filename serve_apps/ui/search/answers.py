@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from serve_apps.ui.caveats import badges, doubts, note
 from serve_apps.ui.formats import many, moment, percent
 from serve_apps.ui.html import Html, join, tag
 from serve_apps.ui.look import Colour, badge, card, link, table
@@ -45,7 +46,15 @@ def _said(desk: Desk, answer: Mapping[str, Any]) -> Html:
         tag("p", claim["text"], [tag("sup", _number(desk, cited.get(n), n)) for n in claim["citations"]])
         for claim in answer["claims"]
     ]
-    return card("Answer", tag("div", claims or tag("p", answer["answer"]), class_="lab-answer"), fallback, aside=aside)
+    said = tag("div", claims or tag("p", answer["answer"]), class_="lab-answer")
+    return card("Answer", said, _doubts(answer["citations"]), fallback, aside=aside)
+
+
+def _doubts(citations: Sequence[Citation]) -> Html | None:
+    """What may be wrong on the pages that are cited, each once."""
+    told = [{**one, "pages": [cited["page"]]} for cited in citations for one in doubts(cited)]
+    once = {(one["kind"], one["detail"], one["pages"][0]): one for one in told}
+    return note("Of the pages that are cited:", list(once.values()))
 
 
 def _number(desk: Desk, cited: Citation | None, n: int) -> Html:
@@ -155,7 +164,8 @@ def _engine(one: Citation) -> Html:
     )
     tried = [attempt["engine"] for attempt in one["attempts"] or [] if not attempt.get("kept")]
     also = tag("small", f"tried before: {', '.join(tried)}") if tried else None
-    return _station("Read by", tag("b", one["engine"] or "–"), read, also, tag("small", moment(one["read_at"])))
+    when = tag("small", moment(one["read_at"]))
+    return _station("Read by", tag("b", one["engine"] or "–"), read, *badges(one), also, when)
 
 
 def _station(title: str, *inside: Html | str | None, kind: str = "") -> Html:

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping
 from typing import Any, Final
 
+from serve_apps.ui.caveats import badges
 from serve_apps.ui.formats import percent
 from serve_apps.ui.html import Html, join, tag
 from serve_apps.ui.look import badge, card, empty, link
@@ -71,6 +72,7 @@ def passage(desk: Desk, one: Passage, on: Collection[str]) -> Html:
                 f"read with {percent(sure)} confidence", "green" if sure >= 0.9 else "amber" if sure >= 0.7 else "red"
             )
         )
+    about += badges(hit)
     if "pack" in on:
         about.append(badge("packed", "blue") if "pack" in one.ranks else badge("not packed", "grey"))
     under = " › ".join(hit["headings"])

@@ -65,7 +65,7 @@ def test_a_folder_is_estimated_scanned_and_its_failures_explained(page: Page, pr
     page.get_by_role("button", name="Start this scan").click()
     page.get_by_role("link", name="follow the job").click(timeout=SLOW)
     expect(page.get_by_role("heading", name=f"Scan of {folder}")).to_be_visible(timeout=SLOW)
-    expect(page.locator(".aos-badge", has_text="partial")).to_be_visible(timeout=SLOW)
+    expect(page.locator(".aos-heading .aos-badge", has_text="partial")).to_be_visible(timeout=SLOW)
     expect(page.get_by_text("Nothing in it")).to_be_visible(timeout=SLOW)
     expect(page.get_by_role("button", name="Retry what failed")).to_be_visible()
     shot(page, "job")

@@ -63,7 +63,7 @@ def scan(page: Page) -> str:
     page.get_by_role("button", name="Estimate first").click()
     page.get_by_role("button", name="Start this scan").click(timeout=SLOW)
     page.get_by_role("link", name="follow the job").click(timeout=SLOW)
-    expect(page.locator(".aos-badge", has_text="partial")).to_be_visible(timeout=SLOW)
+    expect(page.locator(".aos-heading .aos-badge", has_text="partial")).to_be_visible(timeout=SLOW)
     bars = page.locator(".aos-progress progress")
     expect(bars.nth(2)).to_be_visible(timeout=SLOW)  # files, pages, documents
     for n in range(bars.count()):

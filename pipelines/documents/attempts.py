@@ -1,0 +1,25 @@
+"""Units that may have ended their worker: done alone before they are given up."""
+
+from collections.abc import Sequence
+
+from cluster.state.jobs import Unit
+from configs.sections import ReadSettings
+from pipelines.documents.document import Failure, Page, Reason, VersionId
+from pipelines.documents.slices import ReadPage
+
+
+def suspects_apart(pending: Sequence[Unit], read: ReadSettings) -> list[Unit]:
+    """Which of the next units to do together: one that has a single attempt left is done alone.
+
+    Attempts are counted for a whole batch. Without this, three restarts would make every page that waited beside them
+    look as if it had ended its worker.
+    """
+    left = [unit for unit in pending if unit.attempts < read.max_attempts]
+    last_chance = [unit for unit in left if unit.attempts + 1 == read.max_attempts and unit.attempts > 0]
+    return last_chance[:1] or left
+
+
+def given_up(unit: Unit) -> ReadPage:
+    """A page whose worker died each time it was tried."""
+    failure = Failure("read", Reason.CRASHED, f"reading this page ended its worker {unit.attempts} times")
+    return ReadPage(VersionId(unit.subject), Page(int(unit.payload["number"]), "", engine="none", failure=failure))

@@ -1,0 +1,42 @@
+"""The encoding that a person sets for a text whose bytes do not tell it."""
+
+import codecs
+import re
+from typing import Final
+
+from cluster.basics.errors import Invalid
+
+AUTO: Final = "auto"
+"""Takes back what was set: the bytes decide again."""
+
+FIX: Final = "Such as utf-8, cp1250, cp1251, koi8-r, gb18030, shift_jis; or auto, so that the bytes decide."
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,39}")
+
+
+def canonical(name: str) -> str:
+    """Python's own name of an encoding, so that two names of one are not two encodings.
+
+    Raises:
+        Invalid: there is no such encoding of text.
+    """
+    if _NAME.fullmatch(name) is None:
+        raise Invalid("this is no name of an encoding", fix=FIX)
+    try:
+        b"a".decode(name, "replace")  # refuses what is a codec and no encoding of text, such as base64
+        return codecs.lookup(name).name
+    except (LookupError, ValueError) as error:
+        raise Invalid(f"there is no encoding {name}", fix=FIX) from error
+
+
+_CODES: Final = {
+    "arabic": "ar", "armenian": "hy", "basque": "eu", "catalan": "ca", "danish": "da", "dutch": "nl", "english": "en",
+    "estonian": "et", "finnish": "fi", "french": "fr", "german": "de", "greek": "el", "hindi": "hi", "hungarian": "hu",
+    "indonesian": "id", "irish": "ga", "italian": "it", "lithuanian": "lt", "nepali": "ne", "norwegian": "no",
+    "portuguese": "pt", "romanian": "ro", "russian": "ru", "serbian": "sr", "spanish": "es", "swedish": "sv",
+    "tamil": "ta", "turkish": "tr", "yiddish": "yi",
+}  # fmt: skip
+
+
+def code_of(language: str) -> str | None:
+    """The ISO 639-1 code of a workspace's language, which has the name of a text search configuration of Postgres."""
+    return _CODES.get(language)
