@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .PHONY: help install system demo up down doctor test test-unit lint \
-        eval-ocr eval-qa eval-ir eval-cache eval-embedding eval-ingest eval-agents eval-security eval-replay eval-routing eval-guard eval-sandbox \
+        eval-ocr eval-qa eval-ir eval-cache eval-embedding eval-ingest eval-agents eval-security eval-tokens eval-replay eval-routing eval-guard eval-sandbox \
         eval-graph \
         packs bench bench-1m test-kill test-console browser test-approvals test-api test-vllm clean
 
@@ -104,6 +104,9 @@ eval-agents: install ## tool calls in every syntax, false completion
 
 eval-security: install ## poisoned documents and a model that obeys them
 	$(RUN) -m tests.evals.eval_security
+
+eval-tokens: install ## each way in which a token ends against each door that it opens
+	$(RUN) -m tests.evals.eval_tokens
 
 eval-replay: install ## varied runs again, without a network
 	$(RUN) -m tests.evals.eval_replay
