@@ -157,8 +157,14 @@ class VllmSettings(Section):
 
 
 class ModelsSettings(Section):
-    """How models are chosen and asked. `vault_key` seals their keys: 32 bytes in base64; without it one is made."""
+    """How models are chosen and asked. `vault_key` seals their keys: 32 bytes in base64; without it one is made.
 
+    `allow`: addresses that are not public and that stored connections may have all the same: `host`, `host:port`, or a
+    network such as `10.1.0.0/16`. What LLM_BASE_URL or the connections file names is never asked about, and this
+    machine's own addresses are open to the first tenant while `http.host` is one of them.
+    """
+
+    allow: tuple[str, ...] = ()
     connections_file: Path | None = None
     vault_key: Secret = None
     max_fallbacks: int = Field(3, ge=0)

@@ -38,6 +38,7 @@ class Console:
         self.knock = Door(httpx.AsyncClient(transport=httpx.MockTransport(answering), base_url="http://api.test"))
         self.desk = Desk(Sessions(60, lambda: 0.0), self.knock, [HOME])
         key, self.session = self.desk.sessions.begin("a@b.example", GRANT)
+        self.session.asked_at = 0.0  # just now
         self.session.places = (Place("w1", "Alpha", Role.OPERATOR), Place("w2", "Beta <b>", Role.OPERATOR))
         inside = FastAPI()
         inside.include_router(door.routes(self.desk, self.knock))
