@@ -21,6 +21,7 @@ from serve_apps.http.tokens import Claims
 router = APIRouter(route_class=Guarded, tags=["auth"])
 
 LEAST_PASSWORD = 12
+CONSOLE_HEADER = "X-Console-Client"
 
 
 class WrongCredentials(Unauthenticated):
@@ -58,8 +59,12 @@ class PasswordChange(Body):
 
 @router.post("/api/auth/login")
 async def login(body: Login, request: Request, parts: Its) -> Session:
-    """Sign in. Unknown users take as long as wrong passwords, and guessing gets slower."""
-    guesses = Guesses(parts.throttle, body.email, request.client.host if request.client else "")
+    """Sign in. Unknown users take as long as wrong passwords, and guessing gets slower.
+
+    Guesses are counted for an account from one address, and from all of them together; the latter does not keep its
+    owner out, who has signed in from theirs before.
+    """
+    guesses = Guesses(parts.throttle, body.email, _address(request, parts))
     await guesses.check()
     known = await parts.identity.credentials(body.email)
     right = await parts.passwords.holds(known.password_hash if known else None, body.password)
@@ -124,7 +129,7 @@ async def password(body: PasswordChange, request: Request, me: Me, parts: Its) -
     meanwhile.
     """
     agree(me, body.tenant_id, body.workspace_id)
-    guesses = Guesses(parts.throttle, me.email, request.client.host if request.client else "")
+    guesses = Guesses(parts.throttle, me.email, _address(request, parts))
     await guesses.check()
     known = await parts.identity.credentials_of(me)
     if not await parts.passwords.holds(known.password_hash, body.current_password):
@@ -153,6 +158,17 @@ def check_password(text: str) -> None:
     """
     if len(text) < LEAST_PASSWORD or text in KNOWN_DEFAULT_SECRETS:
         raise Invalid("this password is too easy", fix=f"Choose at least {LEAST_PASSWORD} characters of your own.")
+
+
+def _address(request: Request, parts: Parts) -> str:
+    """Whose guess it is: of the browser where the console vouches for it, else of who is connected.
+
+    What stands in X-Forwarded-For is not read here: the proxy in front replaces it, unless a proxy of the operator's
+    (`http.proxies`) has written it.
+    """
+    word = request.headers.get(CONSOLE_HEADER)
+    vouched = None if word is None else parts.tokens.vouched(word, parts.clock())
+    return vouched or (request.client.host if request.client else "")
 
 
 async def _agreed(parts: Parts, member: Member, body: Body, action: str) -> None:
