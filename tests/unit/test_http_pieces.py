@@ -121,7 +121,7 @@ async def test_addresses_that_are_made_up_do_not_make_guessing_free() -> None:
 
 
 async def test_an_address_with_a_good_record_gets_through_while_others_guess() -> None:
-    """A thousand addresses that guessed kept an account's owner out. From theirs, they too have only so many guesses."""
+    """A thousand addresses that guessed kept an account's owner out. They, too, have only so many guesses."""
     now = [0.0]
     throttle = ProcessThrottle(lambda: now[0])
     home, new = Guesses(throttle, "me@x.example", "192.0.2.7"), Guesses(throttle, "me@x.example", "192.0.2.8")
