@@ -18,12 +18,12 @@ import psutil
 
 from cluster.basics.errors import Unavailable
 from cluster.state import haproxy
-from cluster.state.daemon import make_private, socket_folder, tail
+from cluster.state.daemon import close_to_others, make_private, socket_folder, tail
 from configs.sections import Settings
 
 # The longest socket under Ray's folder is HAProxy's, which takes ten bytes less than the kernel would; where it does
 # not fit, /tmp is used.
-LONGEST_SOCKET = f"haproxy/{'f' * 56}/admin.sock" + "." * 10
+LONGEST_SOCKET = f"s/haproxy/{'f' * 56}/admin.sock" + "." * 10
 START_SECONDS = 180
 QUIET_PORTS = range(20_000, 30_000)
 LOOPBACK = "127.0.0.1"
@@ -76,8 +76,8 @@ class Dashboard:
 
 
 def folder(state_dir: Path) -> Path:
-    """Where this instance's Ray keeps sessions, sockets and HAProxy's files."""
-    return socket_folder(state_dir / "ray", LONGEST_SOCKET)
+    """Where our Ray keeps sessions, sockets, HAProxy's files. Ray opens it to all; its parent lets nobody through."""
+    return socket_folder(state_dir / "ray", LONGEST_SOCKET) / "s"
 
 
 def token_path(state_dir: Path) -> Path:
@@ -141,7 +141,7 @@ def processes(state_dir: Path) -> list[psutil.Process]:
 
 def _daemons(state_dir: Path) -> Iterator[tuple[psutil.Process, list[str]]]:
     """Processes with our folder in their arguments; workers hide theirs behind a title, so their log files tell."""
-    place = str(folder(state_dir)) + "/"
+    place = str(folder(state_dir).parent) + "/"
     for process in psutil.process_iter():
         with suppress(psutil.NoSuchProcess, psutil.AccessDenied):
             words = process.cmdline()
@@ -173,6 +173,7 @@ def _start_head(settings: Settings) -> None:
         if not _is_free(port):
             raise Unavailable(f"port {port} is taken by another program", fix=f"Set {name} to a free port.")
     make_private(state)
+    close_to_others(place.parent)
     make_private(place)
     if not token_path(state).exists():
         descriptor = os.open(token_path(state), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -257,6 +258,7 @@ def environment(settings: Settings) -> dict[str, str]:
         "RAY_worker_register_timeout_seconds": "300",  # two busy cores start eight workers slowly
         "RAY_SERVE_ENABLE_HA_PROXY": "1",  # a third of the CPU per request against Serve's own proxy
         "RAY_SERVE_THROUGHPUT_OPTIMIZED": "1",
+        "GRADIO_TEMP_DIR": str(settings.state_dir / "console"),  # else /tmp/gradio, everybody's
         **haproxy.environment(folder(settings.state_dir)),
         "DASHBOARD_METRIC_PORT": str(free_port()),
         "RAY_SERVE_FALLBACK_PROXY_HTTP_PORT": str(free_port()),

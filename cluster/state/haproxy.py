@@ -70,6 +70,7 @@ def environment(place: Path) -> dict[str, str]:
         "RAY_SERVE_HAPROXY_SOCKET_PATH": str(files / "admin.sock"),
         "RAY_SERVE_HAPROXY_SERVER_STATE_BASE": str(files),
         "RAY_SERVE_HAPROXY_SERVER_STATE_FILE": str(files / "server-state"),
+        "RAY_SERVE_HAPROXY_METRICS_SOCKET_PATH": str(files / "calls.sock"),
         **({"RAY_SERVE_HAPROXY_BINARY_PATH": str(script)} if script.exists() else {}),
     }
 
