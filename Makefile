@@ -15,7 +15,7 @@ STAMP := $(VENV)/.installed
 BEGAN := $(shell date +%s)
 
 help: ## list the targets
-	@grep -hE '^[a-z][a-z0-9-]*:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z][a-z0-9-]*:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
 
 install: system $(STAMP) ## what tests and checks need, too; instant the second time
 

@@ -1,4 +1,4 @@
-"""`make notices`: the third-party packages that the product is installed with, their licences, and where they come from."""
+"""`make notices`: the packages that the product is installed with, their licences, and where they come from."""
 
 import re
 import sys
@@ -33,8 +33,9 @@ INSIDE = (
 )
 HEAD = """# Third-party notices
 
-What AOS is installed with, for its own use (`make install-runtime`), as each package states it. Written by `make notices`;
-the licences' texts are in each package's `*.dist-info` folder. Tools that only tests and checks need are not listed.
+What AOS is installed with, for its own use (`make install-runtime`), as each package states it. Written by
+`make notices`; the licences' texts are in each package's `*.dist-info` folder. Tools that only tests and checks need are
+not listed.
 """
 
 
@@ -124,10 +125,8 @@ def _licence(one: Distribution) -> str:
     said = (meta.get("License-Expression") or meta.get("License") or "").strip().splitlines()
     if said and said[0].strip() and len(said[0]) <= LONGEST and said[0].strip().upper() != "UNKNOWN":
         return re.sub(r"\s*\|\s*", " or ", said[0].strip())
-    classified = [
-        entry.rpartition("::")[2].strip() for entry in meta.get_all("Classifier") or () if "License ::" in entry
-    ]
-    return ", ".join(dict.fromkeys(classified)) or _of_file(one)
+    classes = (entry for entry in meta.get_all("Classifier") or () if "License ::" in entry)
+    return ", ".join(dict.fromkeys(entry.rpartition("::")[2].strip() for entry in classes)) or _of_file(one)
 
 
 def _of_file(one: Distribution) -> str:

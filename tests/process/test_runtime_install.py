@@ -1,4 +1,4 @@
-"""What `make demo` and `make up` install: all that the product imports, nothing that only tests need, and its notices."""
+"""What `make demo` and `make up` install: all that the product imports, no tool of tests; and its notices."""
 
 import ast
 import sys
