@@ -34,8 +34,8 @@ INSIDE = (
 HEAD = """# Third-party notices
 
 What AOS is installed with, for its own use (`make install-runtime`), as each package states it. Written by
-`make notices`; the licences' texts are in each package's `*.dist-info` folder. Tools that only tests and checks need are
-not listed.
+`make notices`; the licences' texts are in each package's `*.dist-info` folder. Tools that only tests and checks
+need are not listed.
 """
 
 
@@ -84,7 +84,7 @@ def notice(one: Distribution) -> Notice:
     urls = [entry.partition(",") for entry in meta.get_all("Project-URL") or ()]
     best = ("homepage", "source", "source code", "repository", "home", "github", "documentation")
     named = {name.strip().lower(): url.strip() for name, _, url in urls}
-    url = meta.get("Home-page") or next((named[name] for name in best if name in named), "")
+    url = next(iter(meta.get_all("Home-page") or ()), "") or next((named[name] for name in best if name in named), "")
     name = meta["Name"]
     return Notice(name, one.version, _licence(one), url or f"https://pypi.org/project/{name}/")
 
@@ -122,7 +122,8 @@ def _applies(asked: Requirement, extras: Iterable[str] = ()) -> bool:
 
 def _licence(one: Distribution) -> str:
     meta = one.metadata
-    said = (meta.get("License-Expression") or meta.get("License") or "").strip().splitlines()
+    stated = [*(meta.get_all("License-Expression") or ()), *(meta.get_all("License") or ())]
+    said = next((text for text in stated if text.strip()), "").strip().splitlines()
     if said and said[0].strip() and len(said[0]) <= LONGEST and said[0].strip().upper() != "UNKNOWN":
         return re.sub(r"\s*\|\s*", " or ", said[0].strip())
     classes = (entry for entry in meta.get_all("Classifier") or () if "License ::" in entry)
