@@ -2,21 +2,24 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help install system demo up down doctor test test-unit lint \
-        eval-ocr eval-qa eval-ir eval-cache eval-embedding eval-ingest eval-agents eval-security eval-replay eval-routing eval-guard eval-sandbox \
+.PHONY: help install install-runtime notices system demo up down doctor test test-unit lint \
+        eval-ocr eval-qa eval-ir eval-cache eval-embedding eval-ingest eval-agents eval-security eval-tokens eval-replay eval-routing eval-guard eval-sandbox \
         eval-graph eval-cases \
         packs bench bench-1m test-kill test-console browser test-approvals test-api test-vllm clean
 
 PYTHON ?= python3.11
 VENV := .venv
 RUN := $(VENV)/bin/python
+RUNTIME := $(VENV)/.runtime
 STAMP := $(VENV)/.installed
 BEGAN := $(shell date +%s)
 
 help: ## list the targets
-	@grep -hE '^[a-z][a-z0-9-]*:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z][a-z0-9-]*:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
 
-install: system $(STAMP) ## system packages and the Python environment; instant the second time
+install: system $(STAMP) ## what tests and checks need, too; instant the second time
+
+install-runtime: system $(RUNTIME) ## system packages and what the product itself needs
 
 system:
 	@need=; for pair in tesseract:tesseract-ocr bwrap:bubblewrap; do \
@@ -31,25 +34,29 @@ system:
 	$$as apt-get update -qq; \
 	DEBIAN_FRONTEND=noninteractive $$as apt-get install -y -qq --no-install-recommends $$need libseccomp2 >/dev/null
 
-$(STAMP): pyproject.toml configs/constraints.txt
+$(RUNTIME): pyproject.toml configs/constraints.txt
 	@command -v $(PYTHON) >/dev/null || { \
 	  echo "$(PYTHON) is missing. Run: sudo apt-get install -y python3.11 python3.11-venv (or set PYTHON=...)"; exit 1; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
 	  echo "The venv module is missing. Run: sudo apt-get install -y python3.11-venv"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
+	$(VENV)/bin/pip install --quiet --disable-pip-version-check -e . -c configs/constraints.txt
+	@touch $@
+
+$(STAMP): $(RUNTIME)
 	$(VENV)/bin/pip install --quiet --disable-pip-version-check -e '.[dev]' -c configs/constraints.txt
 	@touch $@
 
-demo: install ## start everything, ingest the samples, ask three questions
+demo: install-runtime ## start everything, ingest the samples, ask three questions
 	$(RUN) -m tests.acceptance.demo --began $(BEGAN)
 
-up: install ## start everything; returns when all is healthy
+up: install-runtime ## start everything; returns when all is healthy
 	$(VENV)/bin/aos up
 
 down: ## stop everything; the data stays
 	@if [ -x $(VENV)/bin/aos ]; then $(VENV)/bin/aos down; else echo "Nothing is installed here."; fi
 
-doctor: install ## health of every part as one table
+doctor: install-runtime ## health of every part as one table
 	$(VENV)/bin/aos doctor
 
 browser:
@@ -69,8 +76,11 @@ test: install browser ## all tests, two runs of them at a time
 test-unit: install ## the tests that need no Ray, no Gradio, no database and no other process, and how long they take
 	$(RUN) -m tests.evals.eval_units
 
-packs: install ## the .skill packages that ship, into build/packs
+packs: install-runtime ## the .skill packages that ship, into build/packs
 	$(VENV)/bin/aos skills packs -o build/packs
+
+notices: install-runtime ## third-party packages with their licences, into configs/third_party_notices.md
+	$(RUN) -m cluster.console.notices
 
 lint: install ## ruff, types, import contracts
 	$(VENV)/bin/ruff check .
@@ -107,6 +117,9 @@ eval-agents: install ## tool calls in every syntax, false completion
 
 eval-security: install ## poisoned documents and a model that obeys them
 	$(RUN) -m tests.evals.eval_security
+
+eval-tokens: install ## each way in which a token ends against each door that it opens
+	$(RUN) -m tests.evals.eval_tokens
 
 eval-replay: install ## varied runs again, without a network
 	$(RUN) -m tests.evals.eval_replay

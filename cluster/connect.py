@@ -17,12 +17,13 @@ import httpx
 import psutil
 
 from cluster.basics.errors import Unavailable
-from cluster.state.daemon import make_private, socket_folder, tail
+from cluster.state import haproxy
+from cluster.state.daemon import close_to_others, make_private, socket_folder, tail
 from configs.sections import Settings
 
 # The longest socket under Ray's folder is HAProxy's, which takes ten bytes less than the kernel would; where it does
 # not fit, /tmp is used.
-LONGEST_SOCKET = f"haproxy/{'f' * 56}/admin.sock" + "." * 10
+LONGEST_SOCKET = f"s/haproxy/{'f' * 56}/admin.sock" + "." * 10
 START_SECONDS = 180
 QUIET_PORTS = range(20_000, 30_000)
 LOOPBACK = "127.0.0.1"
@@ -75,8 +76,8 @@ class Dashboard:
 
 
 def folder(state_dir: Path) -> Path:
-    """Where this instance's Ray keeps sessions, sockets and HAProxy's files."""
-    return socket_folder(state_dir / "ray", LONGEST_SOCKET)
+    """Where our Ray keeps sessions, sockets, HAProxy's files. Ray opens it to all; its parent lets nobody through."""
+    return socket_folder(state_dir / "ray", LONGEST_SOCKET) / "s"
 
 
 def token_path(state_dir: Path) -> Path:
@@ -140,7 +141,7 @@ def processes(state_dir: Path) -> list[psutil.Process]:
 
 def _daemons(state_dir: Path) -> Iterator[tuple[psutil.Process, list[str]]]:
     """Processes with our folder in their arguments; workers hide theirs behind a title, so their log files tell."""
-    place = str(folder(state_dir)) + "/"
+    place = str(folder(state_dir).parent) + "/"
     for process in psutil.process_iter():
         with suppress(psutil.NoSuchProcess, psutil.AccessDenied):
             words = process.cmdline()
@@ -172,12 +173,15 @@ def _start_head(settings: Settings) -> None:
         if not _is_free(port):
             raise Unavailable(f"port {port} is taken by another program", fix=f"Set {name} to a free port.")
     make_private(state)
+    close_to_others(place.parent)
     make_private(place)
     if not token_path(state).exists():
         descriptor = os.open(token_path(state), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "w") as file:
             file.write(secrets.token_hex(32))
     _forget_old_sessions(place)
+    http = settings.http
+    haproxy.install(place, http.head_seconds, http.connections_per_address, http.proxies)
     client_port = free_port()
     options = {
         "--node-ip-address": LOOPBACK,
@@ -241,7 +245,6 @@ def _end_client_server(port: int) -> None:
 
 def environment(settings: Settings) -> dict[str, str]:
     """What Ray's daemons get beside what they inherit; measured reasons stand beside the values."""
-    proxy = folder(settings.state_dir) / "haproxy"
     offline = {} if settings.rerank.download else {"HF_HUB_OFFLINE": "1"}
     return offline | {
         "AOS_STATE_DIR": str(settings.state_dir),  # absolute: workers run in another folder
@@ -255,11 +258,8 @@ def environment(settings: Settings) -> dict[str, str]:
         "RAY_worker_register_timeout_seconds": "300",  # two busy cores start eight workers slowly
         "RAY_SERVE_ENABLE_HA_PROXY": "1",  # a third of the CPU per request against Serve's own proxy
         "RAY_SERVE_THROUGHPUT_OPTIMIZED": "1",
-        "RAY_SERVE_HAPROXY_NBTHREAD": "1",
-        "RAY_SERVE_HAPROXY_CONFIG_FILE_LOC": str(proxy / "haproxy.cfg"),
-        "RAY_SERVE_HAPROXY_SOCKET_PATH": str(proxy / "admin.sock"),
-        "RAY_SERVE_HAPROXY_SERVER_STATE_BASE": str(proxy),
-        "RAY_SERVE_HAPROXY_SERVER_STATE_FILE": str(proxy / "server-state"),
+        "GRADIO_TEMP_DIR": str(settings.state_dir / "console"),  # else /tmp/gradio, everybody's
+        **haproxy.environment(folder(settings.state_dir)),
         "DASHBOARD_METRIC_PORT": str(free_port()),
         "RAY_SERVE_FALLBACK_PROXY_HTTP_PORT": str(free_port()),
         "RAY_SERVE_HAPROXY_METRICS_PORT": str(free_port()),

@@ -1,5 +1,6 @@
 """The settings by section: each key with its type, default and bounds; frozen, unknown keys refused."""
 
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -66,13 +67,31 @@ class AuthSettings(Section):
 
 
 class HttpSettings(Section):
-    """Where the gateway listens and what it accepts."""
+    """Where the gateway listens and what it accepts.
+
+    `proxies`: addresses and networks of reverse proxies in front of it, whose X-Forwarded-For and X-Forwarded-Proto are
+    believed; from everybody else they are replaced. `head_seconds`: in which the head of a request has to be there.
+    `connections_per_address`: at a time; this machine's own addresses and the proxies are not counted.
+    """
 
     host: str = "127.0.0.1"
     port: int = Field(8000, ge=1, le=65535)
     max_upload_bytes: int = Field(50 * 2**20, ge=1)
     max_body_bytes: int = Field(2 * 2**20, ge=1)
     cors_origins: tuple[str, ...] = ()
+    proxies: tuple[str, ...] = ()
+    head_seconds: int = Field(10, ge=1, le=600)
+    connections_per_address: int = Field(512, ge=1)
+
+    @field_validator("proxies")
+    @classmethod
+    def _refuse_names(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for entry in value:
+            try:
+                ip_network(entry, strict=False)
+            except ValueError:
+                raise ValueError(f"{entry!r} is neither an address nor a network such as 10.0.0.0/24") from None
+        return value
 
 
 class OcrSettings(Section):
@@ -157,8 +176,14 @@ class VllmSettings(Section):
 
 
 class ModelsSettings(Section):
-    """How models are chosen and asked. `vault_key` seals their keys: 32 bytes in base64; without it one is made."""
+    """How models are chosen and asked. `vault_key` seals their keys: 32 bytes in base64; without it one is made.
 
+    `allow`: addresses that are not public and that stored connections may have all the same: `host`, `host:port`, or a
+    network such as `10.1.0.0/16`. What LLM_BASE_URL or the connections file names is never asked about, and this
+    machine's own addresses are open to the first tenant while `http.host` is one of them.
+    """
+
+    allow: tuple[str, ...] = ()
     connections_file: Path | None = None
     vault_key: Secret = None
     max_fallbacks: int = Field(3, ge=0)

@@ -1,6 +1,8 @@
 """The console deployment: Gradio pages in a replica of their own, or on a developer's machine before a product."""
 
 import time
+from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
 from fastapi import FastAPI
@@ -12,6 +14,7 @@ from cluster.state.settings_rows import load_with_rows
 from cluster.state.snapshots import Snapshots
 from configs.sections import Settings
 from configs.settings import load
+from serve_apps.http.tokens import Tokens, signing_secret
 
 
 @serve.deployment
@@ -21,7 +24,9 @@ class Console:
 
     def __serve_build_asgi_app__(self) -> FastAPI:
         """Called by Serve once the replica is there."""
-        return _console(logs.follow(Snapshots(load_with_rows())).view())
+        settings = logs.follow(Snapshots(load_with_rows())).view()
+        tokens = Tokens(signing_secret(settings.auth, settings.state_dir), settings.auth)
+        return _console(settings, lambda address: tokens.vouch(address, datetime.now(UTC)))
 
 
 def build(args: dict[str, Any]) -> serve.Application:
@@ -39,9 +44,10 @@ def local() -> FastAPI:
     return outside
 
 
-def _console(settings: Settings) -> FastAPI:
+def _console(settings: Settings, vouch: Callable[[str], str] | None = None) -> FastAPI:
     # Gradio takes three seconds, and Serve finds the deployment in another process than the replica's.
     from serve_apps.ui.app import create_console
 
     url = settings.console.api_url or base_url(settings.http)
-    return create_console(settings.console, url, time.monotonic, most_upload=settings.http.max_upload_bytes)
+    most = settings.http.max_upload_bytes
+    return create_console(settings.console, url, time.monotonic, most_upload=most, vouch=vouch)

@@ -1,9 +1,10 @@
 """What the kinds of skills stand on: settings, secrets for one call, a sandbox, documents, names of hosts."""
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from cluster.basics.addresses import Resolve
 from cluster.basics.errors import Permanent
 from configs.sections_skills import SkillSettings
 from skills.contract import Call, Tool
@@ -32,10 +33,6 @@ class AmbiguousCredential(Permanent):
 
     code, status = "credential_ambiguous", 409
     fix = "Bind one of them to the agent or to the skill."
-
-
-# (host, port) -> every address that is known, as text
-Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
 
 
 @dataclass(frozen=True, slots=True)

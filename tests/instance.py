@@ -123,5 +123,5 @@ def instance(**more: str) -> Iterator[Instance]:
             yield Instance(settings, env, http, up_seconds)
     finally:
         subprocess.run([AOS, "down"], env=env, capture_output=True, timeout=180, check=False)
-        shutil.rmtree(connect.folder(settings.state_dir), ignore_errors=True)  # under /tmp where paths are long
+        shutil.rmtree(connect.folder(settings.state_dir).parent, ignore_errors=True)  # under /tmp where paths are long
         shutil.rmtree(folder, ignore_errors=True)

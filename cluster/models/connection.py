@@ -115,6 +115,7 @@ class Connection:
         price_in, price_out: USD for a million tokens.
         seconds: longest silence before an answer and within it.
         origin: a row of the workspace, an entry of the connections file, or the settings LLM_*.
+        first_tenant: whether it belongs to the tenant whose people run the whole system.
     """
 
     id: ConnectionId
@@ -132,6 +133,7 @@ class Connection:
     endpoint: str | None = None
     has_key: bool = False
     origin: Literal["row", "file", "settings"] = "row"
+    first_tenant: bool = False
 
     @property
     def trait(self) -> Trait:

@@ -110,9 +110,10 @@ class Connections:
         made = replace(wanted, id=ConnectionId(str(uuid4())), has_key=key is not None, endpoint=None, origin="row")
         _check(made, key)
         sealed = None if key is None else self._vault.seal(key, _place(scope, made.id))
-        if await tx.one(self._sql["add"], sealed_key=sealed, **_values(made), **_of(scope)) is None:
+        row = await tx.one(self._sql["add"], sealed_key=sealed, **_values(made), **_of(scope))
+        if row is None:
             raise Conflict(f"there is a connection {made.name!r} already")
-        return made
+        return replace(made, first_tenant=row["first_tenant"])
 
     async def change(
         self, tx: Transaction, scope: Scope, ref: str, changes: dict[str, Any], key: str | Keep | None = KEEP
@@ -216,4 +217,5 @@ def _connection(row: Row) -> Connection:
         ConnectionId(str(row["id"])), row["name"], row["base_url"], row["model"], Provider(row["provider"]),
         AuthMode(row["auth_mode"]), row["auth_header"], row["supports_tools"], float(row["price_in"]),
         float(row["price_out"]), float(row["seconds"]), row["enabled"], row["endpoint"], row["has_key"],
+        first_tenant=row["first_tenant"],
     )  # fmt: skip

@@ -1,7 +1,8 @@
 -- all: Every connection of the workspace by name (never the key, only whether there is one), beside the one that
 -- somebody made the default, the workspace's own before the whole system's; one row without an id where there is none.
 select chosen.value as chosen, c.id, c.name, base_url, provider, model, auth_mode, auth_header, supports_tools,
-       price_in, price_out, seconds, enabled, endpoint, probed_at, c.created_at, sealed_key is not null as has_key
+       price_in, price_out, seconds, enabled, endpoint, probed_at, c.created_at, sealed_key is not null as has_key,
+       exists (select from tenants t where t.id = %(tenant)s and t.parent_id is null) as first_tenant
 from (select 1) as always
 left join lateral (
     select value from system_settings
@@ -14,7 +15,8 @@ order by c.name;
 
 -- one: One connection, locked until the transaction ends.
 select id, name, base_url, provider, model, auth_mode, auth_header, supports_tools, price_in, price_out, seconds,
-       enabled, endpoint, probed_at, created_at, sealed_key is not null as has_key
+       enabled, endpoint, probed_at, created_at, sealed_key is not null as has_key,
+       exists (select from tenants t where t.id = %(tenant)s and t.parent_id is null) as first_tenant
 from llm_connections
 where tenant_id = %(tenant)s and workspace_id = %(workspace)s and id = %(id)s
 for update;
@@ -38,7 +40,7 @@ insert into llm_connections (
     %(sealed_key)s, %(tools)s, %(price_in)s, %(price_out)s, %(seconds)s, %(enabled)s
 )
 on conflict (workspace_id, name) do nothing
-returning created_at;
+returning created_at, exists (select from tenants t where t.id = %(tenant)s and t.parent_id is null) as first_tenant;
 
 -- change: The values of a connection; the endpoint that was found is forgotten where the address is another.
 update llm_connections

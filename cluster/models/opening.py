@@ -13,12 +13,6 @@ from cluster.models.ports import ChatModel
 from cluster.models.sdk import Call, Habits, Limits
 
 
-def model_client() -> httpx2.AsyncClient:
-    """The process's client for models: as many streams as there are turns, and no redirect is followed."""
-    limits = httpx2.Limits(max_connections=None, max_keepalive_connections=100, keepalive_expiry=30)
-    return httpx2.AsyncClient(limits=limits, follow_redirects=False, timeout=httpx2.Timeout(120, connect=10))
-
-
 def open_model(
     connection: Connection,
     key: str | None,

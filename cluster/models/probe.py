@@ -20,6 +20,7 @@ from cluster.models.connection import (
     candidates,
     masked,
 )
+from cluster.models.egress import AddressRefused
 from cluster.models.wire import place
 
 MOST_BYTES = 2**20  # of a list of models
@@ -39,14 +40,17 @@ class Reason(StrEnum):
     BUSY = "busy"
     SERVER_ERROR = "server_error"
     NO_API = "no_api"
+    NOT_ALLOWED = "not_allowed"
 
 
 # The further down, the more it says about the endpoint: of several candidates' reasons the last in this order is told.
 _TELLING = (
     Reason.NOT_FOUND, Reason.NO_API, Reason.REDIRECTED, Reason.SERVER_ERROR, Reason.BUSY, Reason.TIMEOUT,
     Reason.UNREACHABLE, Reason.TLS, Reason.FORBIDDEN, Reason.UNAUTHORIZED,
+    Reason.NOT_ALLOWED,
 )  # fmt: skip
-_HOPELESS = frozenset({Reason.TIMEOUT, Reason.UNREACHABLE, Reason.TLS})  # the same for every path of the host
+# The same for every path of the host.
+_HOPELESS = frozenset({Reason.TIMEOUT, Reason.UNREACHABLE, Reason.TLS, Reason.NOT_ALLOWED})
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +84,7 @@ async def probe(
 ) -> Probe:
     """Ask each candidate for its models; one without a list is sent an empty chat, which costs nothing to refuse.
 
-    Redirects are not followed: an operator may point at a private host on purpose, a server may not.
+    Redirects are not followed: where a connection may lead is decided before it is made, not by who answers.
 
     Args:
         connection: what to test; its remembered endpoint is not believed.
@@ -163,6 +167,8 @@ class _Asking:
                 **empty,
             ) as response:
                 body = await _read(response)
+        except AddressRefused as error:
+            return Probe(False, reason=Reason.NOT_ALLOWED, detail=f"{error.detail}. {error.hint}")
         except (httpx2.RequestError, httpx2.InvalidURL, ValueError) as error:
             return self._failed(error, urlsplit(url).netloc)
         ms = (self.clock() - started) * 1000

@@ -162,6 +162,8 @@ class Call:
 
     def _ours(self, error: Exception) -> AosError:
         cause = error if isinstance(error, httpx2.TimeoutException) else error.__cause__
+        if isinstance(cause, AosError):  # ours, raised where the connection is made: the library wraps what it meets
+            return cause
         if isinstance(cause, httpx2.ConnectTimeout):
             return Unavailable("the model cannot be reached: connecting took too long")
         if isinstance(cause, httpx2.TimeoutException):

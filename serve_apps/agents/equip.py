@@ -1,5 +1,6 @@
 """What skills stand on in this process, put together from settings: documents, secrets, a sandbox, the trail."""
 
+from cluster.basics.addresses import resolve
 from cluster.state.audit import Audit, Outcome
 from cluster.state.postgres import Database
 from configs.sections import Settings
@@ -11,7 +12,6 @@ from skills.catalog import Catalog
 from skills.contract import Call
 from skills.fence import Called, Fence, NotPermitted
 from skills.ground import Credentials, Ground, Scripts
-from skills.http.fetch import resolve
 from skills.shelf import BASE, named
 
 

@@ -17,6 +17,7 @@ from serve_apps.http.permissions import MATRIX, check
 from serve_apps.http.shapes import (
     ApiKey,
     ApiKeys,
+    KeyOfUser,
     NewApiKey,
     NewPassword,
     NewTenant,
@@ -76,9 +77,10 @@ class UserPatch(Body):
 
 
 class PasswordReset(Body):
-    """A new first password."""
+    """A new first password, and whether API keys that were made in sessions of the present one go on."""
 
     password: Given = None
+    keep_keys: bool = False
 
 
 class ApiKeyRequest(Body):
@@ -152,7 +154,10 @@ async def add_user(body: UserRequest, me: Me, parts: Its, response: Response) ->
 
 @router.patch("/api/users/{user_id}")
 async def change_user(user_id: UserInPath, body: UserPatch, me: Me, parts: Its) -> User:
-    """Change somebody's roles, or whether they may sign in; who is disabled is signed out at once, keys included."""
+    """Change somebody's roles, or whether they may sign in; who is disabled is signed out at once, keys included.
+
+    Their access tokens end with any change; with other roles a refresh gives new ones.
+    """
     agree(me, body.tenant_id, body.workspace_id)
     async with parts.database.transaction(me.scope) as tx:
         row = await parts.accounts.change_user(
@@ -165,19 +170,35 @@ async def change_user(user_id: UserInPath, body: UserPatch, me: Me, parts: Its) 
 
 @router.post("/api/users/{user_id}/password")
 async def reset_password(user_id: UserInPath, body: PasswordReset, me: Me, parts: Its) -> NewPassword:
-    """Give somebody a new first password; every session of theirs ends, and they choose their own at the next login."""
+    """Give somebody a new first password; every session of theirs ends, and they choose their own at the next login.
+
+    API keys made in sessions of the last weeks are revoked with them and named in the answer, as whoever was in the
+    account may have made them; `keep_keys` leaves them. Older ones go on and are named too.
+    """
     agree(me, body.tenant_id, body.workspace_id)
     made, text = _first_password(body.password)
     hashed = await parts.passwords.hash(text)
     async with parts.database.transaction(me.scope) as tx:
-        row = await parts.accounts.reset_password(tx, me.scope, str(user_id), hashed)
-        await parts.audit.record(tx, me.scope, "user.password", str(user_id))
-    return NewPassword(id=row["id"], email=row["email"], password=made)
+        reset = await parts.accounts.reset_password(tx, me.scope, str(user_id), hashed, keep_keys=body.keep_keys)
+        detail = {"revoked_keys": [str(key["id"]) for key in reset.revoked]}
+        await parts.audit.record(tx, me.scope, "user.password", str(user_id), detail=detail)
+    return NewPassword(
+        id=reset.user["id"], email=reset.user["email"], password=made,
+        revoked_keys=[KeyOfUser(**key) for key in reset.revoked], kept_keys=[KeyOfUser(**key) for key in reset.kept],
+    )  # fmt: skip
+
+
+@router.delete("/api/users/{user_id}/sessions", status_code=204)
+async def sign_out(user_id: UserInPath, me: Me, parts: Its) -> None:
+    """End every session of somebody, access tokens included; their password and API keys go on."""
+    async with parts.database.transaction(me.scope) as tx:
+        await parts.accounts.sign_out(tx, me.scope, str(user_id))
+        await parts.audit.record(tx, me.scope, "session.end", str(user_id), detail={"everywhere": True})
 
 
 @router.delete("/api/users/{user_id}", status_code=204)
 async def remove_user(user_id: UserInPath, me: Me, parts: Its) -> None:
-    """Take somebody out of this workspace; their account and what they made stay."""
+    """Take somebody out of this workspace; their account and what they made stay, their access tokens end."""
     async with parts.database.transaction(me.scope) as tx:
         await parts.accounts.leave(tx, me.scope, str(user_id))
         await parts.audit.record(tx, me.scope, "user.leave", str(user_id))
@@ -200,7 +221,7 @@ async def add_api_key(body: ApiKeyRequest, me: Me, parts: Its) -> NewApiKey:
         raise Forbidden(f"a key cannot have the role {role}; yours here is {me.role}")
     key = new_key()
     async with parts.database.transaction(me.scope) as tx:
-        row = await parts.accounts.add_key(tx, me.scope, body.name, role, key.prefix, key.text)
+        row = await parts.accounts.add_key(tx, me.scope, body.name, role, key.prefix, key.text, me.session)
         await parts.audit.record(tx, me.scope, "api_key.add", str(row["id"]), detail={"role": role})
     return NewApiKey(id=row["id"], name=body.name, key=key.text, role=role, created_at=row["created_at"])
 

@@ -1,6 +1,7 @@
 """Who comes in: every route checks credentials and role before it reads the body."""
 
 from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import Annotated, Any, cast
 from uuid import UUID
 
@@ -16,6 +17,7 @@ from serve_apps.agents.rights import NoMember
 from serve_apps.http.parts import Parts
 from serve_apps.http.permissions import MATRIX, RouteKey, check
 from serve_apps.http.problems import PasswordChangeRequired, ScopeMismatch
+from serve_apps.http.revocation import CredentialEnded, Entry, Look, WatchedResponse, streams
 from serve_apps.http.tokens import KEY_START
 from skills.credentials import CredentialForbidden
 
@@ -45,9 +47,12 @@ class Guarded(APIRoute):
                 raise Forbidden(f"{request.method} {path} has no permissions")
             if access.public:
                 return await handler(request)
-            member = request.state.member = await _admit(request, path)
+            entry = await _admit(request, path)
+            member = request.state.member = entry.member
             try:
-                return await handler(request)
+                response = await handler(request)
+                # What goes on after this must not outlive the credential that began it.
+                return WatchedResponse(response, parts_of(request).watch, entry) if streams(response) else response
             except Forbidden as error:
                 await denied(parts_of(request), member, f"{request.method} {path}", request.url.path, error)
                 raise
@@ -63,15 +68,15 @@ def _read_as_json(request: Request) -> None:
     ]
 
 
-async def _admit(request: Request, path: str) -> Member:
+async def _admit(request: Request, path: str) -> Entry:
     parts = parts_of(request)
     kind, _, credential = request.headers.get("authorization", "").partition(" ")
     credential = credential if kind.lower() == "bearer" else ""
     return await admit(request, parts, (request.method, path), credential)
 
 
-async def admit(connection: HTTPConnection, parts: Parts, key: RouteKey, credential: str) -> Member:
-    """Who is behind a credential, if the matrix lets them in here.
+async def admit(connection: HTTPConnection, parts: Parts, key: RouteKey, credential: str) -> Entry:
+    """Who is behind a credential, if the matrix lets them in here, and how to look again.
 
     Args:
         connection: a request or a socket.
@@ -82,7 +87,8 @@ async def admit(connection: HTTPConnection, parts: Parts, key: RouteKey, credent
     Raises:
         Unauthenticated, Forbidden, NotFound: not let in; denials are audited.
     """
-    member = await _identify(parts, credential, connection.headers.get("x-workspace"))
+    entry = await _identify(parts, credential, connection.headers.get("x-workspace"))
+    member = entry.member
     if member.must_change_password and key[1] != PASSWORD_ROUTE:
         raise PasswordChangeRequired
     try:
@@ -91,7 +97,7 @@ async def admit(connection: HTTPConnection, parts: Parts, key: RouteKey, credent
     except Forbidden as error:
         await denied(parts, member, f"{key[0]} {key[1]}", connection.url.path, error)
         raise
-    return member
+    return entry
 
 
 async def denied(parts: Parts, member: Member, action: str, object_: str, error: Forbidden) -> None:
@@ -103,23 +109,40 @@ async def denied(parts: Parts, member: Member, action: str, object_: str, error:
     await parts.audit.denied(member.scope, action, told, {"why": why})
 
 
-async def _identify(parts: Parts, credential: str, wanted: str | None) -> Member:
+async def _identify(parts: Parts, credential: str, wanted: str | None) -> Entry:
     """From the token alone; X-Workspace only chooses among the user's own memberships."""
     if not credential:
         raise Unauthenticated
+    identity = parts.identity
+    look: Look
     if credential.startswith(KEY_START):
-        member = await parts.identity.member_by_key(credential)
+        look = partial(identity.member_by_key, credential)
+        member = await look()
         if member is not None and wanted is not None and wanted != member.workspace:
             raise NotFound(f"workspace {wanted}", fix="An API key belongs to one workspace.")
     else:
         claims = parts.tokens.verify(credential, parts.clock())
-        workspace = claims.workspace if wanted is None else _workspace(wanted)
-        member = await parts.identity.member(claims.tenant, claims.user, workspace)
-        if member is None and wanted is not None:
+        whose = partial(
+            identity.member_by_token, claims.tenant, claims.user, session=claims.session, version=claims.version
+        )
+        look = partial(whose, workspace=claims.workspace if wanted is None else _workspace(wanted))
+        member = await look()
+        # Only where it failed: whether the token is of no use any more, or is good for other workspaces.
+        if member is None and wanted is not None and await whose(workspace=None) is not None:
             raise NotFound(f"workspace {wanted}")
     if member is None:
-        raise Unauthenticated("these credentials are no longer valid")
-    return member
+        raise CredentialEnded
+    return Entry(member, credential, look)
+
+
+def check_age(parts: Parts, credential: str) -> None:
+    """Refuse an access token that has run out since it was let in.
+
+    Raises:
+        TokenRefused: it has; API keys do not run out.
+    """
+    if not credential.startswith(KEY_START):
+        parts.tokens.verify(credential, parts.clock())
 
 
 def _workspace(wanted: str) -> WorkspaceId:

@@ -60,6 +60,7 @@ from serve_apps.http import (
 from serve_apps.http.limits import BodyLimit
 from serve_apps.http.parts import Parts
 from serve_apps.http.permissions import SOCKET, RouteKey, check_complete
+from serve_apps.http.security_headers import SecurityHeaders
 from serve_apps.http.tracing import Tracing
 
 __all__ = ["Parts", "create_app", "route_keys"]
@@ -164,6 +165,7 @@ def create_app(parts: Parts) -> FastAPI:
             allow_headers=["Authorization", "Content-Type", "Idempotency-Key", "Last-Event-ID", "X-Workspace"],
         )
     app.add_middleware(Tracing, telemetry=parts.telemetry)
+    app.add_middleware(SecurityHeaders)
     check_complete(route_keys(app))
     return app
 

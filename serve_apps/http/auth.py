@@ -1,5 +1,6 @@
 """Signing in and out: password to tokens, refresh to refresh, the change of a password, the end of a session."""
 
+from dataclasses import replace
 from typing import Annotated
 from uuid import uuid4
 
@@ -20,6 +21,7 @@ from serve_apps.http.tokens import Claims
 router = APIRouter(route_class=Guarded, tags=["auth"])
 
 LEAST_PASSWORD = 12
+CONSOLE_HEADER = "X-Console-Client"
 
 
 class WrongCredentials(Unauthenticated):
@@ -42,8 +44,14 @@ class RefreshRequest(Body):
     refresh_token: Annotated[Password, Field(max_length=200)]
 
 
+class LogoutRequest(RefreshRequest):
+    """The refresh token of the session that ends; with `everywhere` all sessions of its user do."""
+
+    everywhere: bool = False
+
+
 class PasswordChange(Body):
-    """Every session ends with it; the answer begins a new one."""
+    """Every session ends with it, access tokens included; the answer begins a new one. API keys go on."""
 
     current_password: Password
     new_password: Password
@@ -51,8 +59,12 @@ class PasswordChange(Body):
 
 @router.post("/api/auth/login")
 async def login(body: Login, request: Request, parts: Its) -> Session:
-    """Sign in. Unknown users take as long as wrong passwords, and guessing gets slower."""
-    guesses = Guesses(parts.throttle, body.email, request.client.host if request.client else "")
+    """Sign in. Unknown users take as long as wrong passwords, and guessing gets slower.
+
+    Guesses are counted for an account from one address, and from all of them together; the latter does not keep its
+    owner out, who has signed in from theirs before.
+    """
+    guesses = Guesses(parts.throttle, body.email, _address(request, parts))
     await guesses.check()
     known = await parts.identity.credentials(body.email)
     right = await parts.passwords.holds(known.password_hash if known else None, body.password)
@@ -69,7 +81,7 @@ async def login(body: Login, request: Request, parts: Its) -> Session:
 
 @router.post("/api/auth/refresh")
 async def refresh(body: RefreshRequest, parts: Its) -> Session:
-    """New tokens for a refresh token. One that comes a second time ends every session of its login."""
+    """New tokens for a refresh token. One that comes a second time ends its login's session, access tokens included."""
     now = parts.clock()
     text, expires = parts.tokens.refresh(now)
     new = Refresh(secret_hash(text), expires, uuid4())
@@ -83,13 +95,13 @@ async def refresh(body: RefreshRequest, parts: Its) -> Session:
 
 
 @router.post("/api/auth/logout", status_code=204)
-async def logout(body: RefreshRequest, parts: Its) -> Response:
-    """End the session that a refresh token belongs to; one that is of no use any more is answered alike (RFC 7009).
+async def logout(body: LogoutRequest, parts: Its) -> Response:
+    """End the session of a refresh token; one that is of no use any more is answered alike (RFC 7009).
 
-    The access token is not kept anywhere and runs out by itself.
+    Its access tokens are refused from then on, and streams that were opened with them are closed within five seconds.
     """
     now = parts.clock()
-    # Spent for one that has run out already and that nobody is told: the last of its login.
+    # Spent for one that nobody is told: the last of its login.
     last = Refresh(secret_hash(parts.tokens.refresh(now)[0]), now, uuid4())
     try:
         member = await parts.identity.rotate(secret_hash(body.refresh_token), last, now)
@@ -100,15 +112,24 @@ async def logout(body: RefreshRequest, parts: Its) -> Response:
         return Response(status_code=204)
     await _agreed(parts, member, body, "session.end")
     async with parts.database.transaction(member.scope) as tx:
-        await parts.audit.record(tx, member.scope, "session.end", member.user)
+        if body.everywhere:
+            await parts.identity.end_all(tx, member.tenant, member.user)
+        else:
+            await parts.identity.end(tx, member, last.hash)
+        detail = {"everywhere": True} if body.everywhere else {}
+        await parts.audit.record(tx, member.scope, "session.end", member.user, detail=detail)
     return Response(status_code=204)
 
 
 @router.post("/api/auth/password")
 async def password(body: PasswordChange, request: Request, me: Me, parts: Its) -> Session:
-    """Choose a new password of at least 12 characters."""
+    """Choose a new password of at least 12 characters. Every session ends; the answer begins a new one.
+
+    API keys go on: GET /api/api-keys lists them, and an administrator's reset of the password revokes those made
+    meanwhile.
+    """
     agree(me, body.tenant_id, body.workspace_id)
-    guesses = Guesses(parts.throttle, me.email, request.client.host if request.client else "")
+    guesses = Guesses(parts.throttle, me.email, _address(request, parts))
     await guesses.check()
     known = await parts.identity.credentials_of(me)
     if not await parts.passwords.holds(known.password_hash, body.current_password):
@@ -139,6 +160,17 @@ def check_password(text: str) -> None:
         raise Invalid("this password is too easy", fix=f"Choose at least {LEAST_PASSWORD} characters of your own.")
 
 
+def _address(request: Request, parts: Parts) -> str:
+    """Whose guess it is: of the browser where the console vouches for it, else of who is connected.
+
+    What stands in X-Forwarded-For is not read here: the proxy in front replaces it, unless a proxy of the operator's
+    (`http.proxies`) has written it.
+    """
+    word = request.headers.get(CONSOLE_HEADER)
+    vouched = None if word is None else parts.tokens.vouched(word, parts.clock())
+    return vouched or (request.client.host if request.client else "")
+
+
 async def _agreed(parts: Parts, member: Member, body: Body, action: str) -> None:
     """As `agree`, for a public route, which does not know into whose trail a refusal belongs."""
     try:
@@ -149,16 +181,17 @@ async def _agreed(parts: Parts, member: Member, body: Body, action: str) -> None
 
 
 async def _begin(parts: Parts, member: Member) -> Session:
-    now = parts.clock()
+    now, family = parts.clock(), uuid4()
     text, expires = parts.tokens.refresh(now)
     async with parts.database.transaction(member.scope) as tx:
-        await parts.identity.remember(tx, member, Refresh(secret_hash(text), expires, uuid4()), now)
+        await parts.identity.remember(tx, member, Refresh(secret_hash(text), expires, family), now)
         await parts.audit.record(tx, member.scope, "session.begin", member.user)
-    return _session(parts, member, text)
+    return _session(parts, replace(member, session=str(family)), text)
 
 
 def _session(parts: Parts, member: Member, refresh_token: str) -> Session:
-    claims = Claims(member.user, member.tenant, member.workspace)
+    assert member.session is not None
+    claims = Claims(member.user, member.tenant, member.workspace, member.session, member.token_version)
     return Session(
         access_token=parts.tokens.access(claims, parts.clock()),
         refresh_token=refresh_token,

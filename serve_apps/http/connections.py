@@ -17,9 +17,12 @@ from cluster.models.connection import (
     usual_auth,
 )
 from cluster.models.connections import KEEP
+from cluster.models.egress import AddressRefused
 from cluster.models.probe import Probe
+from cluster.state.identity import Member
 from serve_apps.http.admit import Guarded, Its, Me, agree
 from serve_apps.http.fields import Body, Name, Text
+from serve_apps.http.parts import Parts
 
 router = APIRouter(route_class=Guarded, tags=["models"])
 
@@ -171,8 +174,13 @@ async def providers() -> ProviderList:
 
 @router.post("/api/llm-connections", status_code=201)
 async def add_connection(body: ConnectionRequest, me: Me, parts: Its) -> ConnectionShape:
-    """Add a connection. Private addresses are allowed, on purpose; redirects from there are never followed."""
+    """Add a connection. Its address is public, or named in AOS_MODELS_ALLOW; redirects are never followed.
+
+    While the gateway listens on this machine alone, people of the first tenant may also use models on it. Each call
+    connects to an address that was checked, whatever the name has come to mean.
+    """
     agree(me, body.tenant_id, body.workspace_id)
+    await _check(me, parts, body.base_url)
     provider = body.provider or detect(body.base_url)
     wanted = Connection(
         ConnectionId(""), body.name, body.base_url, body.model, provider,
@@ -196,6 +204,8 @@ async def change_connection(
     agree(me, body.tenant_id, body.workspace_id)
     before = await parts.connections.get(me.scope, str(connection_id))
     changes = _changes(before, body)
+    if "base_url" in changes:
+        await _check(me, parts, changes["base_url"])
     given = body.model_fields_set
     async with parts.database.transaction(me.scope) as tx:
         after = before
@@ -240,6 +250,15 @@ async def test_connection(connection_id: ConnectionInPath, me: Me, parts: Its) -
     async with parts.database.transaction(me.scope) as tx:
         await parts.audit.record(tx, me.scope, "llm_connection.test", connection.id, detail=detail)
     return TestResult.of(found)
+
+
+async def _check(me: Member, parts: Parts, base_url: str) -> None:
+    """Refuse an address that a model may not live at; it is on record who tried."""
+    try:
+        await parts.switchboard.check(base_url, first_tenant=me.first_tenant)
+    except AddressRefused as error:
+        await parts.audit.denied(me.scope, "llm_connection.address", base_url[:300], {"why": error.detail})
+        raise
 
 
 def _changes(before: Connection, body: ConnectionPatch) -> dict[str, Any]:

@@ -4,7 +4,6 @@ import time
 from typing import Annotated
 
 from fastapi import APIRouter, Header, Query, Response
-from starlette.responses import StreamingResponse
 
 from cluster.basics.scope import Scope
 from cluster.state.jobs import JobId, JobState
@@ -13,9 +12,10 @@ from pipelines.documents.document import Failure, Reason
 from pipelines.documents.store import Store
 from serve_apps.http.admit import Guarded, Its, Me
 from serve_apps.http.fields import JobInPath, Limit, Skip
+from serve_apps.http.live import Live
 from serve_apps.http.parts import Parts
 from serve_apps.http.shapes import DoubtfulDocument, FailedUnit, FailedUnits, JobList, JobShape
-from serve_apps.http.sse import ENDS, HEADERS, JobFeed, follow
+from serve_apps.http.sse import ENDS, JobFeed, follow
 
 router = APIRouter(route_class=Guarded, tags=["jobs"])
 
@@ -63,7 +63,7 @@ async def events(
     if came_back and not await parts.desk.events_after(me.scope, id_, last_event_id or 0, 1):
         return Response(status_code=204)  # tells an EventSource not to come back
     stream = follow(JobFeed(parts.desk, me.scope, id_), last_event_id or 0, parts.pace, time.monotonic)
-    return StreamingResponse(stream, media_type="text/event-stream", headers=HEADERS)
+    return Live(stream)
 
 
 @router.post("/api/jobs/{job_id}/cancel", status_code=202)

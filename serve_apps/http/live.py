@@ -31,8 +31,8 @@ class Live(StreamingResponse):
     would go on for as long as it has nothing to say.
     """
 
-    def __init__(self, content: AsyncGenerator[str, None], source: AsyncIterator[Event]) -> None:
-        """`content` is written from `source`; both are closed, also where nothing was ever sent."""
+    def __init__(self, content: AsyncGenerator[str, None], source: AsyncIterator[Event] | None = None) -> None:
+        """`content` is written from `source`, if it has one; both are closed, also where nothing was ever sent."""
         super().__init__(content, media_type="text/event-stream", headers=HEADERS)
         self._content, self._source = content, source
 
@@ -46,7 +46,8 @@ class Live(StreamingResponse):
             await _end(leaving)
             await _end(sending)
             await self._content.aclose()
-            await closed(self._source)
+            if self._source is not None:
+                await closed(self._source)
         if not sending.cancelled() and (error := sending.exception()) is not None and not isinstance(error, OSError):
             raise error
 

@@ -18,6 +18,7 @@ from cluster.state.identity import Member
 from serve_apps.http.admit import Guarded, Me, denied, parts_of
 from serve_apps.http.mcp_tools import OFFERS, Offer
 from serve_apps.http.permissions import MATRIX, check
+from serve_apps.http.revocation import LongLived
 
 if TYPE_CHECKING:
     from mcp.server.lowlevel import Server
@@ -40,7 +41,7 @@ _ANSWERS: dict[int | str, dict[str, Any]] = {
 }
 
 
-class Passed(Response):
+class Passed(LongLived):
     """A response that the protocol's own server writes."""
 
     def __init__(self, manager: "StreamableHTTPSessionManager") -> None:

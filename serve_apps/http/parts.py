@@ -33,6 +33,7 @@ from serve_apps.http.erasure import Erasure
 from serve_apps.http.operating import Operating
 from serve_apps.http.passwords import Passwords
 from serve_apps.http.ports import Answerer, Cache, Pictures, Replays, Search, Toolbox
+from serve_apps.http.revocation import RevocationWatch
 from serve_apps.http.sse import Pace
 from serve_apps.http.throttle import Throttle
 from serve_apps.http.tokens import Tokens
@@ -50,6 +51,7 @@ class Parts:
     clock: the moment, with a time zone.
     wake: tells the scheduler of this process, if there is one, that something is due.
     pace: how streams of events run.
+    watch: ends streams whose credential has ended.
     skills, ground: what is registered, and what it is tried out on.
     telemetry: where spans of requests go.
     openers, closers: called at the start, after the database is open, and at the end, before it is closed.
@@ -102,6 +104,7 @@ class Parts:
     clock: Callable[[], datetime]
     wake: Callable[[], None] = lambda: None
     pace: Pace = field(default_factory=Pace)
+    watch: RevocationWatch = field(default_factory=RevocationWatch)
     telemetry: Telemetry = field(default_factory=Telemetry.off)
     openers: tuple[Callable[[], Awaitable[None]], ...] = ()
     closers: tuple[Callable[[], Awaitable[None]], ...] = ()

@@ -80,6 +80,7 @@ MATRIX: Mapping[RouteKey, Access] = {
     ("PATCH", "/api/users/{user_id}"): _TENANT,
     ("POST", "/api/users/{user_id}/password"): _TENANT,
     ("DELETE", "/api/users/{user_id}"): _TENANT,
+    ("DELETE", "/api/users/{user_id}/sessions"): _TENANT,
     ("GET", "/api/api-keys"): _BUILD,
     ("POST", "/api/api-keys"): _KEYS,
     ("DELETE", "/api/api-keys/{key_id}"): _KEYS,

@@ -21,6 +21,7 @@ from pipelines.documents.remedy import remedy
 from serve_apps.http import openai_errors
 from serve_apps.http.limits import BodyTooLarge
 from serve_apps.http.permissions import MATRIX, Access
+from serve_apps.http.security_headers import HEADERS
 
 log = logging.getLogger("aos.http")
 
@@ -121,13 +122,14 @@ def problem(
         message = " ".join(part for part in (detail or title, fix) if part)
         at = [one["at"] for one in more.get("errors") or ()]
         shaped = openai_errors.shaped(status, code, message, at)
-        return Response(json.dumps(shaped, ensure_ascii=True), status, media_type="application/json")
+        return Response(json.dumps(shaped, ensure_ascii=True), status, HEADERS, "application/json")
     body = {
         "type": f"urn:aos:problem:{code}", "title": title, "status": status, "detail": detail, "code": code,
         "fix": fix, "instance": request.url.path, **{name: value for name, value in more.items() if value is not None},
     }  # fmt: skip
+    # The headers here, too: what nobody named is answered outside of all middleware.
     # Escaped to ASCII: a validation message may quote a lone surrogate, which UTF-8 cannot hold.
-    return Response(json.dumps(body, ensure_ascii=True), status, media_type=MEDIA_TYPE)
+    return Response(json.dumps(body, ensure_ascii=True), status, HEADERS, MEDIA_TYPE)
 
 
 def install(app: FastAPI) -> None:

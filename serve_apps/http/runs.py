@@ -9,7 +9,6 @@ from uuid import UUID
 
 from fastapi import APIRouter, Header, Path, Query, Request, Response
 from pydantic import BaseModel, Field
-from starlette.responses import StreamingResponse
 
 from cluster.basics.errors import Forbidden, Invalid, NotFound
 from cluster.basics.scope import Role, Scope
@@ -24,8 +23,9 @@ from serve_apps.agents.ports import RunId
 from serve_apps.http.admit import Guarded, Its, Me, agree
 from serve_apps.http.chat import STREAM, ChatReply
 from serve_apps.http.fields import Body, Limit, Name, Prose, Skip
+from serve_apps.http.live import Live
 from serve_apps.http.parts import Parts
-from serve_apps.http.sse import HEADERS, follow
+from serve_apps.http.sse import follow
 from serve_apps.http.turns import Encode, Verbose, collected, frame, streamed, verbosity_of, wants_stream
 
 router = APIRouter(route_class=Guarded, tags=["runs"])
@@ -263,7 +263,7 @@ async def followed(
     if reading.seq and row["state"] in _ENDS and not await parts.runs.events_after(me.scope, run_id, reading.seq, 1):
         return Response(status_code=204)  # tells an EventSource not to come back
     stream = follow(feed, reading.seq, parts.pace, time.monotonic)
-    return StreamingResponse(stream, media_type="text/event-stream", headers=HEADERS)
+    return Live(stream)
 
 
 def reading_of(last_event_id: str | None) -> Reading:

@@ -239,12 +239,29 @@ class NewUser(BaseModel):
     password: str | None
 
 
+class KeyOfUser(BaseModel):
+    """An API key of somebody's, in any workspace."""
+
+    id: UUID
+    name: str
+    prefix: str
+    role: Role
+    workspace_id: UUID
+    created_at: datetime
+    last_used_at: datetime | None
+
+
 class NewPassword(BaseModel):
-    """A password to be changed at the next login; shown this once, where it was made here."""
+    """A password to be changed at the next login; shown this once, where it was made here.
+
+    `revoked_keys` ended with the old one, `kept_keys` are the API keys that go on.
+    """
 
     id: UUID
     email: str
     password: str | None
+    revoked_keys: list[KeyOfUser]
+    kept_keys: list[KeyOfUser]
 
 
 class Agent(BaseModel):

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -95,7 +95,7 @@ class JobFeed:
         return encode(None, str(row["state"]), {**row["progress"], "outcome": outcome})
 
 
-async def follow(feed: Feed, after: int, pace: Pace, clock: Callable[[], float]) -> AsyncIterator[str]:
+async def follow(feed: Feed, after: int, pace: Pace, clock: Callable[[], float]) -> AsyncGenerator[str, None]:
     """Events from `after` on as they are written, a comment in between at least every ten seconds.
 
     It ends when the job or run has ended and everything was told. What was taken up again after an end has later

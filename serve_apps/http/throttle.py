@@ -18,6 +18,7 @@ FREE = 5
 ANYWHERE = 10  # times as many are free for an account from all addresses together, of which a caller can name many
 LONGEST_SECONDS = 60.0
 REMEMBERED_SECONDS = 3600
+GOOD_SECONDS = 30 * 24 * 3600  # for so long an address is known as one from which somebody has signed in
 
 
 class TooManyAttempts(Transient):
@@ -50,18 +51,31 @@ class Throttle(Protocol):
         """Forget the failures."""
         ...
 
+    async def known(self, who: str) -> bool:
+        """Whether this caller has a good record."""
+        ...
+
+    async def remember(self, who: str) -> None:
+        """Give this caller a good record, for a month."""
+        ...
+
 
 class Guesses:
-    """Who tries which account from where: counted for the two together, and for the account from anywhere."""
+    """Who tries which account from where: counted for the two together, and for the account from anywhere.
+
+    Whoever guesses from a thousand addresses makes others wait who try the account from a new one, but not its owner,
+    who has signed in from theirs before.
+    """
 
     def __init__(self, throttle: Throttle, account: str, address: str) -> None:
-        """`address` may be one that the caller made up."""
+        """`address` is that of whoever is connected, or what a trusted proxy says of them."""
         self._throttle, self._here, self._account = throttle, f"{account} {address}", account
 
     async def check(self) -> None:
         """As in Throttle."""
-        await self._throttle.check(self._account)
         await self._throttle.check(self._here)
+        if not await self._throttle.known(self._here):
+            await self._throttle.check(self._account)
 
     async def failed(self) -> None:
         """As in Throttle."""
@@ -72,6 +86,7 @@ class Guesses:
         """As in Throttle."""
         await self._throttle.succeeded(self._account)
         await self._throttle.succeeded(self._here)
+        await self._throttle.remember(self._here)
 
 
 def wait_after(failures: int, free: int = FREE, longest: float = LONGEST_SECONDS) -> float:
@@ -99,6 +114,7 @@ class ProcessThrottle:
         """`clock` gives seconds that only grow; `remembered` bounds the memory."""
         self._clock, self._free, self._longest, self._remembered = clock, free, longest, remembered
         self._failures: OrderedDict[str, _Failures] = OrderedDict()
+        self._good: OrderedDict[str, float] = OrderedDict()  # until when
 
     def __len__(self) -> int:
         """How many callers are remembered."""
@@ -123,6 +139,17 @@ class ProcessThrottle:
     async def succeeded(self, who: str) -> None:
         """As in Throttle."""
         self._failures.pop(who, None)
+
+    async def known(self, who: str) -> bool:
+        """As in Throttle."""
+        return self._good.get(who, self._clock()) > self._clock()
+
+    async def remember(self, who: str) -> None:
+        """As in Throttle."""
+        self._good.pop(who, None)
+        self._good[who] = self._clock() + GOOD_SECONDS
+        while len(self._good) > self._remembered:
+            self._good.popitem(last=False)
 
 
 class SharedThrottle:
@@ -172,6 +199,24 @@ class SharedThrottle:
             self._lost(error)
             return
         self._found()
+
+    async def known(self, who: str) -> bool:
+        """As in Throttle."""
+        if await self._process.known(who):
+            return True
+        try:
+            return bool(await self._redis.exists(_key("good", who)))
+        except RedisError as error:
+            self._lost(error)
+            return False
+
+    async def remember(self, who: str) -> None:
+        """As in Throttle."""
+        await self._process.remember(who)
+        try:
+            await self._redis.set(_key("good", who), 1, ex=GOOD_SECONDS)
+        except RedisError as error:
+            self._lost(error)
 
     def _lost(self, error: RedisError) -> None:
         if not self._away:

@@ -16,6 +16,8 @@ from configs.sections import AuthSettings
 
 ISSUER = "aos"
 AUDIENCE = "aos-api"
+FROM_CONSOLE = "aos-console"  # the audience of what the console says of a browser's address
+VOUCHED_SECONDS = 60
 ALGORITHM = "HS256"
 KEY_START = "aos_"
 
@@ -29,11 +31,18 @@ class TokenRefused(Unauthenticated):
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """What a verified access token says: who, and in which workspace they signed in."""
+    """What a verified access token says: who, and in which workspace they signed in.
+
+    Attributes:
+        session: the login that it descends from, a UUID; the token is good while that one lasts.
+        version: the user's `token_version` when it was made; their rights have not changed since.
+    """
 
     user: UserId
     tenant: TenantId
     workspace: WorkspaceId
+    session: str
+    version: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +66,13 @@ class Tokens:
         """A signed access token."""
         body = {
             "iss": ISSUER, "aud": AUDIENCE, "type": "access", "sub": claims.user, "tid": claims.tenant,
-            "wid": claims.workspace, "iat": now, "exp": now + timedelta(seconds=self.access_seconds),
-            "jti": secrets.token_hex(8),
+            "wid": claims.workspace, "sid": claims.session, "ver": claims.version, "iat": now,
+            "exp": now + timedelta(seconds=self.access_seconds), "jti": secrets.token_hex(8),
         }  # fmt: skip
         return jwt.encode(body, self._secret, algorithm=ALGORITHM)
 
     def verify(self, token: str, now: datetime) -> Claims:
-        """What the token says, if it is ours, of the right type and young enough.
+        """What the token says, if it is ours, of the right type and young enough; `member_by_token` has the rest.
 
         Raises:
             TokenRefused: for every reason alike.
@@ -76,10 +85,28 @@ class Tokens:
             )  # fmt: skip
             if body.get("type") != "access" or not float(body["iat"]) - 60 <= now.timestamp() < float(body["exp"]):
                 raise TokenRefused
-            user, tenant, workspace = (str(UUID(str(body.get(name)))) for name in ("sub", "tid", "wid"))
+            user, tenant, workspace, session = (str(UUID(str(body.get(name)))) for name in ("sub", "tid", "wid", "sid"))
+            version = int(body.get("ver", -1))
         except (jwt.InvalidTokenError, ValueError, TypeError) as error:
             raise TokenRefused from error
-        return Claims(UserId(user), TenantId(tenant), WorkspaceId(workspace))
+        return Claims(UserId(user), TenantId(tenant), WorkspaceId(workspace), session, version)
+
+    def vouch(self, address: str, now: datetime) -> str:
+        """The console's word for a browser's address: whoever has the secret is no stranger who makes one up."""
+        ends = now + timedelta(seconds=VOUCHED_SECONDS)
+        body = {"iss": ISSUER, "aud": FROM_CONSOLE, "sub": address, "iat": now, "exp": ends}
+        return jwt.encode(body, self._secret, algorithm=ALGORITHM)
+
+    def vouched(self, word: str, now: datetime) -> str | None:
+        """The address that the console vouches for; None where it is not the console's word, or an old one."""
+        try:
+            body: dict[str, Any] = jwt.decode(
+                word, self._secret, algorithms=[ALGORITHM], audience=FROM_CONSOLE, issuer=ISSUER,
+                options={"require": ["exp", "sub"], "verify_exp": False, "verify_iat": False},
+            )  # fmt: skip
+            return str(body["sub"]) if now.timestamp() < float(body["exp"]) else None
+        except (jwt.InvalidTokenError, ValueError, TypeError):
+            return None
 
     def refresh(self, now: datetime) -> tuple[str, datetime]:
         """A new opaque refresh token and when it runs out."""

@@ -9,14 +9,14 @@ from fastapi import APIRouter, WebSocket, WebSocketDisconnect
 from pydantic import Field, TypeAdapter, ValidationError
 
 from cluster.basics.errors import AosError, Conflict, Forbidden, Invalid, NotFound, TooLarge, Unauthenticated
-from cluster.state.identity import Member
 from serve_apps.agents.encode import Chunk, Reading, Verbosity, s4
 from serve_apps.agents.ports import Incoming, RunId
-from serve_apps.http.admit import admit, agree, denied, parts_of
+from serve_apps.http.admit import admit, agree, check_age, denied, parts_of
 from serve_apps.http.fields import Body
 from serve_apps.http.live import BUG, Begun, beating, begin, failure
 from serve_apps.http.parts import Parts
 from serve_apps.http.permissions import SOCKET
+from serve_apps.http.revocation import CredentialEnded, Entry
 from serve_apps.http.turns import AgentKey, Said, SessionKey, Verbose, incoming
 
 router = APIRouter(tags=["chat"])
@@ -26,12 +26,13 @@ PROTOCOL = "aos.bearer"  # Sec-WebSocket-Protocol: aos.bearer, <token>: what a b
 SIGN_IN_SECONDS = 10.0
 CLOSING_SECONDS = 5.0  # between a turn's last chunk and its end
 CANCELLING_SECONDS = 6.0  # between asking a turn to end and closing it
+FAREWELL_SECONDS = 1.0  # for the last words to a client that may not be reading
 NOT_LET_IN = 4401  # 4000-4999 are for applications (RFC 6455 §7.4.2)
 ALIVE = Chunk("status", "", {"heartbeat": True})
 
 
 class SignIn(Body):
-    """The first message, where neither header nor subprotocol carried a token."""
+    """The first message, where neither header nor subprotocol carried a token; later a newer token of the same user."""
 
     type: Literal["auth"]
     token: Annotated[str, Field(max_length=10_000)]
@@ -67,7 +68,7 @@ async def agent(socket: WebSocket) -> None:
     offered = [one.strip() for one in socket.headers.get("sec-websocket-protocol", "").split(",")]
     await socket.accept(PROTOCOL if PROTOCOL in offered else None)
     try:
-        me = await _admitted(socket, parts, offered)
+        entry = await _admitted(socket, parts, offered)
     except (AosError, ValidationError, TimeoutError) as error:
         known = error if isinstance(error, AosError) else Unauthenticated("send {type: auth, token: ...} first")
         await _send(socket, s4(failure(1, known), ""))
@@ -75,25 +76,55 @@ async def agent(socket: WebSocket) -> None:
         return
     except WebSocketDisconnect:
         return
-    talk = Talk(socket, parts, me)
+    talk = Talk(socket, parts, entry)
+    hearing, ending = asyncio.create_task(talk.hear_all()), asyncio.create_task(talk.ended())
     try:
-        while True:
-            await talk.hear(await socket.receive_text())
-    except (WebSocketDisconnect, KeyError):  # KeyError: bytes came where text belongs
-        return
+        await asyncio.wait({hearing, ending}, return_when=asyncio.FIRST_COMPLETED)
+        if hearing.done():
+            hearing.result()
+            return
     finally:
+        for task in (hearing, ending):
+            task.cancel()
+        await asyncio.wait({hearing, ending})
         await talk.end()
+    with suppress(TimeoutError):
+        async with asyncio.timeout(FAREWELL_SECONDS):
+            await _send(socket, s4(failure(1, CredentialEnded()), ""))
+            await socket.close(NOT_LET_IN, CredentialEnded().title[:100])
 
 
 class Talk:
     """What one signed-in socket does."""
 
-    def __init__(self, socket: WebSocket, parts: Parts, me: Member) -> None:
+    def __init__(self, socket: WebSocket, parts: Parts, entry: Entry) -> None:
         """One turn runs at a time."""
-        self._socket, self._parts, self._me = socket, parts, me
+        self._socket, self._parts, self._entry, self._me = socket, parts, entry, entry.member
         self._turn: asyncio.Task[None] | None = None
         self._run: RunId | None = None
         self._over = True  # the running turn has told its last chunk
+        self._renewed = asyncio.Event()
+
+    async def hear_all(self) -> None:
+        """Take messages until the client has left."""
+        with suppress(WebSocketDisconnect, KeyError):  # KeyError: bytes came where text belongs
+            while True:
+                await self.hear(await self._socket.receive_text())
+
+    async def ended(self) -> None:
+        """Wait until the credential has ended: the one that was shown last, if there was a newer one."""
+        while True:
+            self._renewed.clear()
+            ending = asyncio.create_task(self._parts.watch.ended(self._entry))
+            renewed = asyncio.create_task(self._renewed.wait())
+            try:
+                await asyncio.wait({ending, renewed}, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                for task in (ending, renewed):
+                    task.cancel()
+                await asyncio.wait({ending, renewed})
+            if not self._renewed.is_set():
+                return
 
     async def hear(self, text: str) -> None:
         """Take one message; what is wrong with it is answered, and the socket stays open."""
@@ -113,10 +144,12 @@ class Talk:
 
     async def _obey(self, said: SignIn | Say | Command) -> None:
         if isinstance(said, SignIn):
-            return  # a client may sign in although its header did already
+            await self._sign_in_again(said.token)
+            return
         agree(self._me, said.tenant_id, said.workspace_id)
         if isinstance(said, Say):
             agree(self._me, None, None, said.user_id)
+            check_age(self._parts, self._entry.credential)
             if not self._over and self._turn is not None and not self._turn.done():
                 raise Conflict("a turn is running", fix="Wait for its last chunk, or send {type: cancel}.")
             message, verbosity = incoming(
@@ -131,6 +164,14 @@ class Talk:
             await self._tell(Chunk("status", "pong"))
         elif said.type == "cancel":
             await self._cancel()
+
+    async def _sign_in_again(self, token: str) -> None:
+        """A socket outlives its token: a newer one takes its place. Whose socket it is stays."""
+        entry = await admit(self._socket, self._parts, (SOCKET, PATH), token)
+        if (entry.member.user, entry.member.workspace) != (self._me.user, self._me.workspace):
+            raise Conflict("this socket belongs to somebody else", fix="Open another one.")
+        self._entry, self._me = entry, entry.member
+        self._renewed.set()
 
     async def _cancel(self) -> None:
         if self._over or self._turn is None or self._turn.done():
@@ -180,7 +221,7 @@ class Talk:
         await _send(self._socket, chunk)
 
 
-async def _admitted(socket: WebSocket, parts: Parts, offered: list[str]) -> Member:
+async def _admitted(socket: WebSocket, parts: Parts, offered: list[str]) -> Entry:
     """By header, subprotocol, first message, or query, in this order."""
     kind, _, token = socket.headers.get("authorization", "").partition(" ")
     if kind.lower() != "bearer":

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import AsyncIterable, AsyncIterator
+from collections.abc import AsyncIterable, AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Final
@@ -40,17 +40,17 @@ class Told:
 class Door:
     """What of the API is open to somebody who is not signed in."""
 
-    def __init__(self, client: httpx.AsyncClient) -> None:
-        """`client` is shared and knows the address."""
-        self._client = client
+    def __init__(self, client: httpx.AsyncClient, vouch: Callable[[str], str] | None = None) -> None:
+        """`client` is shared and knows the address; `vouch` makes the console's word for a browser's address."""
+        self._client, self._vouch = client, vouch
 
     async def login(self, email: str, password: str, client: str | None = None) -> Grant:
         """Tokens for a password; raises Problem.
 
         Args:
             email, password: as they were typed.
-            client: the address of who signs in. It is told as any proxy tells it, so that failed attempts are counted
-                for that address and not for the console's, which is everybody's; the API believes its proxies only.
+            client: the address of who signs in. The console vouches for it, so that failed attempts are counted for
+                that address and not for the console's, which is everybody's; what anybody may write is not believed.
         """
         return await self._granted("/api/auth/login", {"email": email, "password": password}, None, client)
 
@@ -73,7 +73,7 @@ class Door:
 
     async def _granted(self, path: str, body: JSON, token: str | None, client: str | None = None) -> Grant:
         headers = {"Authorization": f"Bearer {token}"} if token else {}
-        headers |= {"X-Forwarded-For": client} if client else {}
+        headers |= {"X-Console-Client": self._vouch(client)} if client and self._vouch else {}
         return Grant.of((await self._posted(path, body, headers)).json())
 
     async def _posted(

@@ -41,6 +41,7 @@ def create_console(
     clock: Callable[[], float],
     pages: Sequence[Page] = PAGES,
     most_upload: int | None = None,
+    vouch: Callable[[str], str] | None = None,
 ) -> FastAPI:
     """The ASGI application; it stands below /console.
 
@@ -50,9 +51,10 @@ def create_console(
         clock: seconds that only grow.
         pages: the first has the path "".
         most_upload: bytes of one file.
+        vouch: makes the word by which the API believes a browser's address; without it guesses count for the console's.
     """
     client = open_client(url)
-    knock = Door(client)
+    knock = Door(client, vouch)
     desk = Desk(Sessions(settings.session_hours * 3600, clock), knock, pages, most_upload=most_upload)
 
     @asynccontextmanager

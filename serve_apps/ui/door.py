@@ -84,7 +84,7 @@ async def _log_out(door: Door, session: Session) -> None:
         try:
             await door.logout(session.grant)
         except Problem:
-            return  # the session is over here all the same: its tokens are forgotten, and run out by themselves
+            return  # the session is over here all the same: its tokens are forgotten
 
 
 def _client(request: Request) -> str | None:
@@ -141,7 +141,7 @@ def _password(session: Session | None, next_: str, told: Trouble | None) -> Resp
     if forced:
         about = "The first password was only for the first time. Choose one that nobody else knows."
         return _page("Choose your password", about, told, form)
-    about = "Every other session of yours ends with it."
+    about = "Every other session of yours ends with it at once. API keys go on: revoke those that you do not know."
     back = tag("p", tag("a", "Keep the present one", href=home(next_)))
     return _page("Change your password", about, told, join(form, back))
 

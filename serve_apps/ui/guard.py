@@ -65,6 +65,10 @@ class Guard:
         send = _with_headers(send)
         path = _below(scope)
         session = self._desk.session(request)
+        if session is not None and path not in OPEN and not session.grant.must_change:
+            if self._desk.sessions.due(session):
+                await _look_around(self._desk, request)
+            session = self._desk.session(request)  # it may have ended there: signed out, disabled, another password
         refusal = self._refusal(request, path, session)
         if refusal is not None:
             await refusal(scope, receive, send)
@@ -73,8 +77,6 @@ class Guard:
         if page is None or session is None or request.method != "GET":
             await self._app(scope, receive, send)
             return
-        if not session.places:
-            await _look_around(self._desk, request)
         await self._app(_unpacked(scope), receive, _Framing(send, page, self._desk.pages, session))
 
     def _refusal(self, request: Request, path: str, session: Session | None) -> Response | None:

@@ -11,6 +11,7 @@ from typing import Any
 
 MOST = 1000
 MOST_OF_ONE = 32  # windows of one person
+TRUSTED_SECONDS = 3.0  # then the API is asked whether a session still holds, when something comes of it
 
 
 class Role(StrEnum):
@@ -70,6 +71,7 @@ class Session:
         self.email, self.grant, self.ends = email, grant, ends
         self.places: tuple[Place, ...] = ()
         self.chosen: str | None = None
+        self.asked_at = -TRUSTED_SECONDS  # before the store's clock began
         self.over = False
         self.refreshing = asyncio.Lock()
 
@@ -96,10 +98,12 @@ class Session:
 class Sessions:
     """Bounded and expiring: the oldest goes when there are too many. The keys themselves are not kept."""
 
-    def __init__(self, seconds: float, clock: Callable[[], float], most: int = MOST) -> None:
-        """`clock` gives seconds that only grow."""
+    def __init__(
+        self, seconds: float, clock: Callable[[], float], most: int = MOST, trusted: float = TRUSTED_SECONDS
+    ) -> None:
+        """`clock` gives seconds that only grow; for `trusted` seconds a session is not asked about."""
         self.seconds = seconds
-        self._clock, self._most = clock, most
+        self._clock, self._most, self._trusted = clock, most, trusted
         self._open: OrderedDict[str, Session] = OrderedDict()
 
     def __len__(self) -> int:
@@ -125,6 +129,14 @@ class Sessions:
             return found
         self.end(key)
         return None
+
+    def due(self, session: Session) -> bool:
+        """Whether the API was not asked lately if the session still holds; whoever is told so asks, nobody else."""
+        now = self._clock()
+        if now - session.asked_at < self._trusted:
+            return False
+        session.asked_at = now
+        return True
 
     def end(self, key: str | None) -> None:
         """Forget it and its tokens."""

@@ -2,7 +2,6 @@
 
 import asyncio
 import re
-import socket
 import ssl
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,8 +11,8 @@ from urllib.parse import urljoin
 
 import httpx
 
+from cluster.basics.addresses import Resolve
 from cluster.basics.errors import Invalid, Permanent, TooLarge, Unavailable
-from skills.ground import Resolve
 from skills.http.guard import Target, check, target
 
 MOST_REDIRECTS = 5
@@ -183,19 +182,6 @@ class Way:
             if len(raw) > self.most_bytes:
                 raise TooLarge(f"the address gives more than {self.most_bytes:,} bytes")
         return kind, bytes(raw).decode(_charset(response), errors="replace").replace("\x00", "")
-
-
-async def resolve(host: str, port: int) -> Sequence[str]:
-    """Every address that the system knows for a name.
-
-    Raises:
-        Unavailable: it knows none.
-    """
-    try:
-        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError) as error:
-        raise Unavailable(f"{host} cannot be resolved") from error
-    return [str(entry[4][0]) for entry in found]
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,18 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from ipaddress import ip_address
 from urllib.parse import SplitResult, urlsplit
 
+from cluster.basics.addresses import Address, is_public
 from cluster.basics.errors import Forbidden, Invalid
 
-Address = IPv4Address | IPv6Address
-
-# Public by their numbers, and yet where clouds keep their metadata: Azure's wire server, Oracle's, Alibaba's.
-_METADATA = {ip_address("168.63.129.16"), ip_address("192.0.0.192"), ip_address("100.100.100.200")}
-_NAT64 = (ip_network("64:ff9b::/96"), ip_network("64:ff9b:1::/48"))
-# IPv4 behind a translator of the site (RFC 2765), addresses for books (RFC 9637), segments of a network (RFC 9602).
-_INNER = tuple(map(ip_network, ("::ffff:0:0:0/96", "3fff::/20", "5f00::/16")))
 _PORTS = {"http": 80, "https": 443}
 
 
@@ -90,21 +84,6 @@ def check(found: Sequence[str], aim: Target) -> str:
         if not aim.named and not is_public(address):
             raise Disallowed(f"{aim.host} leads to {address}, which is not a public address")
     return str(addresses[0])
-
-
-def is_public(address: Address) -> bool:
-    """Whether anybody on the internet may reach it; an IPv4 address inside an IPv6 one counts as itself."""
-    if isinstance(address, IPv6Address):
-        inner = address.ipv4_mapped or address.sixtofour or (address.teredo[1] if address.teredo else None)
-        if inner is None and any(address in network for network in _NAT64):
-            inner = IPv4Address(int(address) & 0xFFFFFFFF)
-        if inner is None and int(address) < 2**32:  # ::a.b.c.d, long deprecated
-            inner = IPv4Address(int(address))
-        if inner is not None:
-            return is_public(inner)
-        if address.is_site_local or any(address in network for network in _INNER):  # fec0::/10: still routed
-            return False
-    return address.is_global and not address.is_multicast and not address.is_reserved and address not in _METADATA
 
 
 def _host(parts: SplitResult) -> str:

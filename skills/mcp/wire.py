@@ -10,8 +10,8 @@ import httpx2
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
+from cluster.basics.addresses import Resolve
 from cluster.basics.errors import AosError, Invalid, TooLarge, Unavailable
-from skills.ground import Resolve
 from skills.http.answers import ServiceBusy, ServiceDenied, ServiceFailed
 from skills.http.guard import Target, check, target
 

@@ -13,8 +13,8 @@ import psycopg
 from psycopg import pq
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
+from cluster.basics.addresses import Resolve
 from cluster.basics.errors import Invalid
-from skills.ground import Resolve
 from skills.http.guard import Disallowed, Target, check, target
 from skills.sql.failures import DatabaseUnknown, FileNotAllowed
 

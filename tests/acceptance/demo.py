@@ -26,7 +26,7 @@ from tests.evals.report import ROOT, Report
 SAMPLES = Path(__file__).resolve().parents[1] / "samples"
 NOT_SAMPLES = {".py", ".yaml"}  # how the samples are made, and the questions themselves
 NEW_PASSWORD_BYTES = 12
-INSTALLED = ROOT / ".venv" / ".installed"  # written by `make install`
+INSTALLED = ROOT / ".venv" / ".runtime"  # written by `make install-runtime`
 GOAL = (
     "Fresh clone in an empty folder, `make demo` ≤ 12 min on 2 cores including installation, ≤ 3 min the second time; "
     "answers right, citations open on the right page."

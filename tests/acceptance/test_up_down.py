@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import socket
 import subprocess
 import time
 from typing import Any
@@ -51,6 +52,33 @@ def test_nothing_of_ours_listens_off_loopback(product: Product) -> None:
         seen[name] = seen.get(name, 0) + 1
     assert set(seen) <= set(RAYS_OWN), f"unexpected listeners: {seen}"
     assert all(seen[name] <= RAYS_OWN[name] for name in seen), seen
+
+
+def test_what_ray_opens_to_everybody_stands_where_nobody_gets(product: Product) -> None:
+    """Other accounts of the machine found sessions, sockets and logs in a folder of mode 0777, by names they knew."""
+    place = connect.folder(product.settings.state_dir)
+    assert place.parent.stat().st_mode & 0o777 == 0o700
+    running = {process.pid for process in connect.processes(product.settings.state_dir)}
+    fixed = ("/tmp/ray", "/tmp/haproxy-serve", "/tmp/gradio")
+    open_files = {
+        file.path
+        for pid in running
+        if psutil.pid_exists(pid)
+        for file in psutil.Process(pid).open_files()
+        if file.path.startswith(fixed)
+    }
+    sockets = {entry.laddr for entry in psutil.net_connections("unix") if entry.pid in running}
+    assert not open_files and not {one for one in sockets if str(one).startswith(fixed)}
+
+
+def test_a_request_whose_head_never_ends_is_ended(product: Product) -> None:
+    """Slowloris, at the port of the product itself."""
+    http, began = product.settings.http, time.monotonic()
+    with socket.create_connection((http.host, http.port), 5) as slow:
+        slow.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n")
+        slow.settimeout(http.head_seconds + 5)
+        assert b" 408 " in slow.recv(4096)
+    assert time.monotonic() - began < http.head_seconds + 5
 
 
 @pytest.mark.parametrize("path", ["/api/jobs/", "/api/serve/applications/", "/api/v0/nodes", "/api/cluster_status"])

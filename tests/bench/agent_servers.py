@@ -17,8 +17,9 @@ import uvicorn
 from cluster.basics.scope import Scope
 from cluster.models.connection import Connection
 from cluster.models.declared import of_settings
+from cluster.models.egress import model_client
 from cluster.models.messages import Usage
-from cluster.models.opening import model_client, open_model
+from cluster.models.opening import open_model
 from cluster.models.ports import ChatModel
 from cluster.models.router import Router
 from cluster.models.spend import Spent

@@ -20,6 +20,7 @@ from fastapi import FastAPI
 from cluster.basics.scope import Role, Scope, TenantId, WorkspaceId
 from cluster.models.connections import Connections
 from cluster.models.declared import Declared
+from cluster.models.egress import Egress, ModelClients
 from cluster.models.switchboard import Switchboard
 from cluster.state.accounts import Accounts
 from cluster.state.approvals import Approvals
@@ -155,6 +156,11 @@ class ScriptedCache:
         return 3
 
 
+def one_client(client: httpx2.AsyncClient, egress: Egress = Egress(loopback=True)) -> ModelClients:
+    """One client for everything: what is checked when a connection is made has tests of its own."""
+    return ModelClients(client, client, client, egress)
+
+
 class BlankPages:
     """Draws nothing, as a PNG."""
 
@@ -185,7 +191,9 @@ def make_parts(app_dsn: str, folder: Path, clock: Clock | None = None, **other: 
     answerer = other.get("answerer") or ScriptedAnswerer()
     vault = Vault([VaultKey(b"k" * 32)])
     connections = Connections(database, vault, Declared())
-    switchboard = Switchboard(connections, httpx2.AsyncClient(verify=False), ModelsSettings(), asyncio.sleep)
+    switchboard = Switchboard(
+        connections, one_client(httpx2.AsyncClient(verify=False)), ModelsSettings(), asyncio.sleep
+    )
     search, embedder = other.get("search") or ScriptedSearch(), FakeEmbedder()
     lexicon, policy = _shipped()
     golden = GoldenSets(database)

@@ -20,7 +20,7 @@ from cluster.models.switchboard import Switchboard
 from cluster.state.postgres import Database
 from cluster.state.vault import Sealed, Vault, VaultKey
 from configs.sections import LlmSettings, ModelsSettings
-from tests.fakes.http import Office, open_office
+from tests.fakes.http import Office, one_client, open_office
 from tests.fakes.model_server import Say, serve_model
 
 KEY = VaultKey(b"k" * 32)
@@ -65,7 +65,7 @@ async def add(
 @asynccontextmanager
 async def board(connections: Connections, **other: Any) -> AsyncIterator[Switchboard]:
     async with httpx2.AsyncClient(verify=False) as client:
-        yield Switchboard(connections, client, ModelsSettings(**other), _no_sleep, waits=())
+        yield Switchboard(connections, one_client(client), ModelsSettings(**other), _no_sleep, waits=())
 
 
 async def _no_sleep(seconds: float) -> None:

@@ -11,9 +11,12 @@ import psutil
 import psycopg
 import pytest
 import redis
+from psycopg.conninfo import conninfo_to_dict
 
 from cluster.basics.errors import Unavailable
 from cluster.state import embedded
+from cluster.state.daemon import close_to_others, make_private
+from cluster.state.postgres_account import reachable
 from configs.settings import load
 from tests.fakes.kills import kill_servers
 
@@ -65,7 +68,8 @@ def test_a_path_too_long_for_a_socket_with_a_blank_and_a_quote(state: Path) -> N
 def test_starters_that_race_get_one_server(state: Path) -> None:
     with ThreadPoolExecutor(3) as threads:
         list(threads.map(run_start, [state] * 3))
-    mine = [p for p in psutil.process_iter(["cmdline"]) if f"{state}/postgres" in (p.info["cmdline"] or [])]
+    found = psutil.process_iter(["cmdline", "cwd"])
+    mine = [p for p in found if p.info["cwd"] == f"{state}/postgres" and "-D" in (p.info["cmdline"] or [])]
     assert len(mine) == 1
 
 
@@ -89,11 +93,12 @@ def test_a_stopped_server_is_killed_and_not_waited_for_forever(state: Path) -> N
 def test_no_tcp_listener_and_private_folders(endpoints: embedded.Endpoints) -> None:
     """Nothing listens on a network address; only the owner's account reaches the sockets."""
     with psycopg.connect(endpoints.postgres_admin or "") as connection:
-        row = connection.execute("select current_setting('listen_addresses'), current_setting('data_directory')")
-        addresses, data = row.fetchone() or ("?", "")
-    assert addresses == ""
-    assert Path(data).stat().st_mode & 0o077 == 0
-    for process in embedded.processes(Path(data).parent):
+        assert connection.execute("select current_setting('listen_addresses')").fetchone() == ("",)
+    data = Path(str(conninfo_to_dict(endpoints.postgres)["host"]))
+    assert data.stat().st_mode & 0o077 == 0
+    found = embedded.processes(data.parent)
+    assert len(found) == 2
+    for process in found:
         assert [c for c in process.net_connections("tcp") if c.status == psutil.CONN_LISTEN] == []
 
 
@@ -116,3 +121,63 @@ def test_the_packaged_server_has_vectors_and_bm25(endpoints: embedded.Endpoints)
     assert {("vector",), ("pg_textsearch",)} <= set(names)
     assert preloaded == ("pg_textsearch",)
     assert parallel == ("0",)  # pgvector 0.8.1: parallel HNSW builds can overflow
+
+
+def modes(path: Path) -> dict[str, str]:
+    return {str(folder): oct(folder.stat().st_mode) for folder in (path, *path.parents)}
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only where Postgres runs as another account than its starter")
+def test_no_folder_above_the_data_is_opened(state: Path) -> None:
+    """To let Postgres' account through, every folder above was opened to everybody, /root among them."""
+    shut = state / "mine"
+    deep = shut / "state"
+    deep.mkdir(parents=True)
+    shut.chmod(0o700)
+    deep.chmod(0o700)
+    before, settings = modes(deep), load({"AOS_STATE_DIR": str(deep)})
+    try:
+        found = embedded.start(settings)
+        assert modes(deep) == before
+        (server,) = [one for one in embedded.processes(deep) if one.name().startswith("postgres")]
+        assert server.uids().real != 0
+        with psycopg.connect(found.postgres_admin or "") as connection:
+            connection.execute("create table kept (n int)")
+        kill_servers(deep)
+        assert embedded.start(settings) == found and modes(deep) == before
+        with psycopg.connect(found.postgres_admin or "") as connection:
+            assert connection.execute("select count(*) from kept").fetchone() == (0,)
+            assert connection.execute("select extname from pg_extension").fetchall()
+    finally:
+        embedded.stop(deep)
+    assert embedded.processes(deep) == []
+
+
+def test_programs_that_another_account_cannot_reach_are_copied_once(tmp_path: Path) -> None:
+    """As in /root: its mode stays what it is."""
+    programs = tmp_path / "shut" / "pginstall" / "bin"
+    programs.mkdir(parents=True)
+    (programs / "postgres").write_text("a program")
+    (programs.parent / "lib").mkdir()
+    (tmp_path / "shut").chmod(0o700)
+    made = reachable(programs, tmp_path / "copies")
+    assert (made / "postgres").read_text() == "a program" and (made.parent / "lib").is_dir()
+    assert reachable(programs, tmp_path / "copies") == made
+    assert oct((tmp_path / "shut").stat().st_mode & 0o777) == "0o700"
+    (programs / "postgres").write_text("another version")
+    os.utime(programs / "postgres", (1, 1))
+    assert reachable(programs, tmp_path / "copies") != made, "a newer one is another copy"
+
+
+def test_a_link_that_somebody_else_made_is_no_folder_of_ours(tmp_path: Path) -> None:
+    """In /tmp anybody makes a link to a folder of ours under the name that we would take."""
+    if os.geteuid() != 0:
+        pytest.skip("only root makes a link that belongs to another account")
+    (tmp_path / "ours").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "ours")
+    os.lchown(tmp_path / "link", 12345, 12345)
+    with pytest.raises(Unavailable, match="another account"):
+        make_private(tmp_path / "link")
+    (tmp_path / "open").mkdir(mode=0o777)
+    close_to_others(tmp_path / "open")
+    assert oct((tmp_path / "open").stat().st_mode & 0o777) == "0o700"

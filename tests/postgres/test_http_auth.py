@@ -237,3 +237,21 @@ async def test_two_refreshes_at_once_give_one_session(api: Api, office: Office) 
         *(api.client.post("/api/auth/refresh", json={"refresh_token": token}) for _ in range(2))
     )
     assert sorted(answer.status_code for answer in both) == [200, 401]
+
+
+async def test_guesses_count_for_who_is_connected_or_whom_the_console_vouches_for(api: Api, office: Office) -> None:
+    """Headers that anybody may write change nothing; the console's word does."""
+    email, tokens, now = office.emails[Role.VIEWER], api.parts.tokens, api.parts.clock()
+
+    async def guess(password: str, **headers: str) -> int:
+        body = {"email": email, "password": password}
+        return (await api.client.post("/api/auth/login", json=body, headers=headers)).status_code
+
+    def word(address: str) -> dict[str, str]:
+        return {"X-Console-Client": tokens.vouch(address, now)}
+
+    made_up = [{"X-Forwarded-For": f"10.0.0.{n}", "X-Console-Client": f"10.0.0.{n}"} for n in range(6)]
+    assert [await guess("wrong", **headers) for headers in made_up] == [401] * 5 + [429]
+    assert await guess(PASSWORD, **word("192.0.2.7")) == 200
+    assert [await guess("wrong", **word("192.0.2.9")) for _ in range(6)] == [401] * 5 + [429]
+    assert await guess(PASSWORD, **word("192.0.2.7")) == 200

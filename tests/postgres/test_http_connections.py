@@ -17,7 +17,7 @@ from cluster.models.declared import Declared
 from cluster.models.switchboard import Switchboard
 from cluster.state.vault import Vault, VaultKey
 from configs.sections import ModelsSettings
-from tests.fakes.http import Api, Office, make_parts, open_office, serve
+from tests.fakes.http import Api, Office, make_parts, one_client, open_office, serve
 from tests.fakes.model_server import Say, failing, serve_model
 
 PATH = "/api/llm-connections"
@@ -109,7 +109,7 @@ async def test_a_key_is_rotated_without_touching_anything_else(app_dsn: str, adm
     """MR-09: the next call is signed with the new key; it is sealed with the vault's current one, and never shown."""
     old, new = VaultKey(b"o" * 32), VaultKey(b"n" * 32)
     office, parts = open_office(admin_dsn), make_parts(app_dsn, tmp_path)
-    database, switches = parts.database, (httpx2.AsyncClient(verify=False), ModelsSettings(), asyncio.sleep)
+    database, switches = parts.database, (one_client(httpx2.AsyncClient(verify=False)), ModelsSettings(), asyncio.sleep)
     before = Connections(database, Vault([old]), Declared())
     after = Connections(database, Vault([new, old]), Declared())
 
@@ -198,3 +198,25 @@ async def test_mr_07_the_table_of_providers(api: Api, office: Office) -> None:
         "openai", "azure", "anthropic", "cohere", "vllm", "ollama", "textgen", "llamacpp", "huggingface", "custom",
     ]  # fmt: skip
     assert [item["provider"] for item in items if item["supports_tools"]] == ["openai", "azure", "anthropic", "cohere"]
+
+
+async def test_where_a_model_may_live_is_decided_when_it_is_stored_and_on_record(
+    api: Api, office: Office, admin_dsn: str
+) -> None:
+    """A tenant's people pointed a connection at the machines behind the wall, and its test told what answered there."""
+    daughter = open_office(admin_dsn)
+    with psycopg.connect(admin_dsn) as owner:
+        owner.execute("update tenants set parent_id = %s where id = %s", (office.scope.tenant, daughter.scope.tenant))
+    first, theirs = [await api.sign_in(place.emails[Role.ADMIN]) for place in (office, daughter)]
+    body = {"name": "inner", "base_url": "http://127.0.0.1:8265/v1", "model": "m"}
+    refused = await theirs.post(PATH, json=body)
+    assert (refused.status_code, refused.json()["code"]) == (422, "address_not_allowed")
+    assert "AOS_MODELS_ALLOW" in refused.json()["fix"]
+    metadata = await first.post(PATH, json=body | {"base_url": "http://169.254.169.254/latest"})
+    assert metadata.json()["code"] == "address_not_allowed"
+    assert (await first.post(PATH, json=body)).status_code == 201, "a laptop's own"
+    stored = (await theirs.post(PATH, json=body | {"base_url": "https://93.184.215.14/v1"})).json()
+    moved = await theirs.patch(f"{PATH}/{stored['id']}", json={"base_url": "http://[::1]:8265"})
+    assert moved.json()["code"] == "address_not_allowed"
+    trail = (await theirs.get("/api/audit", params={"action": "llm_connection.address"})).json()["items"]
+    assert [entry["outcome"] for entry in trail] == ["denied", "denied"]

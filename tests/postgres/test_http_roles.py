@@ -123,9 +123,12 @@ async def test_a_role_in_the_workspace_is_none_in_the_tenant(api: Api, office: O
     assert (await chief.post("/api/workspaces", json={"name": "w2"})).status_code == 201
     known = {"email": "chief@x.example", "role": "viewer"}
     assert (await admin.post("/api/users", json=known)).status_code == 200
+    assert (await chief.get("/api/audit")).status_code == 401, "another role wants another token"
+    chief = await api.sign_in("chief@x.example")
     assert (await chief.get("/api/audit")).status_code == 403, "no administrator in the workspace any more"
     known |= {"role": "admin", "tenant_role": "viewer"}
     await admin.post("/api/users", json=known)
+    chief = await api.sign_in("chief@x.example")
     assert (await chief.post("/api/workspaces", json={"name": "w3"})).status_code == 403
 
 

@@ -42,6 +42,8 @@ async def test_people_are_listed_searched_and_changed(
     assert (back.json()["role"], back.json()["tenant_role"]) == ("developer", "operator")
     with psycopg.connect(admin_dsn) as owner:
         owner.execute("update users set role = 'viewer' where email = %s", (office.emails[Role.ADMIN],))
+    assert (await admin.get("/api/users")).status_code == 401, "another role ends the token, by whatever way it came"
+    admin = await api.sign_in(office.emails[Role.ADMIN])
     assert (await admin.get("/api/users")).status_code == 200
     assert (await admin.get("/api/users", params={"everywhere": True})).status_code == 403, "of the workspace alone"
 
@@ -72,7 +74,7 @@ async def test_a_new_first_password_is_shown_once_and_has_to_be_changed(
     client = await api.sign_in(email)
     made = (await admin.post(f"/api/users/{known['viewer']}/password", json={})).json()
     assert made["email"] == email and len(made["password"]) >= 12
-    assert (await client.get("/api/jobs")).status_code == 403, "first the password"
+    assert (await client.get("/api/jobs")).status_code == 401, "every session has ended"
     assert (await api.client.post("/api/auth/login", json={"email": email, "password": PASSWORD})).status_code == 401
     again = await api.client.post("/api/auth/login", json={"email": email, "password": made["password"]})
     assert again.json()["must_change_password"] is True

@@ -224,5 +224,5 @@ def test_a_user_who_is_nobody_any_more_is_not_let_in(server: Server, admin_dsn: 
     with psycopg.connect(admin_dsn) as connection:
         connection.execute("update users set disabled = true where email = %s", (server.office.emails[Role.VIEWER],))
     with server.open() as socket:
-        assert chunks(socket)[-1]["data"]["code"] == "unauthenticated"
+        assert chunks(socket)[-1]["data"]["code"] == "credential_ended"
     assert httpx.get(f"{server.url}{PATH}").status_code == 404

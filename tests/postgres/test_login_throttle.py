@@ -8,7 +8,7 @@ import pytest
 from redis.asyncio import Redis
 
 from cluster.state.embedded import Endpoints
-from serve_apps.http.throttle import FREE, ProcessThrottle, SharedThrottle, TooManyAttempts
+from serve_apps.http.throttle import ANYWHERE, FREE, Guesses, ProcessThrottle, SharedThrottle, TooManyAttempts
 
 
 def replica(url: str) -> tuple[SharedThrottle, Redis]:
@@ -54,3 +54,16 @@ async def test_without_redis_each_process_counts_and_the_log_says_so(
             await throttle.check("me")
     said = [record.message for record in caplog.records if "process_counts" in record.message]
     assert len(said) == 1, "said once, not with every login"
+
+
+async def test_a_good_record_is_every_replicas(endpoints: Endpoints) -> None:
+    """Whoever has signed in at one replica gets through at another while a thousand addresses guess."""
+    (one, first), (other, second) = replica(endpoints.redis), replica(endpoints.redis)
+    account = uuid4().hex
+    async with first, second:
+        await Guesses(one, account, "192.0.2.7").succeeded()
+        for number in range(FREE * ANYWHERE):
+            await Guesses(other, account, f"10.0.0.{number}").failed()
+        await Guesses(other, account, "192.0.2.7").check()
+        with pytest.raises(TooManyAttempts):
+            await Guesses(other, account, "192.0.2.8").check()

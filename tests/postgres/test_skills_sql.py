@@ -14,6 +14,7 @@ import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
+from cluster.basics.addresses import resolve
 from cluster.basics.errors import AosError, Invalid
 from cluster.basics.scope import Role, Scope, TenantId, WorkspaceId
 from configs.sections_skills import SkillSettings
@@ -21,7 +22,6 @@ from skills import shelf
 from skills.contract import Call
 from skills.fence import Called, Fence
 from skills.ground import Ground
-from skills.http.fetch import resolve
 from skills.http.guard import Disallowed
 from skills.manifest import BadManifest, CredentialType, Kind, Manifest, Risk
 from skills.sql import postgres, sqlite

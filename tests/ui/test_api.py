@@ -123,18 +123,19 @@ async def test_the_api_is_told_who_signs_in_and_who_signs_out() -> None:
     """Everybody's failed attempts were counted for the console's address, and a session outlived its end here."""
 
     def answering(request: httpx.Request) -> httpx.Response:
-        seen.append((request.url.path, request.headers.get("x-forwarded-for"), request.content))
+        seen.append((request.url.path, request.headers.get("x-console-client"), request.content))
         return httpx.Response(204) if request.url.path.endswith("logout") else httpx.Response(200, json=told(1))
 
     seen = list[tuple[str, str | None, bytes]]()
-    door = Door(httpx.AsyncClient(transport=httpx.MockTransport(answering), base_url="http://aos.test"))
+    client = httpx.AsyncClient(transport=httpx.MockTransport(answering), base_url="http://aos.test")
+    door = Door(client, lambda address: f"our word for {address}")
     grant = await door.login("a@b.example", "secret", "192.0.2.7")
     await door.change_password(grant, "old", "new", "192.0.2.7")
     await door.refresh(grant)
     await door.logout(grant)
     assert [(path, client) for path, client, _ in seen] == [
-        ("/api/auth/login", "192.0.2.7"), ("/api/auth/password", "192.0.2.7"), ("/api/auth/refresh", None),
-        ("/api/auth/logout", None),
+        ("/api/auth/login", "our word for 192.0.2.7"), ("/api/auth/password", "our word for 192.0.2.7"),
+        ("/api/auth/refresh", None), ("/api/auth/logout", None),
     ]  # fmt: skip
     assert b"refresh1" in seen[-1][2]
 

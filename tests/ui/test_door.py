@@ -35,9 +35,11 @@ class Console:
             self.asked.append(request)
             return answer(request)
 
-        self.knock = Door(httpx.AsyncClient(transport=httpx.MockTransport(answering), base_url="http://api.test"))
+        client = httpx.AsyncClient(transport=httpx.MockTransport(answering), base_url="http://api.test")
+        self.knock = Door(client, lambda address: f"our word for {address}")
         self.desk = Desk(Sessions(60, lambda: 0.0), self.knock, [HOME])
         key, self.session = self.desk.sessions.begin("a@b.example", GRANT)
+        self.session.asked_at = 0.0  # just now
         self.session.places = (Place("w1", "Alpha", Role.OPERATOR), Place("w2", "Beta <b>", Role.OPERATOR))
         inside = FastAPI()
         inside.include_router(door.routes(self.desk, self.knock))
@@ -119,7 +121,8 @@ async def test_the_api_counts_failed_attempts_for_who_signs_in(host: str, told: 
     async with console.client:
         await console.client.post("/sign-in", data={"email": "a@b.example", "password": "x"})
     (asked,) = console.asked
-    assert asked.headers.get("x-forwarded-for") == told
+    assert asked.headers.get("x-console-client") == (told and f"our word for {told}")
+    assert "x-forwarded-for" not in asked.headers, "anybody can write that"
 
 
 async def test_a_password_is_changed_for_the_first_time_or_later() -> None:

@@ -13,4 +13,4 @@ def test_haproxys_socket_always_fits() -> None:
         state = Path("/" + "s" * length)
         socket = folder(state) / "haproxy" / ("f" * 56) / "admin.sock"
         assert len(os.fsencode(socket)) <= HAPROXY_LIMIT
-    assert folder(Path("/x")) == Path("/x/ray")
+    assert folder(Path("/x")) == Path("/x/ray/s")

@@ -25,7 +25,7 @@ from serve_apps.http.permissions import MATRIX, MatrixMismatch, check_complete
 from serve_apps.http.pictures import OneByOne
 from serve_apps.http.problems import FileRefused
 from serve_apps.http.sse import HEARTBEAT_SECONDS, JobFeed, Pace, follow
-from serve_apps.http.throttle import ANYWHERE, FREE, Guesses, ProcessThrottle, TooManyAttempts
+from serve_apps.http.throttle import ANYWHERE, FREE, GOOD_SECONDS, Guesses, ProcessThrottle, TooManyAttempts
 from serve_apps.http.tokens import Claims, TokenRefused, Tokens, new_key, signing_secret
 from serve_apps.http.uploads import clean_name, named_readers, origin_of
 
@@ -34,6 +34,8 @@ CLAIMS = Claims(
     UserId("11111111-1111-1111-1111-111111111111"),
     TenantId("22222222-2222-2222-2222-222222222222"),
     WorkspaceId("33333333-3333-3333-3333-333333333333"),
+    "44444444-4444-4444-4444-444444444444",
+    3,
 )
 MEMBER = Member(CLAIMS.tenant, CLAIMS.workspace, CLAIMS.user, "me@x.example", Role.VIEWER, Role.VIEWER)
 
@@ -116,6 +118,37 @@ async def test_addresses_that_are_made_up_do_not_make_guessing_free() -> None:
     await Guesses(throttle, "you@x.example", "10.0.2.2").check()
     await other.succeeded()
     await Guesses(throttle, "me@x.example", "10.0.2.2").check()
+
+
+async def test_an_address_with_a_good_record_gets_through_while_others_guess() -> None:
+    """A thousand addresses that guessed kept an account's owner out. They, too, have only so many guesses."""
+    now = [0.0]
+    throttle = ProcessThrottle(lambda: now[0])
+    home, new = Guesses(throttle, "me@x.example", "192.0.2.7"), Guesses(throttle, "me@x.example", "192.0.2.8")
+    await home.succeeded()
+    for number in range(FREE * ANYWHERE * 2):
+        await Guesses(throttle, "me@x.example", f"10.0.0.{number}").failed()
+    await home.check()
+    with pytest.raises(TooManyAttempts):
+        await new.check()
+    await Guesses(throttle, "you@x.example", "192.0.2.8").check()
+    for _ in range(FREE):
+        await home.failed()
+    with pytest.raises(TooManyAttempts):
+        await home.check()
+    now[0] += GOOD_SECONDS + 1
+    assert not await throttle.known("me@x.example 192.0.2.7"), "not for ever"
+
+
+def test_only_the_consoles_own_word_for_an_address_is_believed() -> None:
+    tokens, others = Tokens("s" * 32, AuthSettings()), Tokens("t" * 32, AuthSettings())
+    word = tokens.vouch("192.0.2.7", NOW)
+    assert tokens.vouched(word, NOW) == "192.0.2.7"
+    assert tokens.vouched(word, NOW + timedelta(seconds=61)) is None
+    for made_up in ("", "192.0.2.7", others.vouch("192.0.2.7", NOW), tokens.access(CLAIMS, NOW)):
+        assert tokens.vouched(made_up, NOW) is None
+    with pytest.raises(TokenRefused):
+        tokens.verify(word, NOW)
 
 
 async def test_a_wrong_hash_is_a_wrong_password_not_an_error() -> None:

@@ -19,8 +19,9 @@ from cluster.basics.errors import AosError, Unavailable
 from cluster.basics.scope import Scope
 from cluster.connect import free_port
 from cluster.models.connection import AuthMode, Connection, ConnectionId, Provider
+from cluster.models.egress import model_client
 from cluster.models.messages import ChatRequest, Delta, Fallback, Message, Reply
-from cluster.models.opening import model_client, open_model
+from cluster.models.opening import open_model
 from cluster.models.ports import ChatModel
 from cluster.models.router import Router
 from tests.evals.report import Report

@@ -13,10 +13,11 @@ import pytest
 
 from cluster.basics.errors import Invalid, Unavailable
 from cluster.models.connection import AuthMode, Connection, ConnectionId, Provider
+from cluster.models.egress import model_client
 from cluster.models.errors import Busy, Unusable
 from cluster.models.form import Form
 from cluster.models.messages import ChatRequest, Delta, Message, Reply, ToolCall, ToolSpec
-from cluster.models.opening import model_client, open_model
+from cluster.models.opening import open_model
 from cluster.models.ports import ChatModel
 from cluster.models.sdk import Habits, Limits
 from tests.fakes.model_server import ModelServer, Say, Use, busy, failing, serve_model

@@ -11,8 +11,9 @@ import yaml
 from cluster.basics.scope import Scope
 from cluster.models.connection import Connection
 from cluster.models.declared import Declared, declared
+from cluster.models.egress import model_client
 from cluster.models.messages import Reply
-from cluster.models.opening import model_client, open_model
+from cluster.models.opening import open_model
 from cluster.models.ports import ChatModel
 from cluster.models.router import Router
 from configs.sections import LlmSettings

@@ -11,9 +11,10 @@ import pytest
 
 from cluster.basics.errors import AosError, Invalid, Overloaded, Unavailable
 from cluster.models.connection import Connection
+from cluster.models.egress import model_client
 from cluster.models.errors import NoModel, OverBudget, Unusable
 from cluster.models.messages import Delta, Fallback, Reply, ToolSpec, Usage
-from cluster.models.opening import model_client, open_model
+from cluster.models.opening import open_model
 from cluster.models.router import Router
 from cluster.models.spend import Spent, budget_of
 from tests.fakes.model_server import Say, failing, serve_model

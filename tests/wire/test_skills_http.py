@@ -8,10 +8,10 @@ from ipaddress import ip_address
 
 import pytest
 
+from cluster.basics.addresses import is_public, resolve
 from cluster.basics.errors import AosError, Invalid, TooLarge, Unavailable
 from skills.contract import Call
-from skills.http.fetch import resolve
-from skills.http.guard import Disallowed, check, is_public, target
+from skills.http.guard import Disallowed, check, target
 from skills.http.http_get.tool import HttpGet
 from skills.shelf import named
 from tests.fakes.agents import SCOPE

@@ -8,10 +8,11 @@ from typing import Any
 import httpx
 import pytest
 
+from cluster.basics.addresses import resolve
 from cluster.basics.errors import AosError, Invalid
 from skills.contract import Call
 from skills.ground import Ground
-from skills.http.fetch import Ask, OutcomeUnknown, Redirected, Way, resolve
+from skills.http.fetch import Ask, OutcomeUnknown, Redirected, Way
 from skills.http.guard import Disallowed
 from skills.manifest import CredentialType, Manifest, manifest_of
 from skills.shelf import build, named

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 from cluster.models.connections import Connections
 from cluster.models.declared import declared
-from cluster.models.opening import model_client
+from cluster.models.egress import egress_of, model_clients
 from cluster.models.router import Router
 from cluster.models.spend import Spend
 from cluster.models.switchboard import Switchboard
@@ -40,6 +40,7 @@ def extractor(settings: GraphSettings) -> Extractor:
 def _reader(settings: Settings, database: Database) -> RoutedReader:
     vault = vault_of(settings.models.vault_key, settings.state_dir)
     connections = Connections(database, vault, declared(settings.models.connections_file, settings.llm))
-    switchboard = Switchboard(connections, model_client(), settings.models, asyncio.sleep)
+    clients = model_clients(egress_of(settings.models.allow, settings.http.host))
+    switchboard = Switchboard(connections, clients, settings.models, asyncio.sleep)
     router = Router(switchboard, Spend(database, lambda: datetime.now(UTC)), most=settings.models.max_fallbacks)
     return RoutedReader(router, settings.graph.model_seconds)

