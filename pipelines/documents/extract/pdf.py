@@ -1,24 +1,30 @@
-"""PDF: each page by its own text where it has any, else by OCR of its picture, rendered one at a time."""
+"""PDF: each page by its own text and by OCR of its pictures, rendered one at a time."""
 
 import math
 import time
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pypdfium2 as pdfium
 import pypdfium2.raw as raw
 
-from pipelines.documents.document import Page, Reason, Unreadable
+from pipelines.documents.document import Box, Caveat, CaveatKind, Page, Reason, Unreadable
 from pipelines.documents.extract.image import png
 from pipelines.documents.extract.opened import Context, Opened
-from pipelines.documents.extract.pdf_shapes import draws_something, picture_share
+from pipelines.documents.extract.pdf_merge import as_tokens
+from pipelines.documents.extract.pdf_notes import Note, Notes, attached_files, place_notes, read_notes
+from pipelines.documents.extract.pdf_pictures import picture_areas
+from pipelines.documents.extract.pdf_scans import PictureReading, Reading
+from pipelines.documents.extract.pdf_shapes import DEPTH
 from pipelines.documents.extract.pdf_tables import find_grids, place_tables
 from pipelines.documents.extract.pdf_titles import mark_titles
+from pipelines.documents.extract.pdf_unmapped import in_question, resolve
 from pipelines.documents.extract.pdf_words import Native, compose, native_text
 from pipelines.documents.ocr.picture import to_array
+from pipelines.documents.ocr.reading import EngineMissing
 
 _DAMAGED_SHARE = 0.3  # above it the font's letters do not mean what they say
-_MUCH_OF_THE_PAGE = 0.4
 
 
 class PdfPages:
@@ -39,18 +45,16 @@ class PdfPages:
         if not self.pages:
             raise Unreadable(Reason.EMPTY, "the document has no pages")
         if self._pdf.get_formtype():
-            self._pdf.init_forms()  # so that what was filled in is drawn
+            self._pdf.init_forms()  # so that what was filled in is known, and drawn
+        self._attached = attached_files(self._pdf)
+        self._pictures = PictureReading(context, self._scale)
 
     def page(self, number: int) -> Page:
-        """Native text with word boxes, or what OCR reads on the rendered page."""
+        """Its own text and what its pictures show, with word boxes; remarks and what was filled in are part of it."""
         started = time.monotonic()
         page = self._load(number)
         try:
-            native = native_text(page)
-            if self._wants_ocr(page, native):
-                result = self._by_ocr(page, number, native)
-            else:
-                result = _by_text(page, number, native)
+            result = self._read(page, number)
         except pdfium.PdfiumError as error:
             raise _classify(error) from error
         finally:
@@ -74,50 +78,107 @@ class PdfPages:
 
     def _load(self, number: int) -> pdfium.PdfPage:
         try:
-            page = self._pdf[number - 1]
-            if self._pdf.formenv is not None and page.flatten() == raw.FLATTEN_SUCCESS:
-                # What was filled into the form is text of the page from now on.
-                page.close()
-                page = self._pdf[number - 1]
-            return page
+            return self._pdf[number - 1]
         except (pdfium.PdfiumError, IndexError) as error:
             raise Unreadable(Reason.CORRUPT, f"page {number} cannot be loaded") from error
 
-    def _wants_ocr(self, page: pdfium.PdfPage, native: Native) -> bool:
-        """IN-10: too little text and a picture that explains it, or letters that mean nothing."""
-        if native.damaged > _DAMAGED_SHARE:
-            return True
-        if native.characters >= self._context.read.min_useful_text:
-            return False
-        if not native.characters:
-            return draws_something(page)
-        return picture_share(page) >= _MUCH_OF_THE_PAGE
+    def _read(self, page: pdfium.PdfPage, number: int) -> Page:
+        native = native_text(page)
+        notes = read_notes(page, self._pdf.formenv, native.tokens)
+        objects = list(page.get_objects(max_depth=DEPTH))
+        if native.damaged > _DAMAGED_SHARE or (not native.characters and self._draws(page, objects)):
+            result = self._whole_by_ocr(page, number, native, notes.notes)
+        else:
+            result = self._by_text(page, number, native, objects, notes.notes)
+        return replace(result, caveats=(*result.caveats, *self._remaining(page, number, native, notes, result)))
 
-    def _by_ocr(self, page: pdfium.PdfPage, number: int, native: Native) -> Page:
+    def _draws(self, page: pdfium.PdfPage, objects: Sequence[pdfium.PdfObject]) -> bool:
+        """IN-10: whether there is anything to see on a page without text, stamps included."""
+        return raw.FPDFPage_GetAnnotCount(page) > 0 or any(item.type != raw.FPDF_PAGEOBJ_TEXT for item in objects)
+
+    def _by_text(
+        self,
+        page: pdfium.PdfPage,
+        number: int,
+        native: Native,
+        objects: Sequence[pdfium.PdfObject],
+        notes: Sequence[Note],
+    ) -> Page:
+        """A page with a text of its own: its tables, its titles, and its pictures by OCR where they hold text."""
+        tokens = native.tokens
+        caveats: tuple[Caveat, ...] = ()
+        if any(map(in_question, tokens)):
+            tokens, unmapped = resolve(tokens, self._picture_read(page, number))
+            caveats = (unmapped,)
+        areas = picture_areas(page, objects, tokens)
+        tokens = place_notes(tokens, [note for note in notes if note.field])
+        tokens = place_tables(tokens, find_grids(page, objects))
+        reading = Reading(mark_titles(tokens))
+        if areas:
+            reading = self._pictures.read(page, number, reading.tokens, areas)
+        text, words = compose(place_notes(reading.tokens, [note for note in notes if not note.field]))
+        return Page(
+            number,
+            text,
+            words,
+            engine=reading.engine or "native",
+            confidence=reading.confidence,
+            attempts=reading.attempts,
+            caveats=(*caveats, *reading.caveats),
+        )
+
+    def _whole_by_ocr(self, page: pdfium.PdfPage, number: int, native: Native, notes: Sequence[Note]) -> Page:
+        """A page without text of its own, or whose letters mean nothing."""
         scale = self._scale(page, self._context.ocr.dpi)
-        pixels = to_array(page.render(scale=scale).to_pil())
+        # Without the remarks, which are text already; but with what else lies on the page, such as stamps.
+        pixels = to_array(page.render(scale=scale, draw_annots=not notes, may_draw_forms=not notes).to_pil())
         if pixels.min() == pixels.max():
-            return _by_text(page, number, native)
+            return self._by_text(page, number, native, (), notes)
         result = self._context.engine.read(pixels, number, round(scale * 72))
         if not result.text.strip() and native.characters and native.damaged <= _DAMAGED_SHARE:
-            return replace(_by_text(page, number, native), attempts=result.attempts)
-        return result
+            return replace(self._by_text(page, number, native, (), notes), attempts=result.attempts)
+        if not notes:
+            return result
+        text, words = compose(place_notes(as_tokens(result, Box(0, 0, 1, 1)), notes))
+        return replace(result, text=text, words=words)
+
+    def _picture_read(self, page: pdfium.PdfPage, number: int) -> Page | None:
+        """The whole page as OCR reads it, None where it cannot."""
+        scale = self._scale(page, self._context.ocr.dpi)
+        pixels = to_array(page.render(scale=scale).to_pil())
+        try:
+            return self._context.engine.read(pixels, number, round(scale * 72))
+        except (Unreadable, EngineMissing):
+            return None
+
+    def _remaining(
+        self, page: pdfium.PdfPage, number: int, native: Native, notes: Notes, result: Page
+    ) -> Iterator[Caveat]:
+        """What is to be said of a page besides its pictures."""
+        files = (*(self._attached if number == 1 else ()), *notes.files)
+        if files:
+            names = ", ".join(dict.fromkeys(files))
+            yield Caveat(CaveatKind.ATTACHMENTS_UNREAD, f"embedded files: {names[:400]}; upload them to have them read", len(files))
+        if native.unsure_lines and result.engine == "native":
+            detail = "lines written from right to left may stand in another order than they are read"
+            yield Caveat(CaveatKind.ORDER_UNSURE, detail, native.unsure_lines)
+        scale = self._scale(page, self._context.ocr.dpi)
+        if result.engine != "native" and scale * 72 < self._context.ocr.dpi - 1:
+            yield Caveat(CaveatKind.REDUCED_SCALE, f"a large sheet, read at {round(scale * 72)} dots per inch")
 
     def _scale(self, page: pdfium.PdfPage, dpi: int) -> float:
         """Pixels per point; smaller than asked where the page would exceed `max_pixels`."""
-        points = max(1.0, page.get_width()) * max(1.0, page.get_height())
-        return min(dpi / 72, math.sqrt(self._context.ocr.max_pixels / points))
+        width, height = max(1.0, page.get_width()), max(1.0, page.get_height())
+        scale = min(dpi / 72, math.sqrt(self._context.ocr.max_pixels / (width * height)))
+        # Both sides are rounded up to whole pixels.
+        while math.ceil(width * scale) * math.ceil(height * scale) > self._context.ocr.max_pixels and scale > 1e-3:
+            scale *= 0.999
+        return scale
 
 
 def open_pdf(path: Path, context: Context) -> Opened:
     """Open a PDF."""
     return PdfPages(path, context)
-
-
-def _by_text(page: pdfium.PdfPage, number: int, native: Native) -> Page:
-    tokens = place_tables(native.tokens, find_grids(page)) if native.tokens else ()
-    text, words = compose(mark_titles(tokens))
-    return Page(number, text, words)
 
 
 def _classify(error: BaseException) -> Unreadable:

@@ -28,14 +28,14 @@ class Grid:
     box: Box
 
 
-def find_grids(page: pdfium.PdfPage) -> list[Grid]:
+def find_grids(page: pdfium.PdfPage, objects: Sequence[pdfium.PdfObject]) -> list[Grid]:
     """The ruled tables of at least two rows and two columns.
 
     The lines come from pdfium, the algorithm (Nurminen's) from pdfplumber: its own way to the lines parses the whole
     page a second time, which takes seconds where this takes milliseconds, and fails on other files.
     """
     width, height = page.get_size()
-    edges = _edges(page, width, height)
+    edges = _edges(page, objects, width, height)
     merged = table.merge_edges(edges, *[_SNAP] * 4) if edges else []
     merged = [edge for edge in merged if max(edge["x1"] - edge["x0"], edge["bottom"] - edge["top"]) >= _SNAP]
     if not _MIN_LINES <= len(merged) <= _MAX_LINES:
@@ -56,11 +56,13 @@ def find_grids(page: pdfium.PdfPage) -> list[Grid]:
     return grids
 
 
-def _edges(page: pdfium.PdfPage, width: float, height: float) -> list[dict[str, Any]]:
+def _edges(
+    page: pdfium.PdfPage, objects: Sequence[pdfium.PdfObject], width: float, height: float
+) -> list[dict[str, Any]]:
     """Lines as pdfplumber describes them: points, origin top left, of the page as it is shown."""
     mapper = Mapper(page)
     edges = []
-    for x0, y0, x1, y1 in straight_lines(page):
+    for x0, y0, x1, y1 in straight_lines(objects):
         (ax, ay), (bx, by) = mapper.point(x0, y0), mapper.point(x1, y1)
         left, right = sorted((ax * width, bx * width))
         top, bottom = sorted((ay * height, by * height))

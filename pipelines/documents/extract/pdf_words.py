@@ -1,7 +1,6 @@
 """The native text of a PDF page as words with boxes, in the order of the content stream."""
 
 import ctypes
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -11,12 +10,18 @@ import pypdfium2 as pdfium
 import pypdfium2.raw as raw
 
 from pipelines.documents.document import Box, Word
+from pipelines.documents.extract.pdf_bidi import FIRST_RTL, has_rtl, in_reading_order
+from pipelines.documents.extract.pdf_glyphs import UNKNOWN, Glyph, advances, read_glyphs
+from pipelines.documents.extract.pdf_hyphens import stays
+from pipelines.documents.extract.pdf_raised import set_apart
 
 _DEVICE = 1_000_000  # page coordinates as integers of this many steps, to get fractions from pdfium's own rotation
 _MIN_BOX = 1e-4
-_PRIVATE, _PRIVATE_END = 0xE000, 0xF900  # code points that mean something in one font only
-_FONT_NAME = 200  # bytes
-_HEAVY = (b"bold", b"black", b"heavy")
+_FAR = 10_000  # points
+_MARGIN = 0.002  # of the page: letters on its very edge are shown
+_DIVIDED = "-"  # the gap of a token that goes on what a hyphen at a line end divided, until that is decided
+_NEXT_LINE = 0.06  # of the page's height: the next line of the same text stands no lower
+_PUNCTUATION = ".,:;!?()[]{}\"'«»“”„‘’"
 _NEAR = 0.01  # of the page's width: closer than two columns or two cells are
 _PARAGRAPH_GAP = 0.8  # of the usual height of a line, between two lines
 
@@ -30,6 +35,10 @@ class Token:
         gap: what separates it from the word before.
         size: of its type in points, 0 where that is not known or it is not shown.
         bold: its font says so.
+        hidden: it is drawn invisibly, as OCR writes its text behind a picture.
+        source: the text object that its first letter belongs to; 0 where it has none.
+        doubtful: the font has no Unicode for one of its signs, and its code was taken instead.
+        confidence: 0 to 1.
     """
 
     text: str
@@ -37,26 +46,51 @@ class Token:
     gap: str
     size: float = 0.0
     bold: bool = False
+    hidden: bool = False
+    source: int = 0
+    doubtful: bool = False
+    confidence: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class Native:
-    """A page's own text; `damaged` is the share of its characters that no person can read (0 to 1)."""
+    """A page's own text.
+
+    Attributes:
+        tokens: its words, in the order of its content.
+        characters: how many it has, white space aside.
+        damaged: the share of them that no person can read (0 to 1).
+        unsure_lines: how many lines of right-to-left text may stand in the wrong order.
+    """
 
     tokens: tuple[Token, ...]
     characters: int
     damaged: float
+    unsure_lines: int = 0
 
 
 def native_text(page: pdfium.PdfPage) -> Native:
     """Read the text objects of a page; characters are kept exactly as they are, repeats included (B-01)."""
     text = page.get_textpage()
     try:
-        tokens, characters, damaged = _tokens(page, text)
+        glyphs = list(read_glyphs(text))
+        rtl = any([glyph.char >= FIRST_RTL and has_rtl(glyph.char) for glyph in glyphs])
+        if rtl:
+            glyphs = advances(text, glyphs)
     finally:
         text.close()
+    mapper = Mapper(page)
+    if not mapper.shows_all:
+        glyphs = [glyph for glyph in glyphs if mapper.shows(glyph)]
+    glyphs, unsure = in_reading_order(glyphs) if rtl else (glyphs, 0)
+    tokens = _divided(_tokens(set_apart(glyphs), mapper))
+    shown = [glyph for glyph in glyphs if not glyph.char.isspace()]
+    damaged = sum(glyph.doubtful or is_unread(glyph.char) for glyph in shown)
     return Native(
-        tuple(_with_paragraphs(_without_steps(tokens))), characters, damaged / characters if characters else 0.0
+        tuple(_with_paragraphs(_without_steps(tokens))),
+        len(shown),
+        damaged / len(shown) if shown else 0.0,
+        unsure,
     )
 
 
@@ -68,7 +102,7 @@ def compose(tokens: Sequence[Token]) -> tuple[str, tuple[Word, ...]]:
     for token in tokens:
         gap = token.gap if pieces else ""
         if token.box is not None:
-            words.append(Word(token.text, length + len(gap), token.box))
+            words.append(Word(token.text, length + len(gap), token.box, token.confidence))
         pieces += (gap, token.text)
         length += len(gap) + len(token.text)
     return "".join(pieces), tuple(words)
@@ -79,13 +113,23 @@ class Mapper:
 
     def __init__(self, page: pdfium.PdfPage) -> None:
         """Map the points of this page."""
-        self._page = page
-        self._x, self._y = ctypes.c_int(), ctypes.c_int()
+        x, y = ctypes.c_int(), ctypes.c_int()
+
+        def device(px: float, py: float) -> tuple[float, float]:
+            raw.FPDF_PageToDevice(page, 0, 0, _DEVICE, _DEVICE, 0, px, py, x, y)
+            return x.value / _DEVICE, y.value / _DEVICE
+
+        # pdfium is asked for three points only: the map is affine, and a page has thousands.
+        self._x0, self._y0 = device(0, 0)
+        (x1, y1), (x2, y2) = device(_FAR, 0), device(0, _FAR)
+        self._ax, self._ay = (x1 - self._x0) / _FAR, (y1 - self._y0) / _FAR
+        self._bx, self._by = (x2 - self._x0) / _FAR, (y2 - self._y0) / _FAR
+        media, shown = page.get_mediabox(), page.get_bbox()
+        self.shows_all = all(abs(a - b) < 1 for a, b in zip(media, shown, strict=True)) if media else False
 
     def point(self, x: float, y: float) -> tuple[float, float]:
         """A point in PDF units as fractions of width and height."""
-        raw.FPDF_PageToDevice(self._page, 0, 0, _DEVICE, _DEVICE, 0, x, y, self._x, self._y)
-        return self._x.value / _DEVICE, self._y.value / _DEVICE
+        return self._x0 + self._ax * x + self._bx * y, self._y0 + self._ay * x + self._by * y
 
     def box(self, left: float, bottom: float, right: float, top: float) -> Box:
         """A rectangle in PDF units, kept on the page and never empty."""
@@ -94,93 +138,100 @@ class Mapper:
         y0, y1 = sorted((_clip(ay), _clip(by)))
         return Box(x0, y0, max(x1, x0 + _MIN_BOX), max(y1, y0 + _MIN_BOX))
 
+    def shows(self, glyph: Glyph) -> bool:
+        """Whether the middle of a character lies on the page as it is shown, and not in what is cut off."""
+        x, y = self.point((glyph.left + glyph.right) / 2, (glyph.bottom + glyph.top) / 2)
+        return glyph.run is None or (-_MARGIN <= x <= 1 + _MARGIN and -_MARGIN <= y <= 1 + _MARGIN)
+
 
 def _clip(value: float) -> float:
     return min(1.0, max(0.0, value))
 
 
-class _Kind:
-    """How large and heavy a character's type is."""
-
-    def __init__(self, text: pdfium.PdfTextPage) -> None:
-        self._text = text
-        self._matrix, self._flags = raw.FS_MATRIX(), ctypes.c_int()
-        self._name = ctypes.create_string_buffer(_FONT_NAME)
-
-    def of(self, index: int) -> tuple[float, bool]:
-        """Size of the type in points, as it is shown, 0 where it is not; and whether it is bold.
-
-        A character's box would not do: fonts fill it differently, and turned text has its width for its height.
-        """
-        drawn = raw.FPDFText_GetTextObject(self._text, index)
-        if drawn and raw.FPDFTextObj_GetTextRenderMode(drawn) == raw.FPDF_TEXTRENDERMODE_INVISIBLE:
-            return 0.0, False  # what OCR wrote behind a picture: it guesses sizes
-        if not raw.FPDFText_GetMatrix(self._text, index, self._matrix):
-            return 0.0, False
-        size = raw.FPDFText_GetFontSize(self._text, index) * math.hypot(self._matrix.c, self._matrix.d)
-        length = raw.FPDFText_GetFontInfo(self._text, index, self._name, _FONT_NAME, self._flags)
-        name = self._name.value.lower() if 0 < length <= _FONT_NAME else b""
-        return size, any(heavy in name for heavy in _HEAVY)
+def is_unread(char: str) -> bool:
+    """Whether a character tells a person nothing."""
+    return char == UNKNOWN or "\ue000" <= char < "\uf900"
 
 
-def _tokens(page: pdfium.PdfPage, text: pdfium.PdfTextPage) -> tuple[list[Token], int, int]:
-    """Tokens, the number of visible characters, and how many of them are damaged."""
-    mapper, kind = Mapper(page), _Kind(text)
-    left, right, bottom, top = (ctypes.c_double() for _ in range(4))
+def _tokens(glyphs: Sequence[Glyph], mapper: Mapper) -> list[Token]:
+    """Words with boxes; a word that goes on after a hyphen at the end of a line is two tokens, `-` its first's end."""
     tokens: list[Token] = []
-    letters: list[str] = []
-    box: list[float] = []
+    letters: list[Glyph] = []
     gap = ""
-    visible = damaged = first = 0
 
     def end() -> None:
         nonlocal gap
         if letters:
-            tokens.append(Token("".join(letters), mapper.box(*box), gap, *kind.of(first)))
+            tokens.append(_token(letters, gap, mapper))
             letters.clear()
-            box.clear()
             gap = ""
 
-    for index in range(raw.FPDFText_CountChars(text)):
-        code = raw.FPDFText_GetUnicode(text, index)
-        char = _printable(code)
-        if char is None:
-            damaged += 1
-            visible += 1
-            continue
-        if char == "" or char.isspace():
+    for glyph in glyphs:
+        char = glyph.char
+        if char == " " or char == "\n":
             end()
-            if char:
-                gap = "\n" if gap == "\n" or char in "\r\n\f" else " "
-            continue
-        visible += 1
-        first = first if letters else index
-        damaged += _PRIVATE <= code < _PRIVATE_END or raw.FPDFText_HasUnicodeMapError(text, index) == 1
-        letters.append(char)
-        if raw.FPDFText_GetCharBox(text, index, left, right, bottom, top):
-            _grow(box, left.value, bottom.value, right.value, top.value)
-        elif not box:
-            box.extend((0.0, 0.0, 0.0, 0.0))
+            gap = "\n" if gap == "\n" or char == "\n" else " "
+        else:
+            letters.append(glyph)
+            if glyph.ends_line:
+                end()
+                gap = _DIVIDED
     end()
-    return tokens, visible, damaged
+    return tokens
 
 
-def _printable(code: int) -> str | None:
-    """The character; "" where pdfium took a line-end hyphen out (the word goes on); None if damaged."""
-    if code in (0x2, 0xFFFE):
-        return ""
-    if code in (0x9, 0xA, 0xC, 0xD):
-        return chr(code)
-    if code < 0x20 or 0x7F <= code < 0xA0 or 0xD800 <= code < 0xE000 or 0xFFFD <= code <= 0xFFFF:
-        return None
-    return chr(code) if code <= 0x10FFFF else None
+def _token(letters: Sequence[Glyph], gap: str, mapper: Mapper) -> Token:
+    text = "".join([glyph.char for glyph in letters])
+    drawn = [glyph for glyph in letters if glyph.right > glyph.left or glyph.top > glyph.bottom] or letters
+    box = mapper.box(
+        min([glyph.left for glyph in drawn]),
+        min([glyph.bottom for glyph in drawn]),
+        max([glyph.right for glyph in drawn]),
+        max([glyph.top for glyph in drawn]),
+    )
+    run = letters[0].run
+    if run is None:
+        return Token(text, box, gap)
+    doubtful = any([glyph.doubtful for glyph in letters])
+    # OCR guesses the sizes of what it writes behind a picture.
+    return Token(text, box, gap, 0.0 if run.hidden else run.size, run.bold, run.hidden, run.source, doubtful)
 
 
-def _grow(box: list[float], left: float, bottom: float, right: float, top: float) -> None:
-    if not box:
-        box.extend((left, bottom, right, top))
-        return
-    box[:] = min(box[0], left), min(box[1], bottom), max(box[2], right), max(box[3], top)
+def _divided(tokens: list[Token]) -> list[Token]:
+    """Words divided at a line end joined again, with their hyphen where it is theirs."""
+    if not any(token.gap == _DIVIDED or token.text.endswith("-") for token in tokens):
+        return tokens
+    known = {token.text.lower().strip(_PUNCTUATION) for token in tokens}
+    result: list[Token] = []
+    for token in tokens:
+        last = result[-1] if result else None
+        divided = token.gap == _DIVIDED
+        if last is not None and (divided or _goes_on_below(last, token)):
+            before = last.text[:-1]
+            if stays(_whole(result), token.text, known):
+                token = replace(token, gap="")
+            elif divided:
+                result[-1] = replace(last, text=before)
+                token = replace(token, gap="")
+        result.append(token)
+    return result
+
+
+def _goes_on_below(last: Token, token: Token) -> bool:
+    """A number or a capital after a hyphen at the end of a line, which pdfium leaves on a line of its own."""
+    if token.gap != "\n" or len(last.text) < 2 or last.text[-1] != "-" or not last.box or not token.box:
+        return False
+    near = last.text[-2].isalnum() and token.text[0].isalnum()
+    digit = last.text[-2].isdigit() or token.text[0].isdigit() or token.text[0].isupper()
+    return near and digit and token.box.x0 < last.box.x0 and 0 < token.box.y0 - last.box.y0 < _NEXT_LINE
+
+
+def _whole(tokens: Sequence[Token]) -> str:
+    """The word that the last token ends, without its last sign."""
+    first = len(tokens) - 1
+    while first and not tokens[first].gap:
+        first -= 1
+    return "".join(token.text for token in tokens[first:])[:-1]
 
 
 def _without_steps(tokens: list[Token]) -> list[Token]:

@@ -1,0 +1,212 @@
+"""The characters that a PDF page draws: each with its place, its type, and whether its font tells what it means."""
+
+import ctypes
+import math
+import unicodedata
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import pypdfium2 as pdfium
+import pypdfium2.raw as raw
+
+UNKNOWN = "\ufffd"
+"""Stands for a sign that is drawn and whose meaning the font does not tell."""
+
+_FONT_NAME = 200  # bytes
+_HEAVY = (b"bold", b"black", b"heavy")
+_HYPHEN = (0x2, 0xFFFE)  # what pdfium makes of a hyphen at a line end
+_SOFT_HYPHEN = 0xAD
+_PRIVATE, _PRIVATE_END = 0xE000, 0xF900  # code points that mean something in one font only
+_INK = 0.02  # of the type's size, in both directions: less is not drawn
+_DASH_THIN, _DASH_LEAST, _DASH_MOST = 0.15, 0.25, 0.75  # of the type's size: the height and widths of a minus
+_DASH_LOW, _DASH_HIGH = 0.1, 0.5  # of the type's size, above the line: a minus stands neither under nor over figures
+
+_SYMBOL = dict(
+    zip(
+        (0x2D, 0xA3, 0xA5, 0xB0, 0xB1, 0xB2, 0xB3, 0xB4, 0xB7, 0xB8, 0xB9, 0xBA, 0xBB, 0x44, 0x53, 0x57, 0x61, 0x62,
+         0x64, 0x6C, 0x6D, 0x70, 0x73, 0x77),
+        "−≤∞°±″≥×•÷≠≡≈ΔΣΩαβδλμπσω",
+        strict=True,
+    )
+)  # fmt: skip
+"""What is most used of Adobe's Symbol encoding (PDF 32000-1, annex D.5), by code."""
+
+_WINGDINGS = dict(
+    zip(
+        (0x6C, 0x6E, 0x6F, 0x71, 0x76, 0x9F, 0xA7, 0xA8, 0xD8, 0xE0, 0xFB, 0xFC, 0xFD, 0xFE), "●■☐❑❖•▪☐➢→✗✓☒☑",
+        strict=True,
+    )
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What the characters of one text object have in common.
+
+    Attributes:
+        size: of the type in points as it is shown; 0 where that is not known.
+        bold: its font says so.
+        hidden: drawn in no colour at all (text render mode 3), as OCR writes its text behind a picture.
+        along: the direction of writing as a unit vector, in page points.
+        level: how far its base line is from the origin, square to that direction and growing upwards.
+        source: which text object of the page; 0 for what pdfium adds.
+        font: which font.
+        symbol: `symbol`, `wingdings` or empty.
+    """
+
+    size: float
+    bold: bool
+    hidden: bool
+    along: tuple[float, float]
+    level: float
+    source: int
+    font: int
+    symbol: str = ""
+
+
+class Glyph(NamedTuple):
+    """A character, or several that one sign stands for; a separator has no run.
+
+    Attributes:
+        char: the text; UNKNOWN where nobody knows it.
+        left, bottom, right, top: in page points.
+        doubtful: the font has no Unicode for it, and its code was taken instead.
+        ends_line: a hyphen at a line end.
+        index: where pdfium counts it.
+    """
+
+    char: str
+    left: float
+    bottom: float
+    right: float
+    top: float
+    run: Run | None
+    doubtful: bool = False
+    ends_line: bool = False
+    index: int = -1
+
+
+def read_glyphs(text: pdfium.PdfTextPage) -> Iterator[Glyph]:
+    """The page's characters in the order of its content; white space as ` ` and line ends as `\\n`."""
+    runs = _Runs(text)
+    handle = text.raw
+    unicode_of, object_of, is_unmapped = raw.FPDFText_GetUnicode, runs.object_of, raw.FPDFText_HasUnicodeMapError
+    box_of = raw.FPDFText_GetCharBox
+    left, right, bottom, top = (ctypes.c_double() for _ in range(4))
+    last, run = 0, None
+    for index in range(raw.FPDFText_CountChars(handle)):
+        code = unicode_of(handle, index)
+        source = object_of(handle, index) or 0
+        if source != last:
+            last, run = source, runs.of(source, index) if source else None
+        if code == 0x20 or 0x9 <= code <= 0xD or code == 0xA0:
+            char = "\n" if code in (0xA, 0xC, 0xD) else " "
+        elif 0x20 < code < 0x7F:
+            char = chr(code)
+        else:
+            char = _meaning(code, run)
+        if code == _HYPHEN[0] and raw.FPDFText_IsHyphen(handle, index) != 1:
+            char = UNKNOWN
+        if not char:
+            continue
+        if not box_of(handle, index, left, right, bottom, top):
+            left.value = right.value = bottom.value = top.value = 0.0
+        doubtful = char > " " and is_unmapped(handle, index) == 1
+        if doubtful and code < 0x20:
+            char = UNKNOWN
+        if char == UNKNOWN:
+            char = _by_shape(left.value, bottom.value, right.value, top.value, run)
+        if char:
+            yield Glyph(char, left.value, bottom.value, right.value, top.value, run, doubtful, char == "-" and code in _HYPHEN, index)
+
+
+def advances(text: pdfium.PdfTextPage, glyphs: Sequence[Glyph]) -> list[Glyph]:
+    """The glyphs with their left and right as their font advances, not as they are inked.
+
+    Of letters that are joined by hand the ink tells nothing of where a word ends.
+    """
+    box = raw.FS_RECTF()
+    return [
+        glyph._replace(left=min(box.left, box.right), right=max(box.left, box.right))
+        if glyph.run and raw.FPDFText_GetLooseCharBox(text, glyph.index, box)
+        else glyph
+        for glyph in glyphs
+    ]
+
+
+def _meaning(code: int, run: Run | None) -> str:
+    """The text of a code; empty where it stands for nothing that is seen."""
+    if code in _HYPHEN:
+        return "-"
+    if code == _SOFT_HYPHEN:
+        return ""
+    if _PRIVATE <= code < _PRIVATE_END:
+        known = {"symbol": _SYMBOL, "wingdings": _WINGDINGS}.get(run.symbol, {}) if run else {}
+        return known.get(code & 0xFF, chr(code))
+    if code < 0x20 or 0x7F <= code < 0xA0 or 0xD800 <= code < 0xE000 or 0xFFFD <= code <= 0xFFFF or code > 0x10FFFF:
+        return UNKNOWN
+    if 0xFB00 <= code <= 0xFDFF or 0xFE70 <= code <= 0xFEFC:
+        # Ligatures and the forms that letters take inside an Arabic word: the letters that they stand for.
+        return unicodedata.normalize("NFKC", chr(code))
+    return " " if chr(code).isspace() else chr(code)
+
+
+def _by_shape(left: float, bottom: float, right: float, top: float, run: Run | None) -> str:
+    """What a sign without meaning must be by its shape: nothing, a minus, or nobody knows."""
+    if run is None or run.size <= 0:
+        return UNKNOWN
+    wide, high = (right - left) / run.size, (top - bottom) / run.size
+    if wide < _INK or high < _INK:
+        return ""
+    above = ((top + bottom) / 2 - run.level) / run.size
+    upright = run.along == (1.0, 0.0)
+    flat = high <= _DASH_THIN and _DASH_LEAST <= wide <= _DASH_MOST
+    return "-" if upright and flat and _DASH_LOW <= above <= _DASH_HIGH else UNKNOWN
+
+
+class _Runs:
+    """The text objects of a page by their address, each looked at once."""
+
+    def __init__(self, text: pdfium.PdfTextPage) -> None:
+        self._text = text.raw
+        # As a number, not as an object that would have to be made for every character.
+        found = ctypes.cast(raw.FPDFText_GetTextObject, ctypes.c_void_p).value
+        assert found is not None
+        signature = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int)
+        self.object_of: Callable[[Any, int], int | None] = signature(found)
+        self._known: dict[int, Run] = {}
+        self._matrix, self._flags = raw.FS_MATRIX(), ctypes.c_int()
+        self._name = ctypes.create_string_buffer(_FONT_NAME)
+        self._x, self._y = ctypes.c_double(), ctypes.c_double()
+
+    def of(self, source: int, index: int) -> Run:
+        """The run of a text object, whose first character is at `index`."""
+        if source not in self._known:
+            self._known[source] = self._look(source, index)
+        return self._known[source]
+
+    def _look(self, source: int, index: int) -> Run:
+        """A character's box would not tell the size: fonts fill it differently, and turned text has its width for its
+        height."""
+        drawn = ctypes.cast(source, raw.FPDF_PAGEOBJECT)
+        hidden = raw.FPDFTextObj_GetTextRenderMode(drawn) == raw.FPDF_TEXTRENDERMODE_INVISIBLE
+        size, along = 0.0, (1.0, 0.0)
+        if raw.FPDFText_GetMatrix(self._text, index, self._matrix):
+            size = raw.FPDFText_GetFontSize(self._text, index) * math.hypot(self._matrix.c, self._matrix.d)
+            along = _direction(self._matrix.a, self._matrix.b)
+        level = 0.0
+        if raw.FPDFText_GetCharOrigin(self._text, index, self._x, self._y):
+            level = self._y.value * along[0] - self._x.value * along[1]
+        length = raw.FPDFText_GetFontInfo(self._text, index, self._name, _FONT_NAME, self._flags)
+        name = self._name.value.lower() if 0 < length <= _FONT_NAME else b""
+        font = ctypes.cast(raw.FPDFTextObj_GetFont(drawn), ctypes.c_void_p).value or 0
+        symbol = "wingdings" if b"wingding" in name else "symbol" if b"symbol" in name else ""
+        return Run(size, any(heavy in name for heavy in _HEAVY), hidden, along, level, source, font, symbol)
+
+
+def _direction(a: float, b: float) -> tuple[float, float]:
+    length = math.hypot(a, b)
+    if length == 0 or abs(b) < 1e-3 * length:
+        return (1.0, 0.0)  # upright, or mirrored, which is written from left to right as well
+    return a / length, b / length
