@@ -21,11 +21,16 @@ class PageReader(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What the formats need: limits, rendering settings, and the reader of pictures."""
+    """What the formats need: limits, rendering settings, and the reader of pictures.
+
+    `encoding` is what a person set for this text, `language` that of the workspace; both may be unknown.
+    """
 
     read: ReadSettings
     ocr: OcrSettings
     engine: PageReader
+    encoding: str | None = None
+    language: str | None = None
 
 
 class Opened(Protocol):
