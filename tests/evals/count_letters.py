@@ -7,6 +7,7 @@ Unicode CLDR. Costs are natural logarithms, in halves: P = exp(-cost / 2).
 """
 
 import math
+import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -27,6 +28,11 @@ SERBIAN = dict(zip(
     "а б в г д ђ е ж з и ј к л љ м н њ о п р с т ћ у ф х ц ч џ ш".split(),
     strict=True,
 ))  # fmt: skip
+# The word lists are case-folded: what that has taken from the spelling is given back.
+SHARP_S = re.compile(
+    "(?<=stra)ss|(?<=gr[oö])ss|(?<=[wh]ei)ss|(?<=r[ei]i)ss|(?<=bei)ss|(?<=[aä]u)ss(?=e)|(?<=\\bm[aä])ss(?=e|$|n)|"
+    "(?<=f[uü])ss|(?<=s[uü])ss|(?<=lie)ss|(?<=st[oö])ss|(?<=gr[uü])ss|(?<=spa)ss|(?<=blo)ss|(?<=gem[aä])ss|(?<=drei)ss"
+)
 DAMPING = 0.75  # a table or a heading holds fewer of the commonest words than prose does
 MOST_HAN = 3500
 RAREST_LETTER, RAREST_PAIR, RAREST_ASCII_PAIR = 2e-6, 1e-5, 1e-4
@@ -84,6 +90,10 @@ def words(lang: str) -> Counter[str]:
     for given, share in source(lang):
         for written in given.lower().split():
             word = unicodedata.normalize("NFC", written.strip("()[],.«»„“\"")).replace("\u0307", "")
+            if lang == "de":
+                word = SHARP_S.sub("ß", word)
+            if lang == "el":
+                word = re.sub("σ$", "ς", word)
             if lang == "ro":  # the letters that the code page has
                 word = word.replace("ș", "ş").replace("ț", "ţ")
             if lang == "vi":  # the code page writes tones as marks of their own

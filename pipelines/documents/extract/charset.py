@@ -68,6 +68,7 @@ class _Reading:
     text: str
     cost: float
     dear: bool
+    rarity: float
 
 
 def decode(data: bytes, *, chosen: str | None = None, language: str | None = None, declared: str | None = None) -> Decoded:
@@ -104,9 +105,8 @@ def known(name: str) -> str | None:
     """The codec behind the name of an encoding, the wider one where names are used loosely; None for no encoding."""
     try:
         found = codecs.lookup(name.strip().strip("\"'"))
-    except (LookupError, ValueError):
-        return None
-    if not getattr(found, "_is_text_encoding", True):
+        b"".decode(found.name)
+    except (LookupError, ValueError, TypeError):  # no codec, or one that is for no text
         return None
     plain = found.name.replace("_", "-") if found.name.startswith("iso") else found.name
     return _CALLED.get(plain, _CALLED.get(found.name, found.name))
@@ -119,13 +119,19 @@ def declared_in(data: bytes) -> str | None:
 
 
 def _replacing(data: bytes, encoding: str) -> Decoded:
-    text = data.decode(encoding, "replace")
+    text = _text(data, encoding)
     whole = text[:-1] if text.endswith("\ufffd") else text  # a character cut off at the end is no reason to doubt
     bad = whole.count("\ufffd") - data.count("\ufffd".encode()) if "\ufffd" in whole else 0
     if bad <= 0:
         return Decoded(text, encoding)
     detail = f"{bad} places do not fit {encoding.upper()} and stand as \ufffd; {FIX}"
     return Decoded(text, encoding, (Caveat(CaveatKind.ENCODING_UNSURE, detail, bad),))
+
+
+def _text(data: bytes, encoding: str) -> str:
+    text = data.decode(encoding, "replace")
+    # This code page alone writes a letter and its tone apart.
+    return unicodedata.normalize("NFC", text) if encoding == "cp1258" else text
 
 
 def _as_utf8(data: bytes) -> tuple[int, int]:
@@ -161,14 +167,12 @@ def _likeliest(data: bytes, language: str | None, declared: str | None) -> Decod
     sample = _sample(data)
     claimed = known(declared) if declared else None
     readings = sorted(_readings(sample, language, claimed), key=lambda one: one.cost)
-    best = readings[0]
+    best = min((one for one in readings if one.text == readings[0].text), key=lambda one: one.rarity)
     other = next((one for one in readings[1:] if one.text != best.text), None)
-    text = data.decode(best.encoding, "replace")
-    if best.encoding == "cp1258":
-        text = unicodedata.normalize("NFC", text)
-    sure = other is None or other.cost - best.cost >= CLEAR_MARGIN
+    text = _text(data, best.encoding)
+    sure = other is None or other.cost - readings[0].cost >= CLEAR_MARGIN
     bad = text.count("\ufffd")
-    if sure and not best.dear and not bad:
+    if sure and not readings[0].dear and not bad:
         return Decoded(text, best.encoding)
     second = f", or {other.encoding.upper()}" if other is not None else ""
     detail = f"the encoding is probably {best.encoding.upper()}{second}: if words look wrong, {FIX}"
@@ -185,7 +189,7 @@ def _readings(sample: bytes, language: str | None, claimed: str | None) -> Itera
         pairs = pairs_of(text)
         costs = {lang: cost(pairs, lang) - _bonus(lang, language) for lang in spoken}
         lang = min(costs, key=lambda one: costs[one])
-        yield _Reading(encoding, text, costs[lang] + rarity - (DECLARED_BONUS if encoding == claimed else 0.0), _is_dear(pairs, lang))
+        yield _Reading(encoding, text, costs[lang] + rarity - (DECLARED_BONUS if encoding == claimed else 0.0), _is_dear(pairs, lang), rarity)
 
 
 def _is_dear(pairs: Mapping[tuple[str, str], int], lang: str) -> bool:

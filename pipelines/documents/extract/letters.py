@@ -18,11 +18,11 @@ _FOREIGN_LETTER = 14.0
 _RARE_HAN = 13.5
 _SYMBOL = 9.0
 _BROKEN = 18.0
-_TWO_SCRIPTS = 6.0
+_TWO_SCRIPTS = 8.0
 _INSIDE_A_WORD = 5.0
 _CAPITAL_INSIDE = 5.0
 _CAPITAL_FIRST = 1.2
-_NARROW_KANA = 3.0
+_NARROW_KANA = 1.5
 _NO_OWN_LETTERS = 7.0
 _SMALL_BESIDE_HAN = 4.0
 
@@ -73,7 +73,7 @@ def cost(pairs: Mapping[tuple[str, str], int], lang: str) -> float:
 def _has_own_letters(pairs: Mapping[tuple[str, str], int], lang: str) -> bool:
     """Languages that are not written in Latin have letters, and not only signs, in a text of theirs."""
     alone = languages()[lang].alone
-    return "e" in alone or any(_folded(char) in alone for _, char in pairs)
+    return "e" in alone or any(char.isalpha() and _folded(char) in alone for _, char in pairs)
 
 
 @functools.lru_cache(maxsize=1 << 17)

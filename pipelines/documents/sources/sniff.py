@@ -31,6 +31,9 @@ class Kind(StrEnum):
     RTF = "rtf"
     XLS = "xls"
     MSG = "msg"
+    MHTML = "mhtml"
+    NOTEBOOK = "notebook"
+    SVG = "svg"
 
 
 _TEXT_BY_SUFFIX = {
@@ -38,6 +41,9 @@ _TEXT_BY_SUFFIX = {
     **dict.fromkeys((".html", ".htm", ".xhtml"), Kind.HTML),
     **dict.fromkeys((".csv", ".tsv", ".tab"), Kind.CSV),
     **dict.fromkeys((".eml",), Kind.EMAIL),
+    **dict.fromkeys((".mht", ".mhtml"), Kind.MHTML),
+    ".ipynb": Kind.NOTEBOOK,
+    ".svg": Kind.SVG,
     **dict.fromkeys(
         (
             *(".py", ".js", ".ts", ".tsx", ".jsx", ".java", ".c", ".h", ".cc", ".cpp", ".hpp", ".cs", ".go", ".rs"),
