@@ -85,6 +85,8 @@ def summary(job: JSON) -> Group:
         table.add_row(name, *(str(counts.get(key, 0)) for key in ("expected", "done", "failed", "unchanged")))
     for reason, count in (job.get("failures") or {}).items():
         table.add_row(f"  {reason}", "", "", str(count), "")
+    if passed := show.passed_over(job):
+        table.add_row(f"  {passed}", "", "", "", "")
     lines = [*_outcome(job), *([str(job["error"])] if job.get("error") else [])]
     return Group(table, Text("\n".join(lines))) if lines else Group(table)
 

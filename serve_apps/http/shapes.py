@@ -78,6 +78,7 @@ class JobShape(BaseModel):
     """A job: `pages` are those to be read, `documents` those to be searchable.
 
     `caveats` counts its documents by what they lack or may have wrong; `outcome` says what became of all.
+    `passed_over` counts by kind what a scan left alone: hidden files, locks, what systems keep for themselves.
     """
 
     id: UUID
@@ -94,6 +95,7 @@ class JobShape(BaseModel):
     started_at: datetime | None
     finished_at: datetime | None
     error: str | None
+    passed_over: dict[str, int]
 
     @classmethod
     def of(cls, row: Row) -> "JobShape":
@@ -113,6 +115,7 @@ class JobShape(BaseModel):
             outcome=JobOutcome(**Outcome.of(progress, row["ended"]).as_json()),
             caveats=row.get("caveats") or {},
             **{name: row[name] for name in _JOB_COLUMNS},
+            passed_over=row["payload"].get("passed_over", {}),
         )
 
 

@@ -12,7 +12,7 @@ from pipelines.documents.document import Page, Reason, Unreadable
 from pipelines.documents.extract.desk import Desk
 from pipelines.documents.extract.html import markdown_blocks
 from pipelines.documents.extract.opened import join_blocks, split_text, storable
-from pipelines.documents.extract.text import decode
+from pipelines.documents.extract.charset import decode
 from tests.fakes import files
 
 
@@ -27,7 +27,7 @@ def read(path: Path, settings: ReadSettings | None = None) -> list[Page]:
 )
 def test_the_encoding_is_found(encoding: str) -> None:
     text = "Grüße aus der Mühle. Der Bär läuft über die Brücke und fällt in den Fluß.\n" * 3
-    assert decode(text.encode(encoding)) == text
+    assert decode(text.encode(encoding)).text == text
 
 
 @pytest.mark.parametrize(
@@ -41,12 +41,12 @@ def test_the_encoding_is_found(encoding: str) -> None:
     ],
 )
 def test_short_texts_in_old_encodings_are_told_apart(text: str, encoding: str) -> None:
-    assert decode(text.encode(encoding)) == text
+    assert decode(text.encode(encoding)).text == text
 
 
 def test_every_byte_string_decodes() -> None:
-    assert decode(bytes(range(256))) != ""
-    assert decode(b"") == ""
+    assert decode(bytes(range(256))).text != ""
+    assert decode(b"").text == ""
 
 
 def test_code_and_markdown_stay_as_they_are(tmp_path: Path) -> None:

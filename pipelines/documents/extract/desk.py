@@ -25,13 +25,16 @@ OPENERS: Mapping[Kind, str] = {
     Kind.DOCX: "word.open_docx",
     Kind.PPTX: "slides.open_pptx",
     Kind.XLSX: "sheets.open_xlsx",
-    Kind.CSV: "sheets.open_csv",
+    Kind.CSV: "csv_table.open_csv",
     Kind.EMAIL: "mail.open_mail",
     Kind.ODT: "odt.open_odt",
     Kind.EPUB: "epub.open_epub",
     Kind.RTF: "rtf.open_rtf",
     Kind.XLS: "sheets.open_xls",
-    Kind.MSG: "mail.open_msg",
+    Kind.MSG: "msg.open_msg",
+    Kind.MHTML: "mail.open_mhtml",
+    Kind.NOTEBOOK: "notebook.open_notebook",
+    Kind.SVG: "svg.open_svg",
 }
 """Where each kind's opener is. Imported when first needed: all parsers together take a second of CPU, which every
 fresh child would spend before its first page."""

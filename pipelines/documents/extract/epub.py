@@ -2,13 +2,15 @@
 
 import posixpath
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import unquote
 
 from lxml import etree
 
-from pipelines.documents.document import Reason, Unreadable
-from pipelines.documents.extract.html import html_parts
+from pipelines.documents.document import Caveat, CaveatKind, Reason, Unreadable
+from pipelines.documents.extract.html import decode_html, html_parts
+from pipelines.documents.extract.letter import SMALL_PICTURE, merged
 from pipelines.documents.extract.opened import Context, Opened, Parts
 from pipelines.documents.extract.package import DAMAGED, check_package, damaged, parse_part
 
@@ -22,13 +24,31 @@ def open_epub(path: Path, context: Context) -> Opened:
             package = str(container.find(".//{*}rootfile").get("full-path"))
             book = parse_part(archive, package)
             parts = [_title(book)]
+            caveats: list[Caveat] = []
             for name in _spine(book, posixpath.dirname(package)):
-                parts += html_parts(archive.read(name), context.read.part_chars)
+                read = decode_html(archive.read(name), context)
+                caveats += read.caveats
+                parts += html_parts(read.text, context.read.part_chars)
+            caveats += _pictures(archive, book)
     except DAMAGED as error:
         raise damaged(error) from error
     if len(parts) == 1:
         raise Unreadable(Reason.EMPTY, "the book has no chapters")
-    return Parts(part for part in parts if part)
+    return Parts((part for part in parts if part), merged(caveats))
+
+
+def _pictures(archive: zipfile.ZipFile, book: etree._Element) -> Iterator[Caveat]:
+    """Pictures that may say something: no ornaments, and not the cover."""
+    sizes = {name.filename: name.file_size for name in archive.infolist()}
+    count = sum(
+        str(item.get("media-type", "")).startswith("image/")
+        and "cover" not in f"{item.get('properties', '')} {item.get('id', '')}".lower()
+        and max((size for name, size in sizes.items() if name.endswith(unquote(item.get("href", "?")))), default=0)
+        > SMALL_PICTURE
+        for item in book.iterfind(".//{*}manifest/{*}item")
+    )
+    if count:
+        yield Caveat(CaveatKind.PICTURES_UNREAD, f"{count} pictures of the book were not read", count)
 
 
 def _title(book: etree._Element) -> str:

@@ -8,40 +8,50 @@ from bs4 import BeautifulSoup, CData, Comment, Declaration, Doctype, ProcessingI
 from bs4.dammit import EncodingDetector
 from bs4.element import NavigableString, PageElement, Tag
 
-from pipelines.documents.document import Reason, Unreadable
-from pipelines.documents.extract.opened import Context, Opened, Parts, join_blocks, markdown_table, table_parts
-from pipelines.documents.extract.text import decode
+from pipelines.documents.document import Caveat, CaveatKind, Reason, Unreadable
+from pipelines.documents.extract.charset import Decoded, decode
+from pipelines.documents.extract.html_inline import apart
+from pipelines.documents.extract.html_table import table_blocks
+from pipelines.documents.extract.opened import Context, Opened, Parts, join_blocks, table_parts
+from pipelines.documents.extract.raised import lowered, raised
+from pipelines.documents.extract.text import bounded
 
 _UNSEEN = frozenset(
-    ("script", "style", "noscript", "template", "svg", "head", "iframe", "object", "select", "canvas", "audio", "video")
+    ("script", "style", "noscript", "template", "head", "iframe", "object", "select", "canvas", "audio", "video")
+    + ("rp", "rt", "rtc")  # readings beside a word would tear it
 )
 _BLOCKS = frozenset(
     (
         *("p", "div", "section", "article", "main", "aside", "header", "footer", "nav", "form", "fieldset", "address"),
         *("figure", "figcaption", "dl", "dt", "dd", "details", "summary", "center", "body", "html", "caption"),
+        *("li", "tr", "td", "th", "thead", "tbody", "tfoot", "legend", "dialog", "hgroup", "search", "option"),
     )
 )
 _HEADINGS = {"h1": 1, "h2": 2, "h3": 3, "h4": 4, "h5": 5, "h6": 6}
 _NOT_TEXT = (Comment, Declaration, Doctype, ProcessingInstruction, CData)
+_SPACE = re.compile(r"\s+")
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
+_RAISED = re.compile(r"vertical-align\s*:\s*(super|sub)\b", re.IGNORECASE)
+_LOWERED = re.compile(r"vertical-align\s*:\s*sub\b", re.IGNORECASE)
+_EMBEDDED = re.compile(r"src\s*=\s*[\"']?data:image/(?!svg)[^\"'>]*", re.IGNORECASE)
+_SMALL_PICTURE = 4096  # an icon, a line, a pixel that counts readers
 _DECLARED_BYTES = 4096
 
 
 def open_html(path: Path, context: Context) -> Opened:
     """The visible text of a page in parts."""
-    if path.stat().st_size > context.read.max_unpacked_bytes:
-        raise Unreadable(Reason.TOO_LARGE, f"more than {context.read.max_unpacked_bytes} bytes")
-    return Parts(html_parts(path.read_bytes(), context.read.part_chars))
+    read = decode_html(bounded(path, context), context)
+    return Parts(html_parts(read.text, context.read.part_chars), (*read.caveats, *pictures_in(read.text)))
 
 
-def html_parts(data: bytes | str, limit: int) -> list[str]:
+def html_parts(html: str, limit: int) -> list[str]:
     """Markdown parts of at most `limit` characters of an HTML document.
 
     Raises:
         Unreadable: BOMB, when it is nested deeper than any page is.
     """
     try:
-        return join_blocks(fitting(markdown_blocks(_decoded(data)), limit), limit)
+        return join_blocks(fitting(markdown_blocks(html), limit), limit)
     except RecursionError as error:
         raise Unreadable(Reason.BOMB, "its elements are nested without end") from error
 
@@ -50,7 +60,8 @@ def markdown_blocks(html: str) -> list[str]:
     """Paragraphs, headings, lists, quotes, code and tables of a document, in order, as Markdown."""
     soup = BeautifulSoup(html, "lxml")
     writer = _Writer()
-    if soup.title is not None and (title := _squeeze(soup.title.get_text())):
+    titled = soup.find("title")
+    if isinstance(titled, Tag) and titled.find_parent("svg") is None and (title := _squeeze(titled.get_text())):
         writer.title(title)
     writer.children(soup)
     writer.flush()
@@ -66,17 +77,19 @@ def fitting(blocks: list[str], limit: int) -> Iterator[str]:
             yield block
 
 
-def _decoded(data: bytes | str) -> str:
-    """The declared encoding if it fits, else what the bytes tell."""
-    if isinstance(data, str):
-        return data
-    declared = EncodingDetector.find_declared_encoding(
+def decode_html(data: bytes, context: Context, declared: str | None = None) -> Decoded:
+    """The text of a page; what it, or the letter around it, declares of its encoding weighs in."""
+    said = declared or EncodingDetector.find_declared_encoding(
         data[:_DECLARED_BYTES], is_html=True, search_entire_document=True
     )
-    try:
-        return data.decode(declared) if declared else decode(data)
-    except (LookupError, UnicodeDecodeError):
-        return decode(data)
+    return decode(data, chosen=context.encoding, language=context.language, declared=said)
+
+
+def pictures_in(html: str) -> Iterator[Caveat]:
+    """Pictures that the text itself carries and that were not read; those elsewhere are no part of it."""
+    count = sum(len(found[0]) > _SMALL_PICTURE for found in _EMBEDDED.finditer(html))
+    if count:
+        yield Caveat(CaveatKind.PICTURES_UNREAD, f"{count} pictures inside the page were not read", count)
 
 
 class _Writer:
@@ -96,13 +109,17 @@ class _Writer:
             self.blocks.append(text)
 
     def children(self, node: Tag) -> None:
+        before: PageElement | None = None
         for child in node.children:
+            if isinstance(before, Tag) and isinstance(child, Tag) and self._inline and apart(before, child):
+                self._inline.append(" ")
             self._visit(child)
+            before = child
 
     def _visit(self, node: PageElement) -> None:
         if isinstance(node, NavigableString):
             if not isinstance(node, _NOT_TEXT):
-                self._inline.append(re.sub(r"\s+", " ", str(node)))
+                self._inline.append(_SPACE.sub(" ", str(node).replace("\xad", "")))
             return
         if not isinstance(node, Tag) or node.name in _UNSEEN or _is_hidden(node):
             return
@@ -110,6 +127,10 @@ class _Writer:
             self._heading(node)
         elif node.name == "br":
             self._inline.append("\n")
+        elif node.name in ("sup", "sub") or _RAISED.search(_style(node)):
+            self._raised(node)
+        elif node.name == "svg":
+            self._inline.append(f" {' '.join(svg_lines(node))} ")
         elif node.name == "pre":
             self.flush()
             self.blocks.append(f"```\n{node.get_text().strip(chr(10))}\n```")
@@ -137,56 +158,23 @@ class _Writer:
 
     def _heading(self, node: Tag) -> None:
         self.flush()
-        if text := _squeeze(node.get_text(" ")):
+        if text := _squeeze(" ".join(_inner(node))):
             mark = "#" * _HEADINGS[node.name]
             if self.blocks[:1] == [f"# {text}"] and len(self.blocks) == 1:
                 return
             self.blocks.append(f"{mark} {text}")
 
     def _table(self, node: Tag) -> None:
-        """A table of data becomes Markdown; one that only lays the page out is walked through."""
         self.flush()
-        rows = [row for row in node.find_all("tr") if row.find_parent("table") is node]
-        cells = [list(row.find_all(("td", "th"), recursive=False)) for row in rows]
-        if node.find("table") is not None or max(map(len, cells), default=0) < 2:
-            self.children(node)
-            self.flush()
-            return
         caption = node.find("caption")
-        if isinstance(caption, Tag):
+        if isinstance(caption, Tag) and caption.find_parent("table") is node:
             self._block(_squeeze(caption.get_text(" ")))
-        self._block("\n".join(markdown_table(_spread(cells))))
+        for block in table_blocks(node, _inner, _is_hidden):
+            self._block(block)
 
-
-def _spread(cells: list[list[Tag]]) -> list[list[str]]:
-    """Rows of texts with spanning cells repeated in place, so that every column keeps its position."""
-    rows: list[list[str]] = []
-    waiting: dict[int, tuple[int, str]] = {}
-    for row in cells:
-        texts: list[str] = []
-        queue = list(row)
-        while queue or len(texts) in waiting:
-            column = len(texts)
-            if column in waiting:
-                left, text = waiting.pop(column)
-                if left > 1:
-                    waiting[column] = (left - 1, text)
-                texts.append(text)
-                continue
-            cell = queue.pop(0)
-            text = " ".join(_inner(cell))
-            for offset in range(_span(cell, "colspan")):
-                if (down := _span(cell, "rowspan")) > 1:
-                    waiting[column + offset] = (down - 1, text)
-                texts.append(text if offset == 0 else "")
-        if any(texts):
-            rows.append(texts)
-    return rows
-
-
-def _span(cell: Tag, name: str) -> int:
-    value = str(cell.get(name) or "1")
-    return min(int(value), 100) if value.isdecimal() and int(value) > 0 else 1
+    def _raised(self, node: Tag) -> None:
+        text = " ".join(" ".join(_inner(node)).split())
+        self._inline.append(lowered(text) if node.name == "sub" or _LOWERED.search(_style(node)) else raised(text))
 
 
 def _list_lines(node: Tag, depth: int) -> list[str]:
@@ -218,8 +206,17 @@ def _inner(node: Tag) -> list[str]:
     return writer.blocks
 
 
+def svg_lines(node: Tag) -> list[str]:
+    """What a drawing says: its title, description and the texts in it."""
+    return [text for one in node.find_all(("title", "desc", "text")) if (text := _squeeze(one.get_text(" ")))]
+
+
 def _is_hidden(node: Tag) -> bool:
-    return node.has_attr("hidden") or bool(_HIDDEN.search(str(node.get("style") or "")))
+    return node.has_attr("hidden") or bool(_HIDDEN.search(_style(node)))
+
+
+def _style(node: Tag) -> str:
+    return str(node.get("style") or "")
 
 
 def _squeeze(text: str) -> str:

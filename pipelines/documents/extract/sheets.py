@@ -1,11 +1,9 @@
-"""Spreadsheets: every sheet, and a CSV, as a Markdown table of values; long ones in parts with the head repeated."""
+"""Spreadsheets: every sheet as a Markdown table of values; long ones in parts with the head repeated."""
 
-import csv
 import datetime
-import io
 import struct
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +12,10 @@ import xlrd
 from xlrd.compdoc import CompDocError
 
 from pipelines.documents.document import Reason, Unreadable
-from pipelines.documents.extract.opened import Context, Opened, Parts, markdown_table, storable, table_parts
+from pipelines.documents.extract.opened import Context, Opened, Parts, markdown_table, table_parts
 from pipelines.documents.extract.package import DAMAGED, check_package, damaged
-from pipelines.documents.extract.text import read_text
 
 _WHOLE_BYTES = 30 * 2**20  # up to here a workbook is opened with its comments, above it row by row
-_SNIFF_CHARS = 64 * 1024
-_DELIMITERS = ",;\t|"
 
 
 def open_xlsx(path: Path, context: Context) -> Opened:
@@ -62,21 +57,6 @@ def _old_cell(cell: Any, datemode: int) -> str:
     if cell.ctype == xlrd.XL_CELL_BOOLEAN:
         return show(bool(cell.value))
     return str(xlrd.error_text_from_code.get(cell.value, "")) if cell.ctype == xlrd.XL_CELL_ERROR else show(cell.value)
-
-
-def open_csv(path: Path, context: Context) -> Opened:
-    """One table, its delimiter found from the text.
-
-    Raises:
-        Unreadable: TOO_LARGE for a field of more than `part_chars` times 100 characters (a quote that never closes).
-    """
-    text = storable(read_text(path, context))
-    csv.field_size_limit(context.read.part_chars * 100)
-    try:
-        rows = [row for row in csv.reader(io.StringIO(text), delimiter=_delimiter(text)) if any(map(str.strip, row))]
-    except csv.Error as error:
-        raise Unreadable(Reason.TOO_LARGE, f"not a table: {error}") from error
-    return Parts(table_parts(markdown_table(rows), context.read.part_chars) if rows else [])
 
 
 def _sheet_parts(sheet: Any, limit: int) -> list[str]:
@@ -132,27 +112,3 @@ def show(value: object, number_format: str = "") -> str:
     if isinstance(value, datetime.datetime):
         return str(value.date()) if value.time() == datetime.time() else value.isoformat(" ", "seconds")
     return str(value)
-
-
-def _delimiter(text: str) -> str:
-    """The delimiter that cuts the first lines into the same number of fields, more than one; else a comma."""
-    sample = text[:_SNIFF_CHARS]
-    lines = list(_complete_lines(sample, len(text) > len(sample)))
-    best, best_score = ",", 0.0
-    for delimiter in _DELIMITERS:
-        try:
-            widths = [len(row) for row in csv.reader(lines, delimiter=delimiter) if row]
-        except csv.Error:
-            continue
-        wide = [width for width in widths if width > 1]
-        if wide:
-            usual = max(set(wide), key=wide.count)
-            score = wide.count(usual) / len(widths) + min(usual, 50) / 1000
-            if score > best_score:
-                best, best_score = delimiter, score
-    return best
-
-
-def _complete_lines(sample: str, cut: bool) -> Iterable[str]:
-    lines = sample.splitlines(keepends=True)
-    return lines[:-1] if cut and len(lines) > 1 else lines

@@ -31,6 +31,9 @@ class Kind(StrEnum):
     RTF = "rtf"
     XLS = "xls"
     MSG = "msg"
+    MHTML = "mhtml"
+    NOTEBOOK = "notebook"
+    SVG = "svg"
 
 
 _TEXT_BY_SUFFIX = {
@@ -38,6 +41,9 @@ _TEXT_BY_SUFFIX = {
     **dict.fromkeys((".html", ".htm", ".xhtml"), Kind.HTML),
     **dict.fromkeys((".csv", ".tsv", ".tab"), Kind.CSV),
     **dict.fromkeys((".eml",), Kind.EMAIL),
+    **dict.fromkeys((".mht", ".mhtml"), Kind.MHTML),
+    ".ipynb": Kind.NOTEBOOK,
+    ".svg": Kind.SVG,
     **dict.fromkeys(
         (
             *(".py", ".js", ".ts", ".tsx", ".jsx", ".java", ".c", ".h", ".cc", ".cpp", ".hpp", ".cs", ".go", ".rs"),
@@ -47,9 +53,13 @@ _TEXT_BY_SUFFIX = {
         Kind.CODE,
     ),
 }
+_PICTURES = (
+    *(".png", ".jpg", ".jpeg", ".jpe", ".jfif", ".tif", ".tiff", ".bmp", ".webp", ".gif"),
+    *(".heic", ".heif", ".hif", ".avif", ".jp2"),
+)
 _BINARY_BY_SUFFIX = {
     ".pdf": Kind.PDF,
-    **dict.fromkeys((".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".webp", ".gif"), Kind.IMAGE),
+    **dict.fromkeys(_PICTURES, Kind.IMAGE),
     **dict.fromkeys((".docx", ".docm", ".dotx"), Kind.DOCX),
     **dict.fromkeys((".pptx", ".pptm", ".ppsx", ".potx"), Kind.PPTX),
     **dict.fromkeys((".xlsx", ".xlsm", ".xltx"), Kind.XLSX),
@@ -68,6 +78,7 @@ _MAGIC = (
     (b"MM\0+", Kind.IMAGE),
     (b"GIF87a", Kind.IMAGE),
     (b"GIF89a", Kind.IMAGE),
+    (b"\0\0\0\x0cjP  \r\n", Kind.IMAGE),
 )
 _PARTS = (
     ("word/document.xml", Kind.DOCX),
@@ -82,6 +93,9 @@ _MIMETYPES = {
 }
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _STREAMS = (("EncryptedPackage", None), ("__properties_version1.0", Kind.MSG), ("Workbook", Kind.XLS))
+_STILLS = (b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"mif1", b"msf1", b"avif", b"avis")  # ISO 23008-12
+_ARCHIVES = (b"\x1f\x8b", b"7z\xbc\xaf\x27\x1c", b"Rar!\x1a\x07", b"BZh", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd")
+_UNPACK = "an archive; unpack it, and send or scan the files in it"
 _UNICODE_MARKS = (b"\xff\xfe", b"\xfe\xff", b"\xef\xbb\xbf", b"\0\0\xfe\xff")
 
 
@@ -106,10 +120,26 @@ def sniff(path: Path, filename: str | None = None) -> Kind:
     if found is None and is_text(head):
         found = _TEXT_BY_SUFFIX.get(suffix) or (Kind.HTML if _looks_like_html(head) else Kind.TEXT)
     if found is None:
-        raise Unreadable(Reason.UNSUPPORTED, "an unknown binary format")
+        raise _unsupported(path, head)
     if named is not None and found is not named:
         raise Unreadable(Reason.UNSUPPORTED, f"the name says {named}, the content says {found}")
     return found
+
+
+def _unsupported(path: Path, head: bytes) -> Unreadable:
+    """What to do with a file that is nothing that can be read."""
+    if not head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
+        packed = head.startswith(_ARCHIVES) or head[257:262] == b"ustar"
+        return Unreadable(Reason.UNSUPPORTED, _UNPACK if packed else "an unknown binary format")
+    try:
+        with zipfile.ZipFile(path) as archive:
+            if any(part.flag_bits & 1 for part in archive.infolist()):
+                return Unreadable(Reason.ENCRYPTED, "the archive is locked with a password; unpack it first")
+            if any(name.endswith(".iwa") for name in archive.namelist()):
+                return Unreadable(Reason.UNSUPPORTED, "an Apple iWork file; export it as PDF, DOCX, PPTX or XLSX")
+    except (zipfile.BadZipFile, OSError, ValueError, LookupError, EOFError, NotImplementedError):
+        return Unreadable(Reason.CORRUPT, "a damaged archive")
+    return Unreadable(Reason.UNSUPPORTED, _UNPACK)
 
 
 def is_text(head: bytes) -> bool:
@@ -145,6 +175,8 @@ def _by_magic(path: Path, head: bytes, named: Kind | None) -> Kind | None:
         if head.startswith(magic):
             return kind
     if (head[:4] == b"RIFF" and head[8:12] == b"WEBP") or (head[:2] == b"BM" and head[6:10] == b"\0\0\0\0"):
+        return Kind.IMAGE
+    if head[4:8] == b"ftyp" and head[8:12] in _STILLS:
         return Kind.IMAGE
     if head.startswith(b"PK\x03\x04"):
         return _zipped(path, named)
