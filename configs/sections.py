@@ -209,12 +209,13 @@ class TelemetrySettings(Section):
 
 
 class WorkerSettings(Section):
-    """How jobs are claimed."""
+    """How jobs are claimed. `vain_claims`: so many in a row that settle nothing end a re-index with the reason."""
 
     lease_seconds: float = Field(30, gt=0)
     heartbeat_seconds: float = Field(5, gt=0)
     poll_seconds: float = Field(0.2, gt=0)
     replicas: int = Field(1, ge=1)
+    vain_claims: int = Field(10, ge=1)
 
 
 class RaySettings(Section):

@@ -14,6 +14,7 @@ from cluster.basics.scope import Scope
 from cluster.deploy import reader_gpus
 from cluster.models.ports import Embedder
 from cluster.models.ports import Lane as ModelLane
+from cluster.models.succession import forget
 from cluster.state.embedded import resolve
 from cluster.state.jobs import Jobs, Lane
 from cluster.state.postgres import Database
@@ -119,7 +120,7 @@ class Worker:
             graph=graph_stage(settings, database, jobs),
         )  # fmt: skip
         owner = f"{socket.gethostname()}:{os.getpid()}:{lane}"
-        return Shift(jobs, runner, lambda: recipe(embedder, settings), settings.worker, owner)
+        return Shift(jobs, runner, lambda anew: recipe(embedder, settings, anew), settings.worker, owner)
 
     async def check_health(self) -> None:
         """Fails when a shift has ended, whatever it died of; never asks Postgres."""
@@ -138,8 +139,10 @@ class Worker:
             await asyncio.to_thread(reader.close)
 
 
-async def recipe(embedder: Embedder, settings: Settings) -> Recipe:
-    """What an index made now would be made with."""
+async def recipe(embedder: Embedder, settings: Settings, anew: bool) -> Recipe:
+    """What an index made now would be made with; `anew` asks the embedder, and does not believe what it said before."""
+    if anew:
+        forget(embedder)
     return Recipe(await embedder.facts(), split.fingerprint(settings.chunk))
 
 

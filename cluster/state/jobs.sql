@@ -37,12 +37,26 @@ update jobs set lane = %(lane)s where id = %(job)s and workspace_id = %(workspac
 update jobs set state = 'queued', owner = null, lease_until = null
 where id = %(job)s and workspace_id = %(workspace)s and fence = %(fence)s and state = 'running';
 
+-- claimed_in_vain: Count a claim after which nothing more is settled than at the one before; how many there were in a row.
+update jobs j set vain_claims = case when j.settled_units = p.settled then j.vain_claims + 1 else 1 end,
+    settled_units = p.settled
+from (select coalesce(sum(done + failed + unchanged), 0) as settled from job_progress
+      where job_id = %(job)s and workspace_id = %(workspace)s) p
+where j.id = %(job)s and j.workspace_id = %(workspace)s and j.fence = %(fence)s and j.state = 'running'
+returning j.vain_claims;
+
 -- finish: Give the job its last state.
 update jobs set state = %(state)s, error = %(error)s, owner = null, lease_until = null, finished_at = clock_timestamp()
 where id = %(job)s and workspace_id = %(workspace)s;
 
 -- turn_done: A turn ended as it should, so the lapses before it say nothing any more.
 update jobs set lapses = 0 where id = %(job)s and workspace_id = %(workspace)s and lapses > 0;
+
+-- newer_rebuild: A re-index of the whole workspace that was asked for after this job and has not ended.
+select j.id from jobs j join jobs mine on mine.id = %(job)s and mine.workspace_id = j.workspace_id
+where j.workspace_id = %(workspace)s and j.kind = 'reindex' and j.payload->>'agent_id' is null
+  and j.state in ('queued', 'running') and (j.created_at, j.id) > (mine.created_at, mine.id)
+order by j.created_at desc, j.id desc limit 1;
 
 -- refund: Units that were begun and not touched have not used up an attempt.
 update units set attempts = greatest(attempts - 1, 0)
@@ -146,7 +160,8 @@ where id = %(job)s and workspace_id = %(workspace)s and state in ('queued', 'run
 update units set attempts = 0 where job_id = %(job)s and workspace_id = %(workspace)s and status = 'pending';
 
 -- resume: Put an ended job with units left back in the queue.
-update jobs set state = 'queued', cancel_requested = false, finished_at = null, error = null, lapses = 0
+update jobs set state = 'queued', cancel_requested = false, finished_at = null, error = null, lapses = 0,
+    vain_claims = 0
 where id = %(job)s and workspace_id = %(workspace)s and state in ('cancelled', 'failed', 'partial') returning state;
 
 -- reopen_failed: Failed units are to be done again, with new attempts.
@@ -167,6 +182,15 @@ with reopened as (
     update units set status = 'pending', attempts = 0, failure = null, settled_at = null
     where job_id = %(job)s and workspace_id = %(workspace)s and stage = %(stage)s
       and subject = any(%(subjects)s) and status = 'done'
+    returning 1
+)
+update job_progress p set done = p.done - (select count(*) from reopened)
+where p.job_id = %(job)s and p.workspace_id = %(workspace)s and p.stage = %(stage)s;
+
+-- reopen_stage: All of a stage that was done is to be done again, from now on with another outcome.
+with reopened as (
+    update units set status = 'pending', attempts = 0, failure = null, settled_at = null
+    where job_id = %(job)s and workspace_id = %(workspace)s and stage = %(stage)s and status = 'done'
     returning 1
 )
 update job_progress p set done = p.done - (select count(*) from reopened)

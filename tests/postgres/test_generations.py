@@ -13,7 +13,7 @@ from cluster.basics.errors import AosError, Conflict, NotFound, Transient, Unava
 from cluster.basics.scope import Scope
 from cluster.models.errors import Unusable
 from cluster.models.succession import EmbedderMoved, in_succession
-from cluster.state.jobs import JobId, Lane
+from cluster.state.jobs import JobId, JobState, Lane
 from configs.sections import ChunkSettings
 from configs.sections_retrieval import GateSettings, RerankSettings, SearchSettings
 from pipelines.documents.document import chunk_id
@@ -331,16 +331,59 @@ async def test_an_embedder_that_goes_away_at_the_gate_costs_no_work(ledger: Benc
     assert ledger.embedder.calls == 2  # type: ignore[attr-defined]  # the gate's questions only
 
 
-async def test_settings_that_change_in_the_middle_of_a_build_end_it(ledger: Bench, scope: Scope, library: Path) -> None:
-    """One generation is made in one way."""
+async def test_a_build_in_whose_middle_settings_change_begins_again(ledger: Bench, scope: Scope, library: Path) -> None:
+    """One generation is made in one way: the job makes the next one whole, and says so."""
+    live, _ = await held(ledger, scope)
+    ledger.embedder = WordEmbedder("next")  # type: ignore[assignment]
+    await ledger.enqueue(scope, "reindex", {"agent_id": None})
+    claimed = await ledger.claim()
+    answers = iter([False])
+    await ledger.runner().turn(claimed, await ledger.recipe(), lambda: next(answers, True))
+    (begun,) = [row["id"] for row in await ledger.switchover.overview(scope) if row["state"] == "building"]
+    ledger.embedder = WordEmbedder("yet another")  # type: ignore[assignment]
+    job = await ledger.jobs.reload(claimed)
+    while not (await ledger.runner().turn(job, await ledger.recipe(), lambda: False)).ended:
+        job = await ledger.jobs.reload(job)
+    now, previous = await held(ledger, scope)
+    rows = {row["id"]: row for row in await ledger.switchover.overview(scope)}
+    assert now is not None and previous == live and begun not in rows
+    assert (rows[now]["embedder"], rows[now]["documents"], rows[now]["embedded"]) == ("yet another", FILES, FILES)
+    shown = await ledger.desk.show(scope, claimed.lease.job)
+    index = shown["progress"]["index"]
+    assert (shown["state"], index["done"], index["expected"]) == ("completed", FILES, FILES)
+    told_of = [event["payload"] for event in await ledger.desk.events_after(scope, claimed.lease.job, 0)
+               if event["type"] == "begun_again"]  # fmt: skip
+    assert len(told_of) == 1 and f"generation {begun} was begun with next" in told_of[0]["why"]
+
+
+async def test_a_build_that_a_later_one_makes_needless_ends(ledger: Bench, scope: Scope, library: Path) -> None:
+    """Twice changed, twice asked for: the work is done once, with what there is now."""
     ledger.embedder = WordEmbedder("next")  # type: ignore[assignment]
     await ledger.enqueue(scope, "reindex", {"agent_id": None})
     claimed = await ledger.claim()
     answers = iter([False])
     await ledger.runner().turn(claimed, await ledger.recipe(), lambda: next(answers, True))
     ledger.embedder = WordEmbedder("yet another")  # type: ignore[assignment]
-    with pytest.raises(Conflict, match="another configuration"):
+    later = await ledger.enqueue(scope, "reindex", {"agent_id": None})
+    with pytest.raises(Conflict, match=f"job {later} makes the index anew"):
         await ledger.runner().turn(await ledger.jobs.reload(claimed), await ledger.recipe(), lambda: False)
+    await ledger.jobs.finish(claimed.lease, JobState.FAILED, "as the shift does")
+    assert await ledger.run() == later
+    assert (await ledger.desk.show(scope, later))["state"] == "completed"
+
+
+async def test_a_reader_who_remembers_the_former_embedder_asks_anew_what_made_the_index(
+    ledger: Bench, scope: Scope, library: Path
+) -> None:
+    """Else questions would be answered by words alone until the gateway is started again."""
+    remembering = MovingEmbedder(ledger.embedder, WordEmbedder("next"), remembers=True)
+    await remembering.facts()
+    ledger.embedder = WordEmbedder("next")  # type: ignore[assignment]
+    assert (await reindex(ledger, scope))["state"] == "completed"
+    remembering.move()
+    ledger.embedder = remembering  # type: ignore[assignment]
+    results = await search(ledger).run(scope, Query(told(3)[:200], limit=3))
+    assert results.fallback is None and results.hits[0].filename == "3.txt"
 
 
 def other_chunks(ledger: Bench) -> None:

@@ -51,19 +51,33 @@ class Rebuild:
         await self._switchover.sweep(lease.scope)
         return generation
 
-    async def target(self, scope: Scope, generation: int, recipe: Recipe) -> Target:
-        """Where the job writes.
+    async def target(self, lease: Lease, generation: int, recipe: Recipe) -> Target:
+        """Where the job writes: into another generation where embedder or chunker are others than when it began.
 
         Raises:
-            Conflict: embedder or chunker are others than when it began; one generation is made in one way.
+            Conflict: a later re-index makes the index with what there is now.
         """
-        made = await self._switchover.recipe(scope, generation)
+        made = await self._switchover.recipe(lease.scope, generation)
         if not recipe.made(made):
-            raise Conflict(
-                f"generation {generation} was begun with {made['embedder']} and another configuration than now",
-                fix="Begin again with POST /api/documents/reindex-all, or set the old values back and resume the job.",
-            )
+            generation = await self._begun_again(lease, generation, recipe)
         return Target(generation, recipe.chunker, recipe.embedder.fingerprint)
+
+    async def _begun_again(self, lease: Lease, former: int, recipe: Recipe) -> int:
+        """The generation for the embedder and chunker of now: one generation is made in one way."""
+        made = await self._switchover.recipe(lease.scope, former)
+        why = f"generation {former} was begun with {made['embedder']} and another configuration than now"
+        newer = await self._jobs.newer_rebuild(lease)
+        if newer is not None:
+            raise Conflict(f"{why}; job {newer} makes the index anew", fix="Nothing is to be done.")
+        generation = await self._generations.next(lease.scope, recipe)
+        async with self._jobs.writing(lease) as tx:
+            await self._switchover.give_up(tx, lease.scope, lease.job)
+            await self._jobs.reopen_stage(tx, lease, self._stage)
+            await self._jobs.planned(tx, lease, {"generation": generation})
+        await self._switchover.begin(lease.scope, generation, lease.job)
+        await self._switchover.sweep(lease.scope)
+        await self._jobs.note(lease, "begun_again", {"generation": generation, "why": why})
+        return generation
 
     async def close(self, lease: Lease, target: Target, wanted: Mapping[str, Any]) -> Closed:
         """Bring a complete generation to its readers.
