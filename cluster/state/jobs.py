@@ -216,11 +216,9 @@ class Jobs:
         """Do all of a stage again that was done."""
         await tx.run(self._sql["reopen_stage"], **_named(lease), stage=stage)
 
-    async def newer_rebuild(self, lease: Lease) -> str | None:
-        """The last re-index of the whole workspace that was asked for after this job, while it has not ended."""
-        async with self._db.transaction(lease.scope) as tx:
-            row = await tx.one(self._sql["newer_rebuild"], **_named(lease))
-        return None if row is None else str(row["id"])
+    async def supersede(self, tx: Transaction, scope: Scope, job: JobId) -> None:
+        """End the re-indexes of the whole workspace that were asked for before this one: it does their work."""
+        await tx.run(self._sql["supersede"], job=job, workspace=scope.workspace)
 
     async def settle(self, tx: Transaction, lease: Lease, stage: str, settled: Sequence[Settled]) -> None:
         """Mark units in the transaction that wrote their outputs."""

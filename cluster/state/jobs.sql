@@ -46,17 +46,20 @@ where j.id = %(job)s and j.workspace_id = %(workspace)s and j.fence = %(fence)s 
 returning j.vain_claims;
 
 -- finish: Give the job its last state.
-update jobs set state = %(state)s, error = %(error)s, owner = null, lease_until = null, finished_at = clock_timestamp()
+update jobs set state = %(state)s, error = case when %(state)s = 'cancelled' then coalesce(%(error)s, error)
+                                         else %(error)s end, owner = null, lease_until = null, finished_at = clock_timestamp()
 where id = %(job)s and workspace_id = %(workspace)s;
 
 -- turn_done: A turn ended as it should, so the lapses before it say nothing any more.
 update jobs set lapses = 0 where id = %(job)s and workspace_id = %(workspace)s and lapses > 0;
 
--- newer_rebuild: A re-index of the whole workspace that was asked for after this job and has not ended.
-select j.id from jobs j join jobs mine on mine.id = %(job)s and mine.workspace_id = j.workspace_id
-where j.workspace_id = %(workspace)s and j.kind = 'reindex' and j.payload->>'agent_id' is null
-  and j.state in ('queued', 'running') and (j.created_at, j.id) > (mine.created_at, mine.id)
-order by j.created_at desc, j.id desc limit 1;
+-- supersede: Re-indexes of the whole workspace that a later one makes needless end; a running one at its next heartbeat.
+update jobs set cancel_requested = (state = 'running'),
+    state = case when state = 'queued' then 'cancelled' else state end,
+    finished_at = case when state = 'queued' then clock_timestamp() end,
+    error = format('job %%s, which was asked for later, makes the index anew', %(job)s::text)
+where workspace_id = %(workspace)s and kind = 'reindex' and payload->>'agent_id' is null and id <> %(job)s
+  and state in ('queued', 'running');
 
 -- refund: Units that were begun and not touched have not used up an attempt.
 update units set attempts = greatest(attempts - 1, 0)

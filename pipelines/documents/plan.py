@@ -39,8 +39,10 @@ class Planner:
             case "scan":
                 await self._scan(job.lease, Path(job.payload["root"]))
             case "reindex" if job.payload.get("agent_id") is None:
-                found["generation"] = await self._rebuild.begin(job.lease, recipe)
-                await self._versions(job.lease, agent=None, only_pending=False)
+                begun = await self._rebuild.begin(job.lease, recipe)
+                found["generation"] = begun.generation
+                kept = begun.generation if begun.taken_over else None
+                await self._versions(job.lease, agent=None, only_pending=False, kept=kept)
             case "reindex":
                 await self._versions(job.lease, agent=job.payload["agent_id"], only_pending=False)
             case "embed":
@@ -58,10 +60,13 @@ class Planner:
         while batch := await asyncio.to_thread(lambda: list(islice(files, UNITS_A_WRITE))):
             await self._expect(lease, SURVEY, [_file_unit(path) for path in batch])
 
-    async def _versions(self, lease: Lease, *, agent: str | None, only_pending: bool) -> None:
+    async def _versions(
+        self, lease: Lease, *, agent: str | None, only_pending: bool, kept: int | None = None
+    ) -> None:
+        """`kept` is a generation: what it holds as it is now is not done again."""
         after = ""
         while rows := await self._generations.to_index(
-            lease.scope, agent=agent, only_pending=only_pending, after=after, limit=UNITS_A_WRITE
+            lease.scope, agent=agent, only_pending=only_pending, kept=kept, after=after, limit=UNITS_A_WRITE
         ):
             await self._expect(lease, INDEX, [Unit(row["version_id"], row["version_id"]) for row in rows])
             after = rows[-1]["document_id"]

@@ -2,7 +2,7 @@
 
 import asyncio
 import random
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +16,10 @@ from cluster.models.succession import EmbedderMoved, in_succession
 from cluster.state.jobs import JobId, JobState, Lane
 from configs.sections import ChunkSettings
 from configs.sections_retrieval import GateSettings, RerankSettings, SearchSettings
-from pipelines.documents.document import chunk_id
+from pipelines.documents.document import VersionId, chunk_id
 from pipelines.documents.index.generations import BrokenVectors, Generations, Indexed, Recipe, Target
 from pipelines.documents.index.switch import Switched
+from pipelines.documents.stages import HereStages
 from serve_apps.retrieval.golden.form import GoldenQuestion
 from serve_apps.retrieval.golden.sets import GoldenSets, SetFacts
 from serve_apps.retrieval.query import Query
@@ -73,6 +74,18 @@ async def reindex(ledger: Bench, scope: Scope, **wanted: bool) -> dict[str, Any]
 async def report_of(ledger: Bench, scope: Scope, generation: int) -> dict[str, Any]:
     rows = {row["id"]: row for row in await ledger.switchover.overview(scope)}
     return dict(rows[generation]["report"])
+
+
+class Halves:
+    """Hands out what it has indexed version by version, so that a job can be stopped between two."""
+
+    def __init__(self, stages: HereStages) -> None:
+        self._stages, self.survey, self.read = stages, stages.survey, stages.read
+
+    async def index(self, scope: Scope, versions: Sequence[VersionId]) -> AsyncIterator[list[Indexed]]:
+        for version in versions:
+            async for indexed in self._stages.index(scope, [version]):
+                yield indexed
 
 
 def search(ledger: Bench) -> Search:
@@ -365,11 +378,43 @@ async def test_a_build_that_a_later_one_makes_needless_ends(ledger: Bench, scope
     await ledger.runner().turn(claimed, await ledger.recipe(), lambda: next(answers, True))
     ledger.embedder = WordEmbedder("yet another")  # type: ignore[assignment]
     later = await ledger.enqueue(scope, "reindex", {"agent_id": None})
-    with pytest.raises(Conflict, match=f"job {later} makes the index anew"):
-        await ledger.runner().turn(await ledger.jobs.reload(claimed), await ledger.recipe(), lambda: False)
-    await ledger.jobs.finish(claimed.lease, JobState.FAILED, "as the shift does")
+    async with ledger.database.transaction(scope) as tx:
+        await ledger.jobs.supersede(tx, scope, later)
+    assert await ledger.jobs.heartbeat(claimed.lease, 60), "it is to end"
+    await ledger.jobs.finish(claimed.lease, JobState.CANCELLED)
+    assert f"job {later}" in (await ledger.desk.show(scope, claimed.lease.job))["error"]
     assert await ledger.run() == later
-    assert (await ledger.desk.show(scope, later))["state"] == "completed"
+    shown = await ledger.desk.show(scope, later)
+    assert shown["state"] == "completed" and shown["progress"]["index"]["done"] == FILES
+
+
+async def test_a_later_build_goes_on_where_the_one_before_it_stood(
+    ledger: Bench, scope: Scope, library: Path
+) -> None:
+    """The same embedder and cut: what is embedded stays; a text that was read again meanwhile does not."""
+    ledger.embedder = WordEmbedder("next")  # type: ignore[assignment]
+    job = await ledger.enqueue(scope, "reindex", {"agent_id": None})
+    claimed = await ledger.claim()
+    ledger.stages = Halves(ledger.here())
+    answers = iter([False, False, False])
+    await ledger.runner().turn(claimed, await ledger.recipe(), lambda: next(answers, True))
+    done = (await ledger.desk.show(scope, job))["progress"]["index"]["done"]
+    assert 0 < done < FILES
+    later = await ledger.enqueue(scope, "reindex", {"agent_id": None})
+    async with ledger.database.transaction(scope) as tx:
+        await ledger.jobs.supersede(tx, scope, later)
+    await ledger.jobs.finish(claimed.lease, JobState.CANCELLED)
+    await ledger.rows(
+        scope, "update document_versions set reads = reads + 1 where id in (select version_id from indexed_versions m"
+        " join generations g on g.id = m.generation_id where g.embedder = 'next' order by version_id limit 1) returning id"
+    )  # fmt: skip
+    ledger.stages = None
+    assert await ledger.run() == later
+    shown = await ledger.desk.show(scope, later)
+    assert shown["state"] == "completed" and shown["progress"]["index"]["done"] == FILES - done + 1
+    now, _ = await held(ledger, scope)
+    rows = {row["id"]: row for row in await ledger.switchover.overview(scope)}
+    assert now is not None and (rows[now]["embedder"], rows[now]["embedded"]) == ("next", FILES)
 
 
 async def test_a_reader_who_remembers_the_former_embedder_asks_anew_what_made_the_index(

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from cluster.basics.errors import Conflict
 from cluster.basics.scope import Scope
 from cluster.state.jobs import Jobs, Lease, Unit
 from cluster.state.postgres import Transaction
@@ -31,6 +30,14 @@ class Closed:
     why: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A generation that a job builds; `taken_over` where another job began it, whose work stays."""
+
+    generation: int
+    taken_over: bool = False
+
+
 class Rebuild:
     """Readers keep the index they have until the next one is complete and good enough; a repeat does no harm."""
 
@@ -41,22 +48,19 @@ class Rebuild:
         self._jobs, self._generations, self._switchover, self._gate = jobs, generations, switchover, gate
         self._stage, self._exact_scope = stage, exact_scope
 
-    async def begin(self, lease: Lease, recipe: Recipe) -> int:
+    async def begin(self, lease: Lease, recipe: Recipe) -> Begun:
         """The generation that this job builds, the same one when its plan is made again; what nobody needs goes."""
         begun = await self._switchover.build(lease.scope, lease.job)
         if begun is not None:
-            return int(begun["generation_id"])
+            return Begun(int(begun["generation_id"]))
         generation = await self._generations.next(lease.scope, recipe)
+        taken_over = await self._switchover.is_building(lease.scope, generation)
         await self._switchover.begin(lease.scope, generation, lease.job)
         await self._switchover.sweep(lease.scope)
-        return generation
+        return Begun(generation, taken_over)
 
     async def target(self, lease: Lease, generation: int, recipe: Recipe) -> Target:
-        """Where the job writes: into another generation where embedder or chunker are others than when it began.
-
-        Raises:
-            Conflict: a later re-index makes the index with what there is now.
-        """
+        """Where the job writes: into another generation where embedder or chunker are others than when it began."""
         made = await self._switchover.recipe(lease.scope, generation)
         if not recipe.made(made):
             generation = await self._begun_again(lease, generation, recipe)
@@ -66,9 +70,6 @@ class Rebuild:
         """The generation for the embedder and chunker of now: one generation is made in one way."""
         made = await self._switchover.recipe(lease.scope, former)
         why = f"generation {former} was begun with {made['embedder']} and another configuration than now"
-        newer = await self._jobs.newer_rebuild(lease)
-        if newer is not None:
-            raise Conflict(f"{why}; job {newer} makes the index anew", fix="Nothing is to be done.")
         generation = await self._generations.next(lease.scope, recipe)
         async with self._jobs.writing(lease) as tx:
             await self._switchover.give_up(tx, lease.scope, lease.job)

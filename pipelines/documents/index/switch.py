@@ -54,6 +54,11 @@ class Switchover:
         async with self._db.transaction(scope) as tx:
             return await tx.one(self._sql["build_of"], **_named(scope), job=job)
 
+    async def is_building(self, scope: Scope, generation: int) -> bool:
+        """Whether a job has begun it, and neither finished nor given it up."""
+        async with self._db.transaction(scope) as tx:
+            return await tx.one(self._sql["is_building"], **_named(scope), generation=generation) is not None
+
     async def recipe(self, scope: Scope, generation: int) -> Row:
         """embedder, embedder_fingerprint, dimension and chunker of a generation.
 
