@@ -219,7 +219,11 @@ class WorkerSettings(Section):
 
 
 class RaySettings(Section):
-    """The cluster: join `address`, or start one here with `num_cpus` logical CPUs."""
+    """The cluster: join `address`, or start one here with `num_cpus` logical CPUs.
+
+    `memory_high`: while more than this share of the machine's memory is in use, by whomever, bulk readers are ended
+    one after the other, and nobody else; 1 for never.
+    """
 
     address: str | None = None
     num_cpus: int = Field(8, ge=1)
@@ -227,6 +231,7 @@ class RaySettings(Section):
     dashboard_port: int = 8265
     gcs_port: int = 6399
     object_store_mb: int = Field(512, ge=78)
+    memory_high: float = Field(0.93, gt=0, le=1)
 
 
 class ConsoleSettings(Section):

@@ -9,7 +9,7 @@ from typing import Any
 from ray import serve
 from ray.serve import Application
 
-from cluster import handles, logs
+from cluster import connect, handles, logs
 from cluster.basics.scope import Scope
 from cluster.deploy import reader_gpus
 from cluster.models.ports import Embedder
@@ -21,6 +21,7 @@ from cluster.state.postgres import Database
 from cluster.state.settings_rows import SettingsRows, begin
 from cluster.state.snapshots import Snapshots, Watch
 from cluster.state.vault import vault_of
+from cluster.watch.answering import answer_from_here
 from configs.sections import ReadSettings, Settings
 from pipelines import index, read
 from pipelines.documents.blobs import FolderBlobs
@@ -78,6 +79,7 @@ class Worker:
         """Connections are opened by the shifts themselves, on the replica's event loop."""
         self._settings, self._rows = begin()
         self._snapshots = logs.follow(Snapshots(self._settings))
+        answer_from_here(connect.questions(self._settings.state_dir), "worker")
         self._readers: list[Reader] = []
         self._shifts: list[Shift] = []
         self._first: asyncio.Task[bool] | None = None

@@ -60,9 +60,7 @@ class Planner:
         while batch := await asyncio.to_thread(lambda: list(islice(files, UNITS_A_WRITE))):
             await self._expect(lease, SURVEY, [_file_unit(path) for path in batch])
 
-    async def _versions(
-        self, lease: Lease, *, agent: str | None, only_pending: bool, kept: int | None = None
-    ) -> None:
+    async def _versions(self, lease: Lease, *, agent: str | None, only_pending: bool, kept: int | None = None) -> None:
         """`kept` is a generation: what it holds as it is now is not done again."""
         after = ""
         while rows := await self._generations.to_index(

@@ -388,9 +388,7 @@ async def test_a_build_that_a_later_one_makes_needless_ends(ledger: Bench, scope
     assert shown["state"] == "completed" and shown["progress"]["index"]["done"] == FILES
 
 
-async def test_a_later_build_goes_on_where_the_one_before_it_stood(
-    ledger: Bench, scope: Scope, library: Path
-) -> None:
+async def test_a_later_build_goes_on_where_the_one_before_it_stood(ledger: Bench, scope: Scope, library: Path) -> None:
     """The same embedder and cut: what is embedded stays; a text that was read again meanwhile does not."""
     ledger.embedder = WordEmbedder("next")  # type: ignore[assignment]
     job = await ledger.enqueue(scope, "reindex", {"agent_id": None})
@@ -406,7 +404,8 @@ async def test_a_later_build_goes_on_where_the_one_before_it_stood(
     await ledger.jobs.finish(claimed.lease, JobState.CANCELLED)
     await ledger.rows(
         scope, "update document_versions set reads = reads + 1 where id in (select version_id from indexed_versions m"
-        " join generations g on g.id = m.generation_id where g.embedder = 'next' order by version_id limit 1) returning id"
+        " join generations g on g.id = m.generation_id where g.embedder = 'next' order by version_id limit 1)"
+        " returning id"
     )  # fmt: skip
     ledger.stages = None
     assert await ledger.run() == later

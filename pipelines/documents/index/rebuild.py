@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from cluster.basics.scope import Scope
 from cluster.state.jobs import Jobs, Lease, Unit
 from cluster.state.postgres import Transaction
 from pipelines.documents.index.gate import Gate
