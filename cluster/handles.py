@@ -75,6 +75,10 @@ class HandleEmbedder:
         """See `Movable`."""
         return _Pinned(self, facts)
 
+    def forget(self) -> None:
+        """See `Movable`."""
+        self._facts = None
+
 
 @dataclass(frozen=True, slots=True)
 class _Pinned:

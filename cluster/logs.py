@@ -1,10 +1,15 @@
 """What our own modules log: from one level on, to standard error, which Serve keeps in a replica's file."""
 
 import logging
+import threading
+import time
 
 from cluster.state.snapshots import Snapshots
 from configs.sections import Settings
 
+SERVE = "ray.serve"
+FLUSH_SECONDS = 2.0
+FLUSHER = "log-flusher"
 OURS = ("aos", "cluster", "pipelines", "serve_apps")
 
 
@@ -17,6 +22,21 @@ def set_up(settings: Settings) -> None:
         logger.setLevel(settings.log_level)
         logger.handlers[:] = [handler]
         logger.propagate = False
+    if not any(thread.name == FLUSHER for thread in threading.enumerate()):
+        threading.Thread(target=flush_forever, name=FLUSHER, daemon=True).start()
+
+
+def flush_forever(seconds: float = FLUSH_SECONDS) -> None:
+    """Let what is logged reach its file within seconds.
+
+    Serve keeps a thousand lines of a replica before it writes them, or until an error is logged: a warning waited for
+    hours (`RAY_SERVE_REQUEST_PATH_LOG_BUFFER_SIZE`, 1000 where RAY_SERVE_THROUGHPUT_OPTIMIZED is set). With a buffer
+    of one, each request would write to a disk.
+    """
+    while True:
+        time.sleep(seconds)
+        for handler in logging.getLogger(SERVE).handlers:
+            handler.flush()
 
 
 def follow(snapshots: Snapshots) -> Snapshots:

@@ -16,18 +16,22 @@ from cluster import connect
 from cluster.basics.errors import AosError, Conflict, InvalidSettings
 from cluster.deploy import HEALTHY_SECONDS
 from cluster.rollout import Rollout
+from cluster.rounds import Rounds
 from cluster.state import embedded, supervised
 from cluster.state.bootstrap import first_admin, new_password
 from cluster.state.daemon import end, make_private
 from cluster.state.kept import kept_secret
 from cluster.state.migrate import let_in, migrate
 from cluster.state.supervised import MODULE, Status
+from cluster.watch.standin import StandIn
 from configs.sections import Settings
 from configs.settings import load
 
 Report = Callable[[str], None]
 WATCH_SECONDS = 1.0
 LONGEST_PAUSE = 60.0
+REPAIR_SECONDS = 2.0  # for what a dead head left behind
+AGAIN_SECONDS = 1.0  # before a supervisor that was killed is begun anew
 
 
 def prepare(settings: Settings, report: Report) -> str | None:
@@ -82,11 +86,11 @@ def supervise(settings: Settings, report: Report) -> None:
         signal.signal(signal.SIGTERM, stopping)
         signal.signal(signal.SIGINT, stopping)
         try:
-            rollout = Rollout(settings)
-            _bring_up(settings, rollout, report)
+            rollout, rounds = Rollout(settings), Rounds(settings, report)
+            _bring_up(settings, rollout, report, rounds.stand_in)
             rollout.began(report)
             supervised.write(state, Status("ready", "", os.getpid()))
-            _watch(settings, report, rollout)
+            _watch(settings, report, rollout, rounds)
         except AosError as error:
             supervised.write(state, Status("failed", f"{error} {error.hint}".strip(), os.getpid()))
             raise
@@ -119,7 +123,9 @@ def spawn(settings: Settings, report: Report) -> None:
             start_new_session=True,
         )
     try:  # as long as it takes: the limits of its own parts end it
-        supervised.wait_until_ready(state, report, math.inf, lambda: child.pid if child.poll() is None else None)
+        supervised.wait_until_ready(
+            state, report, math.inf, lambda: None if child.poll() is not None else supervised.pid(state) or child.pid
+        )
     except KeyboardInterrupt:
         child.terminate()  # half a product helps nobody: it stops what it started
         child.wait()
@@ -151,25 +157,27 @@ class _Stopping:
             raise _Stop
 
 
-def _bring_up(settings: Settings, rollout: Rollout, report: Report) -> None:
+def _bring_up(settings: Settings, rollout: Rollout, report: Report, stand_in: StandIn) -> None:
     def say(line: str) -> None:
         supervised.write(settings.state_dir, Status("starting", line, os.getpid()))
         report(line)
 
     say("ray")
     connect.connect(settings)
+    stand_in.open()  # until the proxy is there; one of a product that runs already keeps the port to itself
     say("applications")
     rollout.deploy(say)
+    stand_in.close()
 
 
-def _watch(settings: Settings, report: Report, rollout: Rollout | None = None) -> None:
+def _watch(settings: Settings, report: Report, rollout: Rollout | None = None, rounds: Rounds | None = None) -> None:
     """Look once a second; after a failed repair wait longer each time, and never give up."""
-    rollout = rollout or Rollout(settings)
+    rollout, rounds = rollout or Rollout(settings), rounds or Rounds(settings, report)
     restarts, pause, unrepaired = 0, WATCH_SECONDS, ""
     while True:
         time.sleep(pause)
         # A repair that failed half-way has the daemons running again, but not yet the applications.
-        lost = _lost(settings) or unrepaired
+        lost = _lost(settings, rounds) or unrepaired
         if not lost:
             pause = WATCH_SECONDS
             rollout.restart(report)
@@ -178,9 +186,7 @@ def _watch(settings: Settings, report: Report, rollout: Rollout | None = None) -
         report(f"lost {lost}: repairing")
         try:
             supervised.write(settings.state_dir, Status("repairing", f"lost {lost}", os.getpid(), restarts))
-            embedded.start(settings)
-            connect.connect(settings)
-            rollout.deploy(report)
+            _repair(settings, rollout, rounds.stand_in, report)
             supervised.write(settings.state_dir, Status("ready", "", os.getpid(), restarts))
         except (AosError, OSError) as error:  # of the system's own above all a full disk, which somebody may empty
             pause, unrepaired = min(LONGEST_PAUSE, pause * 2), lost
@@ -190,10 +196,21 @@ def _watch(settings: Settings, report: Report, rollout: Rollout | None = None) -
         report("repaired")
 
 
-def _lost(settings: Settings) -> str:
+def _repair(settings: Settings, rollout: Rollout, stand_in: StandIn, report: Report) -> None:
+    """Begin anew what is not there; meanwhile whoever asks the API is told to come back."""
+    embedded.start(settings)
+    if settings.ray.address is None and not connect.alive(settings.state_dir):
+        connect.stop(settings.state_dir, REPAIR_SECONDS)  # with the port that its proxy holds
+        stand_in.open()
+    connect.connect(settings, held=stand_in.is_open)
+    rollout.deploy(report)
+    stand_in.close()
+
+
+def _lost(settings: Settings, rounds: Rounds) -> str:
     state = settings.state_dir
-    if settings.ray.address is None and not connect.alive(state):
-        return "ray"
+    if gone := rounds.lost():
+        return gone
     wanted = [embedded.is_external(section) for section in (settings.postgres, settings.redis)].count(False)
     return "postgres or redis" if len(embedded.processes(state)) < wanted else ""
 
@@ -217,11 +234,34 @@ def _say(line: str) -> None:
 def main() -> None:
     """Be the daemon: `python -m cluster.supervisor`."""
     os.umask(0o077)
+    sys.exit(kept(_supervised))
+
+
+def kept(work: Callable[[], int]) -> int:
+    """Do the work in a child, and again in another one where that was killed; its exit status.
+
+    Whoever watches over everything else is watched over by this: it does nothing but wait. A SIGTERM that it gets
+    itself goes on to the child.
+    """
+    while True:
+        child = os.fork()
+        if child == 0:
+            os._exit(work())
+        signal.signal(signal.SIGTERM, lambda number, frame, child=child: os.kill(child, number))
+        _, status = os.waitpid(child, 0)
+        if os.WIFEXITED(status):
+            return os.WEXITSTATUS(status)
+        _say(f"the supervisor was ended by signal {os.WTERMSIG(status)}: it is begun anew")
+        time.sleep(AGAIN_SECONDS)
+
+
+def _supervised() -> int:
     try:
         supervise(load(), _say)
     except AosError as error:
         _say(f"{error} {error.hint}")
-        sys.exit(1)
+        return 1
+    return 0
 
 
 if __name__ == "__main__":

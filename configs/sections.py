@@ -234,16 +234,21 @@ class TelemetrySettings(Section):
 
 
 class WorkerSettings(Section):
-    """How jobs are claimed."""
+    """How jobs are claimed. `vain_claims`: so many in a row that settle nothing end a re-index with the reason."""
 
     lease_seconds: float = Field(30, gt=0)
     heartbeat_seconds: float = Field(5, gt=0)
     poll_seconds: float = Field(0.2, gt=0)
     replicas: int = Field(1, ge=1)
+    vain_claims: int = Field(10, ge=1)
 
 
 class RaySettings(Section):
-    """The cluster: join `address`, or start one here with `num_cpus` logical CPUs."""
+    """The cluster: join `address`, or start one here with `num_cpus` logical CPUs.
+
+    `memory_high`: while more than this share of the machine's memory is in use, by whomever, bulk readers are ended
+    one after the other, and nobody else; 1 for never.
+    """
 
     address: str | None = None
     num_cpus: int = Field(8, ge=1)
@@ -251,6 +256,7 @@ class RaySettings(Section):
     dashboard_port: int = 8265
     gcs_port: int = 6399
     object_store_mb: int = Field(512, ge=78)
+    memory_high: float = Field(0.93, gt=0, le=1)
 
 
 class ConsoleSettings(Section):

@@ -18,7 +18,7 @@ from pipelines.documents.document import VersionId
 from pipelines.documents.index.generations import Indexed
 from pipelines.documents.index.make import Indexer
 from pipelines.documents.store import Store
-from pipelines.read import through
+from pipelines.read import be_a_reader, through
 
 SLOWEST_CALL = 4 * 3600.0  # sixteen books of a thousand pages each, on a laptop
 
@@ -30,6 +30,7 @@ class _Index:
 
     def __init__(self, given: Mapping[str, Any] | None = None) -> None:
         settings = load(rows=given)
+        be_a_reader(settings)
         self._loop = asyncio.Runner()
         self._database = Database(resolve(settings).postgres, size=1, timeout=settings.postgres.pool_timeout)
         self._loop.run(self._database.open())

@@ -9,8 +9,11 @@ import ray.data
 from ray.data.exceptions import ExecutionTimeoutError
 from ray.exceptions import RayError
 
+from cluster import connect
+from cluster.basics.background import end_me_first
 from cluster.basics.errors import Unavailable
-from configs.sections import ReadSettings
+from cluster.watch.answering import answer
+from configs.sections import ReadSettings, Settings
 from configs.settings import load
 from pipelines import rows
 from pipelines.documents.reader import Reader
@@ -22,11 +25,18 @@ from pipelines.documents.stages import FileTask, Surveyed, survey_file
 BEHIND = f'$(chrt --idle 0 true 2>/dev/null && echo chrt --idle 0) "${{AOS_PYTHON:-{sys.executable}}}"'
 
 
+def be_a_reader(settings: Settings) -> None:
+    """For an actor at its start: answer whoever asks whether it lives, and be the first to go where memory runs out."""
+    answer(connect.questions(settings.state_dir), "reader")
+    end_me_first()
+
+
 class _Survey:
     """Opens files far enough to count their pages."""
 
     def __init__(self, given: Mapping[str, Any] | None = None) -> None:
         settings = load(rows=given)
+        be_a_reader(settings)
         self._reader = Reader(settings.read, settings.ocr, idle=settings.read.idle)
 
     def __call__(self, batch: pa.Table) -> Iterator[pa.Table]:
@@ -39,6 +49,7 @@ class _Read:
 
     def __init__(self, given: Mapping[str, Any] | None = None) -> None:
         settings = load(rows=given)
+        be_a_reader(settings)
         self._reader = Reader(settings.read, settings.ocr, idle=settings.read.idle)
 
     def __call__(self, batch: pa.Table) -> Iterator[pa.Table]:

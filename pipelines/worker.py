@@ -9,17 +9,19 @@ from typing import Any
 from ray import serve
 from ray.serve import Application
 
-from cluster import handles, logs
+from cluster import connect, handles, logs
 from cluster.basics.scope import Scope
 from cluster.deploy import reader_gpus
 from cluster.models.ports import Embedder
 from cluster.models.ports import Lane as ModelLane
+from cluster.models.succession import forget
 from cluster.state.embedded import resolve
 from cluster.state.jobs import Jobs, Lane
 from cluster.state.postgres import Database
 from cluster.state.settings_rows import SettingsRows, begin
 from cluster.state.snapshots import Snapshots, Watch
 from cluster.state.vault import vault_of
+from cluster.watch.answering import answer_from_here
 from configs.sections import ReadSettings, Settings
 from pipelines import index, read
 from pipelines.documents.blobs import FolderBlobs
@@ -77,6 +79,7 @@ class Worker:
         """Connections are opened by the shifts themselves, on the replica's event loop."""
         self._settings, self._rows = begin()
         self._snapshots = logs.follow(Snapshots(self._settings))
+        answer_from_here(connect.questions(self._settings.state_dir), "worker")
         self._readers: list[Reader] = []
         self._shifts: list[Shift] = []
         self._first: asyncio.Task[bool] | None = None
@@ -119,7 +122,7 @@ class Worker:
             graph=graph_stage(settings, database, jobs),
         )  # fmt: skip
         owner = f"{socket.gethostname()}:{os.getpid()}:{lane}"
-        return Shift(jobs, runner, lambda: recipe(embedder, settings), settings.worker, owner)
+        return Shift(jobs, runner, lambda anew: recipe(embedder, settings, anew), settings.worker, owner)
 
     async def check_health(self) -> None:
         """Fails when a shift has ended, whatever it died of; never asks Postgres."""
@@ -138,8 +141,10 @@ class Worker:
             await asyncio.to_thread(reader.close)
 
 
-async def recipe(embedder: Embedder, settings: Settings) -> Recipe:
-    """What an index made now would be made with."""
+async def recipe(embedder: Embedder, settings: Settings, anew: bool) -> Recipe:
+    """What an index made now would be made with; `anew` asks the embedder, and does not believe what it said before."""
+    if anew:
+        forget(embedder)
     return Recipe(await embedder.facts(), split.fingerprint(settings.chunk))
 
 

@@ -8,10 +8,11 @@ from typing import Any
 from fastapi import FastAPI
 from ray import serve
 
-from cluster import logs
+from cluster import connect, logs
 from cluster.console.api import base_url
 from cluster.state.settings_rows import load_with_rows
 from cluster.state.snapshots import Snapshots
+from cluster.watch.answering import answer_from_here
 from configs.sections import Settings
 from configs.settings import load
 from serve_apps.http.tokens import Tokens, signing_secret
@@ -25,6 +26,7 @@ class Console:
     def __serve_build_asgi_app__(self) -> FastAPI:
         """Called by Serve once the replica is there."""
         settings = logs.follow(Snapshots(load_with_rows())).view()
+        answer_from_here(connect.questions(settings.state_dir), "console")
         tokens = Tokens(signing_secret(settings.auth, settings.state_dir), settings.auth)
         return _console(settings, lambda address: tokens.vouch(address, datetime.now(UTC)))
 

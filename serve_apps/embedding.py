@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from ray import serve
 
-from cluster import logs
+from cluster import connect, logs
 from cluster.basics.background import give_way
 from cluster.basics.errors import Unavailable
 from cluster.models.embedders import open_embedders
@@ -18,6 +18,7 @@ from cluster.models.ports import Embedder, Lane
 from cluster.models.succession import EmbedderMoved
 from cluster.models.weights import use_cores
 from cluster.state.settings_rows import load_with_rows
+from cluster.watch.answering import answer_from_here
 from configs.sections import Settings
 
 
@@ -31,6 +32,7 @@ class EmbedderReplica:
         # Bulk work may have asked for one replica more: loading it gives way to the questions that others answer.
         with ThreadPoolExecutor(1, initializer=give_way) as thread:
             self._embedders = thread.submit(_opened, settings).result()
+        answer_from_here(connect.questions(settings.state_dir), "embedder")
 
     async def facts(self, place: int) -> dict[str, object]:
         """`EmbedderFacts` as a mapping; `place` is 0 for the embedder of now, 1 for the one before it."""

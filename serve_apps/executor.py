@@ -7,9 +7,10 @@ from typing import Any
 from ray import serve
 from ray.serve import Application
 
-from cluster import handles, logs
+from cluster import connect, handles, logs
 from cluster.state.settings_rows import load_with_rows
 from cluster.state.snapshots import Snapshots
+from cluster.watch.answering import answer_from_here
 from serve_apps.agents import turn as turns
 from serve_apps.agents.assemble import Workshop, ground
 from serve_apps.agents.wire import Batch, batches
@@ -25,6 +26,7 @@ class Executor:
         settings = snapshots.view()
         self._base = ground(settings, handles.embedder(settings), handles.reranker(settings), snapshots)
         self._workshop = Workshop(settings, self._base)
+        answer_from_here(connect.questions(settings.state_dir), "executor")
         self._opened = asyncio.get_running_loop().create_task(self._open())
 
     async def _open(self) -> None:

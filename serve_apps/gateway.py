@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING, Any
 from fastapi import FastAPI
 from ray import serve
 
-from cluster import handles, logs
+from cluster import connect, handles, logs
 from cluster.state.settings_rows import load_with_rows
 from cluster.state.snapshots import Snapshots
+from cluster.watch.answering import answer_from_here
 
 if TYPE_CHECKING:
     from serve_apps.agents.ports import Orchestrator
@@ -27,6 +28,7 @@ class Gateway:
 
         snapshots = logs.follow(Snapshots(load_with_rows()))
         settings = snapshots.view()
+        answer_from_here(connect.questions(settings.state_dir), "gateway")
         models = handles.embedder(settings), handles.reranker(settings)
         return create_app(assemble(settings, *models, elsewhere, snapshots, OurCluster(snapshots)))
 

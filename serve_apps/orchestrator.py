@@ -7,9 +7,10 @@ from typing import Any
 from ray import serve
 from ray.serve import Application
 
-from cluster import handles, logs
+from cluster import connect, handles, logs
 from cluster.state.settings_rows import load_with_rows
 from cluster.state.snapshots import Snapshots
+from cluster.watch.answering import answer_from_here
 from serve_apps.agents.assemble import Workshop, desk, ground
 from serve_apps.agents.ports import Path, RunId
 from serve_apps.agents.turn import load_scope
@@ -24,6 +25,7 @@ class Orchestrator:
         """Connections are opened on the replica's event loop."""
         snapshots = logs.follow(Snapshots(load_with_rows()))
         settings = snapshots.view()
+        answer_from_here(connect.questions(settings.state_dir), "orchestrator")
         self._base = ground(settings, handles.embedder(settings), handles.reranker(settings), snapshots)
         here = Workshop(settings, self._base).carrier
         elsewhere = RemoteCarrier(handles.Remote(*handles.EXECUTOR))

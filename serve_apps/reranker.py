@@ -7,10 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 from ray import serve
 
-from cluster import logs
+from cluster import connect, logs
 from cluster.models.reranking import CrossEncoderReranker
 from cluster.models.weights import use_cores
 from cluster.state.settings_rows import load_with_rows
+from cluster.watch.answering import answer_from_here
 
 
 @serve.deployment(name="Reranker")
@@ -22,6 +23,7 @@ class RerankerReplica:
         logs.set_up(settings)
         use_cores()
         self._reranker = CrossEncoderReranker(settings.rerank)
+        answer_from_here(connect.questions(settings.state_dir), "reranker")
 
     async def score(self, query: str, texts: Sequence[str]) -> NDArray[np.float32]:
         """One score for each text: shape (len(texts),)."""

@@ -23,6 +23,7 @@ from configs.settings import load
 
 AOS = str(Path(sys.executable).with_name("aos"))
 ADMIN = "admin@orchestrator.local"
+ROOT = Path(__file__).resolve().parent.parent
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +110,7 @@ def instance(**more: str) -> Iterator[Instance]:
         "NFS_BASE_PATH": "/",
         "AOS_AUTH_ACCESS_MINUTES": "600",
         **more,
+        "PYTHONPATH": os.pathsep.join(filter(None, (more.get("PYTHONPATH"), str(ROOT)))),  # the tree of the tests
     }
     settings = load(env)
     try:

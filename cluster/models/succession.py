@@ -32,10 +32,20 @@ class Movable(Protocol):
         """The same for as long as its model is this one; from then on every call raises EmbedderMoved."""
         ...
 
+    def forget(self) -> None:
+        """Ask the replicas anew what they are, the next time somebody wants to know."""
+        ...
+
 
 def pinned(embedder: Embedder, facts: EmbedderFacts) -> Embedder:
     """The embedder, which will make no vectors with another model than these facts tell of."""
     return embedder.pinned(facts) if isinstance(embedder, Movable) else embedder
+
+
+def forget(embedder: Embedder) -> None:
+    """What is remembered of its model does not count any more: it may be another one by now."""
+    if isinstance(embedder, Movable):
+        embedder.forget()
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +92,11 @@ class Succession:
         """The embedder of now, see `Movable`."""
         return pinned(self.now, facts)
 
+    def forget(self) -> None:
+        """Both, see `Movable`."""
+        forget(self.now)
+        forget(self.before)
+
 
 def in_succession(now: Embedder, before: Embedder | None = None) -> Embedder:
     """The embedder, or both."""
@@ -98,10 +113,20 @@ def each(embedder: Embedder, change: Callable[[Embedder], Embedder]) -> Embedder
 async def making(embedder: Embedder, made: Make) -> Embedder:
     """The one of them whose vectors can be compared with an index, pinned to what it is now.
 
+    What does not fit is asked anew: who was told of a model before an update would refuse its index for ever.
+
     Raises:
         OtherEmbedder: neither made it.
         AosError: one does not answer or refuses, and the other did not make it.
     """
+    try:
+        return await _making(embedder, made)
+    except OtherEmbedder:
+        forget(embedder)
+        return await _making(embedder, made)
+
+
+async def _making(embedder: Embedder, made: Make) -> Embedder:
     away: AosError | None = None
     names = []
     for one in (embedder.now, embedder.before) if isinstance(embedder, Succession) else (embedder,):

@@ -13,7 +13,7 @@ from redis.exceptions import RedisError
 
 from cluster.basics.scope import Scope
 from cluster.models.ports import Embedder, EmbedderFacts, Lane
-from cluster.models.succession import each, pinned
+from cluster.models.succession import each, forget, pinned
 from configs.sections_retrieval import EmbeddingSettings
 
 SECONDS = 0.2  # longest wait for Redis: what is remembered must not cost more than working it out
@@ -68,6 +68,10 @@ class VectorCache:
     def pinned(self, facts: EmbedderFacts) -> Embedder:
         """See `Movable`; for nobody in particular nothing is kept."""
         return pinned(self._embedder, facts)
+
+    def forget(self) -> None:
+        """See `Movable`; vectors are kept under the name of their model, and stay."""
+        forget(self._embedder)
 
     def stats(self) -> dict[str, int]:
         """The `Tally` as a mapping."""
@@ -163,6 +167,10 @@ class _Remembering:
     def pinned(self, facts: EmbedderFacts) -> Embedder:
         """See `Movable`."""
         return _Remembering(self.cache, pinned(self.embedder, facts), self.home)
+
+    def forget(self) -> None:
+        """See `Movable`."""
+        forget(self.embedder)
 
 
 def within(embedder: Embedder, scope: Scope) -> Embedder:

@@ -220,6 +220,14 @@ class Jobs:
         """Do a stage again over subjects that it was done over."""
         await tx.run(self._sql["reopen_subjects"], **_named(lease), stage=stage, subjects=list(subjects))
 
+    async def reopen_stage(self, tx: Transaction, lease: Lease, stage: str) -> None:
+        """Do all of a stage again that was done."""
+        await tx.run(self._sql["reopen_stage"], **_named(lease), stage=stage)
+
+    async def supersede(self, tx: Transaction, scope: Scope, job: JobId) -> None:
+        """End the re-indexes of the whole workspace that were asked for before this one: it does their work."""
+        await tx.run(self._sql["supersede"], job=job, workspace=scope.workspace)
+
     async def settle(self, tx: Transaction, lease: Lease, stage: str, settled: Sequence[Settled]) -> None:
         """Mark units in the transaction that wrote their outputs."""
         if settled:
@@ -277,6 +285,12 @@ class Jobs:
         """Put the job back in the queue with what is done kept."""
         async with self._db.transaction(lease.scope) as tx:
             await tx.run(self._sql["release"], **_named(lease), fence=lease.fence)
+
+    async def claimed_in_vain(self, lease: Lease) -> int:
+        """Count a claim that settled nothing; how many there were in a row. 0 where the lease is lost."""
+        async with self._db.transaction(lease.scope) as tx:
+            row = await tx.one(self._sql["claimed_in_vain"], **_named(lease), fence=lease.fence)
+        return 0 if row is None else int(row["vain_claims"])
 
     async def end_turn(self, job: Job, units: int) -> bool:
         """Count what the tenant was served and tell whether another tenant waits for its turn."""

@@ -37,12 +37,29 @@ update jobs set lane = %(lane)s where id = %(job)s and workspace_id = %(workspac
 update jobs set state = 'queued', owner = null, lease_until = null
 where id = %(job)s and workspace_id = %(workspace)s and fence = %(fence)s and state = 'running';
 
+-- claimed_in_vain: Count a claim after which nothing more is settled than at the one before; how many there were in a row.
+update jobs j set vain_claims = case when j.settled_units = p.settled then j.vain_claims + 1 else 1 end,
+    settled_units = p.settled
+from (select coalesce(sum(done + failed + unchanged), 0) as settled from job_progress
+      where job_id = %(job)s and workspace_id = %(workspace)s) p
+where j.id = %(job)s and j.workspace_id = %(workspace)s and j.fence = %(fence)s and j.state = 'running'
+returning j.vain_claims;
+
 -- finish: Give the job its last state.
-update jobs set state = %(state)s, error = %(error)s, owner = null, lease_until = null, finished_at = clock_timestamp()
+update jobs set state = %(state)s, error = case when %(state)s = 'cancelled' then coalesce(%(error)s, error)
+                                         else %(error)s end, owner = null, lease_until = null, finished_at = clock_timestamp()
 where id = %(job)s and workspace_id = %(workspace)s;
 
 -- turn_done: A turn ended as it should, so the lapses before it say nothing any more.
 update jobs set lapses = 0 where id = %(job)s and workspace_id = %(workspace)s and lapses > 0;
+
+-- supersede: Re-indexes of the whole workspace that a later one makes needless end; a running one at its next heartbeat.
+update jobs set cancel_requested = (state = 'running'),
+    state = case when state = 'queued' then 'cancelled' else state end,
+    finished_at = case when state = 'queued' then clock_timestamp() end,
+    error = format('job %%s, which was asked for later, makes the index anew', %(job)s::text)
+where workspace_id = %(workspace)s and kind = 'reindex' and payload->>'agent_id' is null and id <> %(job)s
+  and state in ('queued', 'running');
 
 -- refund: Units that were begun and not touched have not used up an attempt.
 update units set attempts = greatest(attempts - 1, 0)
@@ -172,7 +189,8 @@ where id = %(job)s and workspace_id = %(workspace)s and state in ('queued', 'run
 update units set attempts = 0 where job_id = %(job)s and workspace_id = %(workspace)s and status = 'pending';
 
 -- resume: Put an ended job with units left back in the queue.
-update jobs set state = 'queued', cancel_requested = false, finished_at = null, error = null, lapses = 0
+update jobs set state = 'queued', cancel_requested = false, finished_at = null, error = null, lapses = 0,
+    vain_claims = 0
 where id = %(job)s and workspace_id = %(workspace)s and state in ('cancelled', 'failed', 'partial') returning state;
 
 -- reopen_failed: Failed units are to be done again, with new attempts.
@@ -204,6 +222,15 @@ update job_progress p set done = p.done - (select count(*) from reopened),
     ended_degraded = p.ended_degraded - (select count(*) from reopened where outcome = 'degraded'),
     ended_partial = p.ended_partial - (select count(*) from reopened where outcome = 'partial'),
     ended_failed = p.ended_failed - (select count(*) from reopened where outcome = 'failed')
+where p.job_id = %(job)s and p.workspace_id = %(workspace)s and p.stage = %(stage)s;
+
+-- reopen_stage: All of a stage that was done is to be done again, from now on with another outcome.
+with reopened as (
+    update units set status = 'pending', attempts = 0, failure = null, settled_at = null
+    where job_id = %(job)s and workspace_id = %(workspace)s and stage = %(stage)s and status = 'done'
+    returning 1
+)
+update job_progress p set done = p.done - (select count(*) from reopened)
 where p.job_id = %(job)s and p.workspace_id = %(workspace)s and p.stage = %(stage)s;
 
 -- event: Append to a stream without a gap.

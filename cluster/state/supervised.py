@@ -46,6 +46,14 @@ def find(state_dir: Path) -> psutil.Process | None:
     return running(pid_path(state_dir), "python", MODULE) or running(pid_path(state_dir), "aos", "up")
 
 
+def pid(state_dir: Path) -> int | None:
+    """The number of its process as it wrote it down; None before that."""
+    try:
+        return int(pid_path(state_dir).read_text(encoding="utf-8").split()[0])
+    except (FileNotFoundError, ValueError, IndexError):
+        return None
+
+
 def status_path(state_dir: Path) -> Path:
     """Where it says how far it is."""
     return state_dir / "supervisor.json"

@@ -40,8 +40,10 @@ class Planner:
             case "scan":
                 found["passed_over"] = await self._scan(job.lease, Path(job.payload["root"]))
             case "reindex" if job.payload.get("agent_id") is None:
-                found["generation"] = await self._rebuild.begin(job.lease, recipe)
-                await self._versions(job.lease, agent=None, only_pending=False)
+                begun = await self._rebuild.begin(job.lease, recipe)
+                found["generation"] = begun.generation
+                kept = begun.generation if begun.taken_over else None
+                await self._versions(job.lease, agent=None, only_pending=False, kept=kept)
             case "reindex":
                 await self._versions(job.lease, agent=job.payload["agent_id"], only_pending=False)
             case "embed":
@@ -62,10 +64,11 @@ class Planner:
             await self._expect(lease, SURVEY, [_file_unit(path) for path in batch])
         return dict(passed)
 
-    async def _versions(self, lease: Lease, *, agent: str | None, only_pending: bool) -> None:
+    async def _versions(self, lease: Lease, *, agent: str | None, only_pending: bool, kept: int | None = None) -> None:
+        """`kept` is a generation: what it holds as it is now is not done again."""
         after = ""
         while rows := await self._generations.to_index(
-            lease.scope, agent=agent, only_pending=only_pending, after=after, limit=UNITS_A_WRITE
+            lease.scope, agent=agent, only_pending=only_pending, kept=kept, after=after, limit=UNITS_A_WRITE
         ):
             await self._expect(lease, INDEX, [Unit(row["version_id"], row["version_id"]) for row in rows])
             after = rows[-1]["document_id"]

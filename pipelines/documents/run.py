@@ -90,7 +90,7 @@ class Runner:
             payload |= await self._planner.plan(job, recipe)
         building = "generation" in payload
         target = (
-            await self._rebuild.target(job.lease.scope, int(payload["generation"]), recipe)
+            await self._rebuild.target(job.lease, int(payload["generation"]), recipe)
             if building
             else await self._generations.target(job.lease.scope, recipe)
         )

@@ -6,14 +6,17 @@ import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
-from cluster.basics.errors import LeaseLost, Permanent, Transient
-from cluster.models.errors import AWAY
+from cluster.basics.errors import LeaseLost, Permanent, Transient, Unavailable
+from cluster.models.errors import AWAY, Unusable
 from cluster.state.jobs import Job, Jobs, JobState, Lane
 from configs.sections import WorkerSettings
 from pipelines.documents.index.generations import Recipe
 from pipelines.documents.run import Runner
 
 log = logging.getLogger(__name__)
+
+REBUILD = "reindex"  # has no end of its own while nothing of it can be done
+LONGEST_WAIT = 5.0  # seconds after a claim in vain: other jobs of the lane wait as long
 
 
 @dataclass
@@ -35,11 +38,11 @@ class Shift:
         self,
         jobs: Jobs,
         runner: Runner,
-        recipe: Callable[[], Awaitable[Recipe]],
+        recipe: Callable[[bool], Awaitable[Recipe]],
         settings: WorkerSettings,
         owner: str,
     ) -> None:
-        """`recipe` asks the embedder what it is; `owner` names this worker in the job's row."""
+        """`recipe` tells what the embedder is, asking it anew where that is wanted; `owner` names this worker."""
         self._jobs, self._runner, self._recipe = jobs, runner, recipe
         self._settings, self._owner = settings, owner
         self._stopping = False
@@ -61,20 +64,18 @@ class Shift:
 
     async def once(self, lane: Lane) -> bool:
         """Run turns of the next job until it ends or another tenant waits; False where nothing waits."""
-        recipe = await self._recipe()
+        await self._recipe(False)  # where the embedder is away, jobs wait without being claimed
         job = await self._jobs.claim(self._owner, lane, self._settings.lease_seconds)
         if job is None:
             return False
         signals = _Signals(stopping=lambda: self._stopping)
         heartbeat = asyncio.create_task(self._beat(job, signals))
         try:
-            await self._turns(job, recipe, signals)
+            await self._turns(job, await self._recipe_of_now(), signals)
         except LeaseLost as error:
             await self._refused(job, error)
         except Transient as error:
-            log.warning("job %s goes back to the queue: %s", job.lease.job, error)
-            await self._jobs.release(job.lease)
-            await asyncio.sleep(self._settings.poll_seconds)
+            await self._back_to_the_queue(job, error)
         except Permanent as error:
             await self._end(job, JobState.FAILED, f"{error} {error.hint}".strip())
         finally:
@@ -96,6 +97,23 @@ class Shift:
                 await self._jobs.release(job.lease)
                 return
             job = await self._jobs.reload(job)
+
+    async def _recipe_of_now(self) -> Recipe:
+        """Whatever it was at the last job: settings may have changed it, and its replicas were replaced beside us."""
+        try:
+            return await self._recipe(True)
+        except Unusable as error:  # of the embedder, not of the job
+            raise Unavailable(str(error), fix=error.hint) from error
+
+    async def _back_to_the_queue(self, job: Job, error: Transient) -> None:
+        """Somebody tries it again, a little later each time; a re-index for which that is vain ends with the reason."""
+        claims = await self._jobs.claimed_in_vain(job.lease)
+        if job.kind == REBUILD and claims >= self._settings.vain_claims:
+            await self._end(job, JobState.FAILED, f"no progress in {claims} claims, the last time because: {error}")
+            return
+        log.warning("job %s goes back to the queue: %s", job.lease.job, error)
+        await self._jobs.release(job.lease)
+        await asyncio.sleep(min(LONGEST_WAIT, self._settings.poll_seconds * 2**claims))
 
     async def _end(self, job: Job, state: JobState, error: str | None) -> None:
         try:

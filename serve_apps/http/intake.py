@@ -147,7 +147,8 @@ async def reindex_all(
     """Cut and embed the stored text again into a new generation; nothing is read a second time.
 
     Readers keep the index they have until the new one is complete and the gate has let it pass. For one agent, its
-    documents are done again in the index that is there.
+    documents are done again in the index that is there. A re-index of the whole that has not ended ends with this one,
+    which goes on where that stood.
     """
     agent = await parts.links.resolve(me.scope, agent_id)
     asked = {name: True for name, wanted in (("hold", hold), ("force", force)) if wanted}
@@ -190,6 +191,8 @@ async def start_job(
         job: Enqueued = await parts.jobs.enqueue(tx, me.scope, kind, lane, payload, key)
         if job.fresh:
             await parts.audit.record(tx, me.scope, f"job.{kind}", job.job, detail=payload)
+        if job.fresh and kind == "reindex" and payload["agent_id"] is None:
+            await parts.jobs.supersede(tx, me.scope, job.job)
     return Started(job_id=UUID(job.job), fresh=job.fresh)
 
 

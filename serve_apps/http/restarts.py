@@ -62,8 +62,12 @@ class RestartList(BaseModel):
 
 
 @router.post("/api/admin/restart-hint", status_code=202)
-async def restart_hint(body: RestartRequest, me: Me, parts: Its) -> Hint:
-    """Restart parts, replica by replica; requests that have begun are ended by the old ones."""
+async def restart_hint(me: Me, parts: Its, body: RestartRequest | None = None) -> Hint:
+    """Restart parts, replica by replica; requests that have begun are ended by the old ones.
+
+    Without a body, or without `parts` in it, those that changed settings wait for.
+    """
+    body = body or RestartRequest()
     agree(me, body.tenant_id, body.workspace_id)
     wanted = await _waiting(me, parts) if body.parts is None else list(dict.fromkeys(body.parts))
     rolling = tuple(part for part in wanted if part in APPLICATIONS)

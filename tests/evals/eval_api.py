@@ -135,7 +135,7 @@ def _shifts(settings: Any, database: Any, embedder: Any) -> list[asyncio.Task[No
     from pipelines.documents.stages import HereStages
     from pipelines.documents.store import Store
 
-    async def recipe() -> Recipe:
+    async def recipe(anew: bool) -> Recipe:
         return Recipe(await embedder.facts(), split.fingerprint(settings.chunk))
 
     tasks = []

@@ -15,6 +15,7 @@ from cluster.basics.errors import Unavailable
 from cluster.basics.scope import Scope, TenantId, WorkspaceId
 from cluster.models.ports import EmbedderFacts
 from cluster.models.ports import Lane as ModelLane
+from cluster.models.succession import forget
 from cluster.state.job_desk import JobDesk
 from cluster.state.jobs import Job, JobId, Jobs, Lane
 from cluster.state.postgres import Database
@@ -121,7 +122,9 @@ class Bench:
             graph=self.graph,
         )  # fmt: skip
 
-    async def recipe(self) -> Recipe:
+    async def recipe(self, anew: bool = False) -> Recipe:
+        if anew:
+            forget(self.embedder)
         return Recipe(await self.embedder.facts(), fingerprint(self.chunk))
 
     async def enqueue(self, scope: Scope, kind: str, payload: dict[str, Any], lane: Lane = Lane.BULK) -> JobId:

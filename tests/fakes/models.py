@@ -84,18 +84,23 @@ class FakeEmbedder:
 
 
 class MovingEmbedder:
-    """An `Embedder`, and `Movable`, that is `after` once it has moved: by `move`, or when its facts were asked for."""
+    """An `Embedder`, and `Movable`, that is `after` once it has moved: by `move`, or when its facts were asked for.
 
-    def __init__(self, before: Embedder, after: Embedder, *, at_once: bool = False) -> None:
-        self.now, self._after, self._at_once = before, after, at_once
+    One that `remembers` tells what it was when it was asked first, as handles do, until it is made to forget.
+    """
+
+    def __init__(self, before: Embedder, after: Embedder, *, at_once: bool = False, remembers: bool = False) -> None:
+        self.now, self._after, self._at_once, self._remembers = before, after, at_once, remembers
+        self._told: EmbedderFacts | None = None
 
     def move(self) -> None:
         self.now = self._after
 
     async def facts(self) -> EmbedderFacts:
-        facts = await self.now.facts()
+        facts = self._told or await self.now.facts()
         if self._at_once:
             self.move()
+        self._told = facts if self._remembers else None
         return facts
 
     async def embed(self, texts: Sequence[str], lane: Lane = Lane.QUESTION) -> NDArray[np.float32]:
@@ -103,6 +108,9 @@ class MovingEmbedder:
 
     def pinned(self, facts: EmbedderFacts) -> Embedder:
         return _Still(self, facts)
+
+    def forget(self) -> None:
+        self._told = None
 
 
 @dataclass(frozen=True)

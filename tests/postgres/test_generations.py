@@ -2,7 +2,7 @@
 
 import asyncio
 import random
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +13,13 @@ from cluster.basics.errors import AosError, Conflict, NotFound, Transient, Unava
 from cluster.basics.scope import Scope
 from cluster.models.errors import Unusable
 from cluster.models.succession import EmbedderMoved, in_succession
-from cluster.state.jobs import JobId, Lane
+from cluster.state.jobs import JobId, JobState, Lane
 from configs.sections import ChunkSettings
 from configs.sections_retrieval import GateSettings, RerankSettings, SearchSettings
-from pipelines.documents.document import chunk_id
+from pipelines.documents.document import VersionId, chunk_id
 from pipelines.documents.index.generations import BrokenVectors, Generations, Indexed, Recipe, Target
 from pipelines.documents.index.switch import Switched
+from pipelines.documents.stages import HereStages
 from serve_apps.retrieval.golden.form import GoldenQuestion
 from serve_apps.retrieval.golden.sets import GoldenSets, SetFacts
 from serve_apps.retrieval.query import Query
@@ -73,6 +74,18 @@ async def reindex(ledger: Bench, scope: Scope, **wanted: bool) -> dict[str, Any]
 async def report_of(ledger: Bench, scope: Scope, generation: int) -> dict[str, Any]:
     rows = {row["id"]: row for row in await ledger.switchover.overview(scope)}
     return dict(rows[generation]["report"])
+
+
+class Halves:
+    """Hands out what it has indexed version by version, so that a job can be stopped between two."""
+
+    def __init__(self, stages: HereStages) -> None:
+        self._stages, self.survey, self.read = stages, stages.survey, stages.read
+
+    async def index(self, scope: Scope, versions: Sequence[VersionId]) -> AsyncIterator[list[Indexed]]:
+        for version in versions:
+            async for indexed in self._stages.index(scope, [version]):
+                yield indexed
 
 
 def search(ledger: Bench) -> Search:
@@ -331,16 +344,90 @@ async def test_an_embedder_that_goes_away_at_the_gate_costs_no_work(ledger: Benc
     assert ledger.embedder.calls == 2  # type: ignore[attr-defined]  # the gate's questions only
 
 
-async def test_settings_that_change_in_the_middle_of_a_build_end_it(ledger: Bench, scope: Scope, library: Path) -> None:
-    """One generation is made in one way."""
+async def test_a_build_in_whose_middle_settings_change_begins_again(ledger: Bench, scope: Scope, library: Path) -> None:
+    """One generation is made in one way: the job makes the next one whole, and says so."""
+    live, _ = await held(ledger, scope)
+    ledger.embedder = WordEmbedder("next")  # type: ignore[assignment]
+    await ledger.enqueue(scope, "reindex", {"agent_id": None})
+    claimed = await ledger.claim()
+    answers = iter([False])
+    await ledger.runner().turn(claimed, await ledger.recipe(), lambda: next(answers, True))
+    (begun,) = [row["id"] for row in await ledger.switchover.overview(scope) if row["state"] == "building"]
+    ledger.embedder = WordEmbedder("yet another")  # type: ignore[assignment]
+    job = await ledger.jobs.reload(claimed)
+    while not (await ledger.runner().turn(job, await ledger.recipe(), lambda: False)).ended:
+        job = await ledger.jobs.reload(job)
+    now, previous = await held(ledger, scope)
+    rows = {row["id"]: row for row in await ledger.switchover.overview(scope)}
+    assert now is not None and previous == live and begun not in rows
+    assert (rows[now]["embedder"], rows[now]["documents"], rows[now]["embedded"]) == ("yet another", FILES, FILES)
+    shown = await ledger.desk.show(scope, claimed.lease.job)
+    index = shown["progress"]["index"]
+    assert (shown["state"], index["done"], index["expected"]) == ("completed", FILES, FILES)
+    told_of = [event["payload"] for event in await ledger.desk.events_after(scope, claimed.lease.job, 0)
+               if event["type"] == "begun_again"]  # fmt: skip
+    assert len(told_of) == 1 and f"generation {begun} was begun with next" in told_of[0]["why"]
+
+
+async def test_a_build_that_a_later_one_makes_needless_ends(ledger: Bench, scope: Scope, library: Path) -> None:
+    """Twice changed, twice asked for: the work is done once, with what there is now."""
     ledger.embedder = WordEmbedder("next")  # type: ignore[assignment]
     await ledger.enqueue(scope, "reindex", {"agent_id": None})
     claimed = await ledger.claim()
     answers = iter([False])
     await ledger.runner().turn(claimed, await ledger.recipe(), lambda: next(answers, True))
     ledger.embedder = WordEmbedder("yet another")  # type: ignore[assignment]
-    with pytest.raises(Conflict, match="another configuration"):
-        await ledger.runner().turn(await ledger.jobs.reload(claimed), await ledger.recipe(), lambda: False)
+    later = await ledger.enqueue(scope, "reindex", {"agent_id": None})
+    async with ledger.database.transaction(scope) as tx:
+        await ledger.jobs.supersede(tx, scope, later)
+    assert await ledger.jobs.heartbeat(claimed.lease, 60), "it is to end"
+    await ledger.jobs.finish(claimed.lease, JobState.CANCELLED)
+    assert f"job {later}" in (await ledger.desk.show(scope, claimed.lease.job))["error"]
+    assert await ledger.run() == later
+    shown = await ledger.desk.show(scope, later)
+    assert shown["state"] == "completed" and shown["progress"]["index"]["done"] == FILES
+
+
+async def test_a_later_build_goes_on_where_the_one_before_it_stood(ledger: Bench, scope: Scope, library: Path) -> None:
+    """The same embedder and cut: what is embedded stays; a text that was read again meanwhile does not."""
+    ledger.embedder = WordEmbedder("next")  # type: ignore[assignment]
+    job = await ledger.enqueue(scope, "reindex", {"agent_id": None})
+    claimed = await ledger.claim()
+    ledger.stages = Halves(ledger.here())
+    answers = iter([False, False, False])
+    await ledger.runner().turn(claimed, await ledger.recipe(), lambda: next(answers, True))
+    done = (await ledger.desk.show(scope, job))["progress"]["index"]["done"]
+    assert 0 < done < FILES
+    later = await ledger.enqueue(scope, "reindex", {"agent_id": None})
+    async with ledger.database.transaction(scope) as tx:
+        await ledger.jobs.supersede(tx, scope, later)
+    await ledger.jobs.finish(claimed.lease, JobState.CANCELLED)
+    await ledger.rows(
+        scope, "update document_versions set reads = reads + 1 where id in (select version_id from indexed_versions m"
+        " join generations g on g.id = m.generation_id where g.embedder = 'next' order by version_id limit 1)"
+        " returning id"
+    )  # fmt: skip
+    ledger.stages = None
+    assert await ledger.run() == later
+    shown = await ledger.desk.show(scope, later)
+    assert shown["state"] == "completed" and shown["progress"]["index"]["done"] == FILES - done + 1
+    now, _ = await held(ledger, scope)
+    rows = {row["id"]: row for row in await ledger.switchover.overview(scope)}
+    assert now is not None and (rows[now]["embedder"], rows[now]["embedded"]) == ("next", FILES)
+
+
+async def test_a_reader_who_remembers_the_former_embedder_asks_anew_what_made_the_index(
+    ledger: Bench, scope: Scope, library: Path
+) -> None:
+    """Else questions would be answered by words alone until the gateway is started again."""
+    remembering = MovingEmbedder(ledger.embedder, WordEmbedder("next"), remembers=True)
+    await remembering.facts()
+    ledger.embedder = WordEmbedder("next")  # type: ignore[assignment]
+    assert (await reindex(ledger, scope))["state"] == "completed"
+    remembering.move()
+    ledger.embedder = remembering  # type: ignore[assignment]
+    results = await search(ledger).run(scope, Query(told(3)[:200], limit=3))
+    assert results.fallback is None and results.hits[0].filename == "3.txt"
 
 
 def other_chunks(ledger: Bench) -> None:

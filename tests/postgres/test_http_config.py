@@ -150,7 +150,7 @@ async def test_ad_06_what_is_live_counts_at_once_and_the_rest_waits_for_a_restar
     assert api.parts.operating.upkeep.snapshots.view().ocr.dpi == 300, "it began with 300"
     waits = (await put(admin, {"ocr.psm": 6})).json()["needs_restart"]
     assert waits[0]["keys"] == ["ocr.dpi", "ocr.psm"]
-    hint = (await admin.post("/api/admin/restart-hint", json={})).json()
+    hint = (await admin.post("/api/admin/restart-hint")).json()
     assert hint["state"] == "asked" and hint["restart"]["parts"] == ["gateway", "worker"], "nobody took it up here"
     assert hint["command"] == "aos down && aos up" and "everything" in hint["detail"]
     ledger = Ledger(app_dsn)
@@ -164,7 +164,7 @@ async def test_ad_06_what_is_live_counts_at_once_and_the_rest_waits_for_a_restar
     only = (await admin.post("/api/admin/restart-hint", json={"parts": ["whole"]})).json()
     assert (only["state"], only["restart"], only["command"]) == ("by_hand", None, "aos down && aos up")
     ledger.all_done(ledger.now())
-    nothing = (await admin.post("/api/admin/restart-hint", json={})).json()
+    nothing = (await admin.post("/api/admin/restart-hint")).json()
     assert (nothing["state"], nothing["command"]) == ("nothing", None)
 
 

@@ -7,13 +7,18 @@ from pathlib import Path
 from cluster.basics.errors import Unavailable
 from cluster.basics.scope import Scope
 from cluster.models.errors import Unusable
+from cluster.models.ports import Lane as ModelLane
 from cluster.state.jobs import Lane
 from configs.sections import WorkerSettings
 from pipelines.documents.document import Page
 from pipelines.documents.index.generations import Recipe
+from pipelines.documents.index.make import Indexer
 from pipelines.documents.shift import Shift
 from pipelines.documents.sources.files import Kind
+from pipelines.documents.stages import HereStages
+from tests.fakes.bent import WordEmbedder
 from tests.fakes.ledger import Bench, new_workspace
+from tests.fakes.models import MovingEmbedder
 from tests.fakes.reading import FormFeedReader
 
 FAST = WorkerSettings(lease_seconds=0.6, heartbeat_seconds=0.1, poll_seconds=0.02)
@@ -74,7 +79,7 @@ async def test_a_lane_waits_for_an_embedding_server_that_refuses_the_key(
     """The worker stays, and the job is done once the key is right again."""
     refusals = iter([Unusable("the key is refused"), Unavailable("it is restarted")])
 
-    async def recipe() -> Recipe:
+    async def recipe(anew: bool) -> Recipe:
         for why in refusals:
             raise why
         return await ledger.recipe()
@@ -88,6 +93,72 @@ async def test_a_lane_waits_for_an_embedding_server_that_refuses_the_key(
             await asyncio.sleep(0.05)
     one.stop()
     await work
+
+
+async def test_a_worker_that_remembers_the_former_embedder_asks_it_anew_at_every_job(
+    ledger: Bench, scope: Scope, tmp_path: Path
+) -> None:
+    """The embedder was changed by settings while its replicas and the worker's were replaced side by side."""
+    await ledger.scan(scope, Path(files(tmp_path, 3)))
+    before, after = ledger.embedder, WordEmbedder("next")
+    worker = MovingEmbedder(before, after, remembers=True)
+    ledger.embedder = worker  # type: ignore[assignment]
+    assert (await ledger.recipe()).embedder.name == "letters"
+    worker.move()
+    # Bulk work is done in processes of its own: they know what the embedder is, whatever this one remembers.
+    ledger.stages = HereStages(ledger.reader, Indexer(ledger.store, after, ledger.chunk, ModelLane.BULK))
+    assert (await ledger.recipe()).embedder.name == "letters", "it still tells of the former one"
+    job = await ledger.enqueue(scope, "reindex", {"agent_id": None, "force": True})
+    await shift(ledger).once(Lane.BULK)
+    shown = await ledger.desk.show(scope, job)
+    assert (shown["state"], shown["error"]) == ("completed", None)
+    live = await ledger.rows(
+        scope, "select g.embedder from workspaces w join generations g on g.id = w.generation_id where w.id = %(w)s",
+        w=scope.workspace,
+    )  # fmt: skip
+    assert [row["embedder"] for row in live] == ["next"]
+
+
+def away() -> None:
+    raise Unavailable("away")
+
+
+async def test_a_reindex_without_progress_ends_with_its_reason(ledger: Bench, scope: Scope, tmp_path: Path) -> None:
+    """What settles something begins the count anew; other kinds of jobs wait for ever, as before."""
+    await ledger.scan(scope, Path(files(tmp_path, 3)))
+    ledger.embedder = WordEmbedder("next", before=away)  # type: ignore[assignment]
+    job = await ledger.enqueue(scope, "reindex", {"agent_id": None})
+    settings = FAST.model_copy(update={"vain_claims": 3})
+    worker = Shift(ledger.jobs, ledger.runner(), ledger.recipe, settings, "w")
+    states = []
+    for _ in range(4):
+        await worker.once(Lane.BULK)
+        states.append((await ledger.desk.show(scope, job))["state"])
+    assert states == ["queued", "queued", "failed", "failed"]
+    error = (await ledger.desk.show(scope, job))["error"]
+    assert "no progress in 3 claims" in error and "readers keep the index they have" in error
+    async with ledger.database.transaction(scope) as tx:
+        await ledger.desk.resume(tx, scope, job)
+    await worker.once(Lane.BULK)
+    assert (await ledger.desk.show(scope, job))["state"] == "queued", "whoever resumes it gives it new claims"
+
+
+async def test_a_scan_waits_as_long_as_the_embedder_is_away(ledger: Bench, scope: Scope, tmp_path: Path) -> None:
+    """Only a re-index ends for want of progress: what people sent in is not given up."""
+    job = await ledger.enqueue(scope, "scan", {"root": files(tmp_path, 1), "agent_id": None})
+    asked = 0
+
+    async def recipe(anew: bool) -> Recipe:
+        nonlocal asked
+        asked += anew
+        if anew:
+            raise Unusable("the key is refused since the last look")
+        return await ledger.recipe()
+
+    worker = Shift(ledger.jobs, ledger.runner(), recipe, FAST.model_copy(update={"vain_claims": 2}), "w")
+    for _ in range(5):
+        await worker.once(Lane.BULK)
+    assert (await ledger.desk.show(scope, job))["state"] == "queued" and asked == 5
 
 
 async def test_a_cancelled_job_stops_between_pages(ledger: Bench, scope: Scope, tmp_path: Path) -> None:

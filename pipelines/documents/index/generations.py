@@ -199,13 +199,13 @@ class Generations:
         await tx.run(self._sql["use_generation"], workspace=scope.workspace, generation=generation)
 
     async def to_index(
-        self, scope: Scope, *, agent: str | None, only_pending: bool, after: str, limit: int
+        self, scope: Scope, *, agent: str | None, only_pending: bool, after: str, limit: int, kept: int | None = None
     ) -> list[Row]:
-        """Documents to index again, in the order of their ids."""
+        """Documents to index again, in the order of their ids, but for those that generation `kept` has as they are."""
         async with self._db.transaction(scope) as tx:
             return await tx.all(
                 self._sql["to_reindex"],
-                workspace=scope.workspace, agent=agent, only_pending=only_pending, after=after, limit=limit,
+                workspace=scope.workspace, agent=agent, only_pending=only_pending, kept=kept, after=after, limit=limit,
             )  # fmt: skip
 
     async def current_version(self, scope: Scope, document: DocumentId) -> VersionId | None:

@@ -105,6 +105,9 @@ where d.workspace_id = %(workspace)s and d.current_version is not null and d.id 
   and (%(agent)s::uuid is null or exists (
         select 1 from document_agent_links l where l.document_id = d.id and l.agent_id = %(agent)s::uuid))
   and (not %(only_pending)s or not d.has_embeddings)
+  and not exists (select 1 from indexed_versions m join document_versions v on v.id = m.version_id
+                  where m.generation_id = %(kept)s::int and m.version_id = d.current_version and m.embedded
+                    and m.reads = v.reads)
 order by d.id limit %(limit)s;
 
 -- record: What the generation holds of a version from now on.

@@ -4,8 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from cluster.basics.errors import Conflict
-from cluster.basics.scope import Scope
 from cluster.state.jobs import Jobs, Lease, Unit
 from cluster.state.postgres import Transaction
 from pipelines.documents.index.gate import Gate
@@ -31,6 +29,14 @@ class Closed:
     why: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A generation that a job builds; `taken_over` where another job began it, whose work stays."""
+
+    generation: int
+    taken_over: bool = False
+
+
 class Rebuild:
     """Readers keep the index they have until the next one is complete and good enough; a repeat does no harm."""
 
@@ -41,29 +47,37 @@ class Rebuild:
         self._jobs, self._generations, self._switchover, self._gate = jobs, generations, switchover, gate
         self._stage, self._exact_scope = stage, exact_scope
 
-    async def begin(self, lease: Lease, recipe: Recipe) -> int:
+    async def begin(self, lease: Lease, recipe: Recipe) -> Begun:
         """The generation that this job builds, the same one when its plan is made again; what nobody needs goes."""
         begun = await self._switchover.build(lease.scope, lease.job)
         if begun is not None:
-            return int(begun["generation_id"])
+            return Begun(int(begun["generation_id"]))
         generation = await self._generations.next(lease.scope, recipe)
+        taken_over = await self._switchover.is_building(lease.scope, generation)
         await self._switchover.begin(lease.scope, generation, lease.job)
         await self._switchover.sweep(lease.scope)
-        return generation
+        return Begun(generation, taken_over)
 
-    async def target(self, scope: Scope, generation: int, recipe: Recipe) -> Target:
-        """Where the job writes.
-
-        Raises:
-            Conflict: embedder or chunker are others than when it began; one generation is made in one way.
-        """
-        made = await self._switchover.recipe(scope, generation)
+    async def target(self, lease: Lease, generation: int, recipe: Recipe) -> Target:
+        """Where the job writes: into another generation where embedder or chunker are others than when it began."""
+        made = await self._switchover.recipe(lease.scope, generation)
         if not recipe.made(made):
-            raise Conflict(
-                f"generation {generation} was begun with {made['embedder']} and another configuration than now",
-                fix="Begin again with POST /api/documents/reindex-all, or set the old values back and resume the job.",
-            )
+            generation = await self._begun_again(lease, generation, recipe)
         return Target(generation, recipe.chunker, recipe.embedder.fingerprint)
+
+    async def _begun_again(self, lease: Lease, former: int, recipe: Recipe) -> int:
+        """The generation for the embedder and chunker of now: one generation is made in one way."""
+        made = await self._switchover.recipe(lease.scope, former)
+        why = f"generation {former} was begun with {made['embedder']} and another configuration than now"
+        generation = await self._generations.next(lease.scope, recipe)
+        async with self._jobs.writing(lease) as tx:
+            await self._switchover.give_up(tx, lease.scope, lease.job)
+            await self._jobs.reopen_stage(tx, lease, self._stage)
+            await self._jobs.planned(tx, lease, {"generation": generation})
+        await self._switchover.begin(lease.scope, generation, lease.job)
+        await self._switchover.sweep(lease.scope)
+        await self._jobs.note(lease, "begun_again", {"generation": generation, "why": why})
+        return generation
 
     async def close(self, lease: Lease, target: Target, wanted: Mapping[str, Any]) -> Closed:
         """Bring a complete generation to its readers.

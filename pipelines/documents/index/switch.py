@@ -45,10 +45,19 @@ class Switchover:
         async with self._db.transaction(scope) as tx:
             await tx.run(self._sql["begin_build"], **_named(scope), generation=generation, job=job)
 
+    async def give_up(self, tx: Transaction, scope: Scope, job: str) -> None:
+        """What a job has built is no longer its own, nor finished unless readers have it; the next sweep removes it."""
+        await tx.run(self._sql["give_up_builds"], **_named(scope), job=job)
+
     async def build(self, scope: Scope, job: str) -> Row | None:
         """What a job builds: generation_id, state, the gate's report; None before it began, or once it was dropped."""
         async with self._db.transaction(scope) as tx:
             return await tx.one(self._sql["build_of"], **_named(scope), job=job)
+
+    async def is_building(self, scope: Scope, generation: int) -> bool:
+        """Whether a job has begun it, and neither finished nor given it up."""
+        async with self._db.transaction(scope) as tx:
+            return await tx.one(self._sql["is_building"], **_named(scope), generation=generation) is not None
 
     async def recipe(self, scope: Scope, generation: int) -> Row:
         """embedder, embedder_fingerprint, dimension and chunker of a generation.

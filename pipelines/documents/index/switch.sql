@@ -81,6 +81,16 @@ select generation_id, state, report from generation_builds
 where workspace_id = %(workspace)s and tenant_id = %(tenant)s and job_id = %(job)s and state <> 'dropped'
 order by generation_id desc limit 1;
 
+-- is_building: Whether a generation was begun and not finished.
+select 1 from generation_builds where workspace_id = %(workspace)s and tenant_id = %(tenant)s
+  and generation_id = %(generation)s and state = 'building';
+
+-- give_up_builds: What a job has built with another embedder or cut than now is not its own any more, nor finished.
+update generation_builds b set job_id = null,
+    state = case when b.generation_id in (w.generation_id, w.previous_generation_id) then b.state else 'dropped' end
+from workspaces w
+where w.id = b.workspace_id and b.workspace_id = %(workspace)s and b.tenant_id = %(tenant)s and b.job_id = %(job)s;
+
 -- checked: What the gate said.
 update generation_builds set state = %(state)s, report = %(report)s, checked_at = clock_timestamp()
 where workspace_id = %(workspace)s and tenant_id = %(tenant)s and generation_id = %(generation)s;

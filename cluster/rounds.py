@@ -1,0 +1,204 @@
+"""The supervisor's rounds: asks every part of this machine whether it answers, and ends what hangs."""
+
+import time
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from cluster import connect
+from cluster.deploy import APPLICATIONS
+from cluster.watch.asking import Asked, Reply, ask_http, ask_http2, ask_process
+from cluster.watch.hanging import Silences
+from cluster.watch.memory import MemoryWatch
+from cluster.watch.standin import StandIn, listeners
+from configs.sections import Settings
+
+Report = Callable[[str], None]
+
+ROUND_SECONDS = 3.0
+LIMIT_SECONDS = 3.0  # of a question
+CONTROLLER_SECONDS = 6.0  # between two questions that it answers with all it knows
+ABSENT_SECONDS = 25.0  # the proxy is begun anew by the controller in less
+CONTROLLER, MANAGER = "ray::ServeController", "ray::HAProxyManager"
+DASHBOARD = "/api/version"
+LOOPBACK = "127.0.0.1"
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One to be put: `part` is told to people, `pid` is of whom we know it beforehand."""
+
+    part: str
+    put: Callable[[], Asked]
+    pid: int = 0
+
+
+class Rounds:
+    """Asks in rounds of a few seconds; knows the head's processes, so that looking costs next to nothing."""
+
+    def __init__(self, settings: Settings, report: Report, clock: Callable[[], float] = time.monotonic) -> None:
+        """Nothing is asked yet."""
+        self._settings, self._report, self._clock = settings, report, clock
+        self._state = settings.state_dir
+        self._silences = Silences(clock)
+        self._memory = MemoryWatch(
+            settings.ray.memory_high, lambda: connect.named(self._state, "ray::MapWorker"), report, clock
+        )
+        self.stand_in = StandIn(settings.http.host, settings.http.port)
+        self._head: dict[str, psutil.Process] = {}
+        self._ports: dict[int, list[int]] = {}
+        self._next = self._next_controller = 0.0
+        self._absent_since: float | None = None
+        self._pool = ThreadPoolExecutor(8, thread_name_prefix="asking")
+
+    def lost(self) -> str:
+        """What of Ray's head is not there, or was ended now because it hangs; empty where all is well.
+
+        Whatever else hangs is ended here, too, and comes back by itself: Serve replaces it.
+        """
+        if self._settings.ray.address is not None:
+            return ""
+        if gone := self._gone():
+            return gone
+        self._memory.look()
+        if self._clock() < self._next:
+            return ""
+        self._next = self._clock() + ROUND_SECONDS
+        questions = [*self._of_head(), *self._of_processes(), self._of_proxy()]
+        if self._clock() >= self._next_controller:
+            questions += self._of_serve()
+            self._next_controller = self._clock() + CONTROLLER_SECONDS
+        replies = dict(zip(questions, self._pool.map(lambda one: one.put(), questions), strict=True))
+        return self._judged(replies)
+
+    def close(self) -> None:
+        """Nobody asks any more."""
+        self.stand_in.close()
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def _gone(self) -> str:
+        if not all(_runs(process) for process in self._head.values()) or not self._head:
+            self._head = connect.head(self._state)
+            self._ports.clear()
+        missing = sorted(connect.HEAD - set(self._head))
+        return "ray" if missing else ""
+
+    def _of_head(self) -> Iterable[Question]:
+        """GCS at its port; the raylet at the ports it opened, of which one or the other speaks gRPC."""
+        gcs, raylet = self._head["gcs_server"].pid, self._head["raylet"].pid
+        port = self._settings.ray.gcs_port
+        yield Question("gcs", lambda: ask_http2(LOOPBACK, port, LIMIT_SECONDS), gcs)
+        yield Question("raylet", lambda: self._asked_raylet(raylet), raylet)
+
+    def _asked_raylet(self, pid: int) -> Asked:
+        """A raylet that closes the connection is one that runs: only silence counts."""
+        if pid not in self._ports:
+            with suppress(psutil.Error):
+                sockets = psutil.Process(pid).net_connections("tcp")
+                self._ports[pid] = [one.laddr.port for one in sockets if one.status == psutil.CONN_LISTEN]
+        for port in self._ports.get(pid, []):
+            asked = ask_http2(LOOPBACK, port, LIMIT_SECONDS)
+            if asked.reply is Reply.ANSWERED:
+                self._ports[pid] = [port]
+            if asked.reply is not Reply.GONE:
+                return asked
+        return Asked(Reply.GONE)
+
+    def _of_processes(self) -> Iterable[Question]:
+        """Replicas and readers, each at its own socket."""
+        for path in connect.questions(self._state).glob("*.sock"):
+            yield Question(path.stem, lambda path=path: _asked(path))  # type: ignore[misc]
+
+    def _of_proxy(self) -> Question:
+        port = self._settings.http.port
+        return Question("proxy", lambda: ask_http(self._host(), port, "/-/healthz", LIMIT_SECONDS))
+
+    def _of_serve(self) -> Iterable[Question]:
+        """The controller by way of Ray's dashboard, which has to answer for itself first."""
+        port = self._settings.ray.dashboard_port
+        headers = connect.dashboard(self._settings).headers
+        for part, path in (("dashboard", DASHBOARD), ("controller", APPLICATIONS)):
+            yield Question(part, lambda path=path: ask_http(LOOPBACK, port, path, LIMIT_SECONDS, headers))  # type: ignore[misc]
+
+    def _judged(self, replies: dict[Question, Asked]) -> str:
+        """End what hangs; what of the head is lost by that."""
+        by_part = {question.part: asked.reply for question, asked in replies.items()}
+        for question, asked in replies.items():
+            if question.part in ("proxy", "controller", "dashboard"):
+                continue
+            pid = asked.pid or question.pid
+            if asked.reply is not Reply.SILENT:
+                self._silences.answered(question.part, pid)
+            elif self._silences.hangs(question.part, pid):
+                self._end(question.part, [pid])
+                if question.part in ("gcs", "raylet"):
+                    self._head.clear()
+                    return question.part
+        self._judge_controller(by_part)
+        self._judge_proxy(by_part["proxy"])
+        return ""
+
+    def _judge_controller(self, by_part: dict[str, Reply]) -> None:
+        if "controller" not in by_part:
+            return
+        if by_part["controller"] is not Reply.SILENT:
+            self._silences.answered("controller")
+            return
+        if Reply.SILENT in (by_part["dashboard"], by_part["gcs"]):
+            return  # it was not asked at all
+        self._next_controller = 0.0  # the second question follows at once
+        pids = [process.pid for process in connect.named(self._state, CONTROLLER)]
+        if self._silences.hangs("controller", pids[0] if pids else 0):
+            self._silences.answered("controller", pids[0] if pids else 0)
+            self._end("controller", pids)
+
+    def _judge_proxy(self, reply: Reply) -> None:
+        """While it is away somebody else answers; the controller begins it anew, and is helped where it does not."""
+        if self.stand_in.is_open:
+            if listeners(self._settings.http.port) > 1:
+                self.stand_in.close()
+                self._absent_since = None
+                self._report("the proxy is back")
+        elif reply is Reply.ANSWERED:
+            self._silences.answered("proxy")
+            self._absent_since = None
+            return
+        elif reply is Reply.SILENT:
+            running = connect.proxies(self._state)
+            if self._silences.hangs("proxy", running[0].pid if running else 0):
+                self._end("proxy", [process.pid for process in running])
+                self._silences.answered("proxy", running[0].pid if running else 0)
+        elif self.stand_in.open():
+            self._report("the proxy is away: clients are told to come back")
+        if reply is Reply.GONE or self.stand_in.is_open:
+            self._absent_since = self._absent_since or self._clock()
+            if self._clock() - self._absent_since > ABSENT_SECONDS:
+                self._absent_since = None
+                self._end("proxy's manager", [process.pid for process in connect.named(self._state, MANAGER)])
+
+    def _end(self, part: str, pids: Iterable[int]) -> None:
+        for pid in pids:
+            self._report(f"{part} (process {pid}) does not answer: it is ended, to be begun anew")
+            with suppress(psutil.NoSuchProcess):
+                psutil.Process(pid).kill()
+
+    def _host(self) -> str:
+        host = self._settings.http.host
+        return LOOPBACK if host in ("0.0.0.0", "::", "") else host
+
+
+def _asked(path: Path) -> Asked:
+    asked = ask_process(path, LIMIT_SECONDS)
+    if asked.reply is Reply.GONE:
+        path.unlink(missing_ok=True)  # its process has ended
+    return asked
+
+
+def _runs(process: psutil.Process) -> bool:
+    with suppress(psutil.NoSuchProcess):
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    return False

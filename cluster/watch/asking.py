@@ -1,0 +1,83 @@
+"""Questions with a limit: over a process's own socket, over HTTP, and to a server that speaks HTTP/2."""
+
+import http.client
+import socket
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from cluster.watch.answering import ANSWER
+
+# The least that a client of HTTP/2 says first: the preface and an empty SETTINGS frame (RFC 9113, section 3.4). The
+# server's own SETTINGS come back, whoever may call what behind them.
+PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\x00\x00\x00\x04\x00\x00\x00\x00\x00"
+
+
+class Reply(StrEnum):
+    """What came of a question: an answer, silence until the limit, or nobody who could be asked."""
+
+    ANSWERED = "answered"
+    SILENT = "silent"
+    GONE = "gone"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question that was put.
+
+    Attributes:
+        reply: what came of it.
+        pid: of the process that listens, where the kernel tells; 0 elsewhere.
+        status: of an HTTP answer; 0 elsewhere.
+    """
+
+    reply: Reply
+    pid: int = 0
+    status: int = 0
+
+
+def ask_process(path: Path, seconds: float) -> Asked:
+    """Ask a process of ours by its socket; GONE where nobody listens there any more."""
+    pid = 0
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as asking:
+        asking.settimeout(seconds)
+        try:
+            asking.connect(str(path))
+            pid, _, _ = struct.unpack("3i", asking.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+            told = asking.recv(len(ANSWER))
+        except (TimeoutError, BlockingIOError):  # also a backlog that nobody empties
+            return Asked(Reply.SILENT, pid)
+        except OSError:
+            return Asked(Reply.GONE, pid)
+    return Asked(Reply.ANSWERED if told else Reply.GONE, pid)
+
+
+def ask_http(host: str, port: int, path: str, seconds: float, headers: Mapping[str, str] | None = None) -> Asked:
+    """GET a path; whatever is answered is an answer. GONE where nobody listens or the connection breaks."""
+    connection = http.client.HTTPConnection(host, port, timeout=seconds)
+    try:
+        connection.request("GET", path, headers={"Connection": "close", **(headers or {})})
+        reply = connection.getresponse()
+        reply.read()
+    except TimeoutError:
+        return Asked(Reply.SILENT)
+    except (OSError, http.client.HTTPException):
+        return Asked(Reply.GONE)
+    finally:
+        connection.close()
+    return Asked(Reply.ANSWERED, status=reply.status)
+
+
+def ask_http2(host: str, port: int, seconds: float) -> Asked:
+    """Greet a server that speaks HTTP/2, gRPC's among them; it needs no right to anything behind that."""
+    try:
+        with socket.create_connection((host, port), timeout=seconds) as asking:
+            asking.sendall(PREFACE)
+            told = asking.recv(9)
+    except TimeoutError:
+        return Asked(Reply.SILENT)
+    except OSError:
+        return Asked(Reply.GONE)
+    return Asked(Reply.ANSWERED if told else Reply.GONE)

@@ -1,0 +1,150 @@
+"""Every part of the product killed, and stopped: how soon all is well again, and what clients are told meanwhile."""
+
+import contextlib
+import signal
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import httpx
+import psutil
+
+from cluster import connect, deploy
+from cluster.basics.errors import AosError
+from cluster.state import supervised
+from tests.evals.report import Report
+from tests.instance import Instance
+
+GOAL = (
+    "`make test-kill` with HAProxy, controller, gateway, embedder (kill and stop), raylet, GCS, supervisor, a memory "
+    "hog beside it: page-exact, back in the times above, 0 answers 404."
+)
+SOON, LATER = 30.0, 60.0  # seconds: of a part that Serve replaces, and of one that takes all of Ray with it
+HOW = {"killed": signal.SIGKILL, "stopped": signal.SIGSTOP}
+Find = Callable[[Instance], list[psutil.Process]]
+
+
+def titled(part: str) -> Find:
+    """Processes of the instance's Ray whose title has these words."""
+
+    def find(made: Instance) -> list[psutil.Process]:
+        return [one for one in connect.processes(made.settings.state_dir) if part in title(one)]
+
+    return find
+
+
+def title(process: psutil.Process) -> str:
+    """What it calls itself."""
+    with contextlib.suppress(psutil.Error):
+        return " ".join(process.cmdline())
+    return ""
+
+
+def of_head(name: str) -> Find:
+    """One of the head's daemons."""
+    return lambda made: [one for key, one in connect.head(made.settings.state_dir).items() if key == name]
+
+
+def supervisor(made: Instance) -> list[psutil.Process]:
+    """The one that watches."""
+    found = supervised.find(made.settings.state_dir)
+    return [] if found is None else [found]
+
+
+PARTS: dict[str, tuple[Find, float, tuple[str, ...]]] = {
+    "HAProxy": (lambda made: connect.proxies(made.settings.state_dir), SOON, ("killed", "stopped")),
+    "controller": (titled("ray::ServeController"), SOON, ("killed", "stopped")),
+    "gateway": (titled("ServeReplica:gateway"), SOON, ("killed", "stopped")),
+    "embedder": (titled("ServeReplica:embedding"), SOON, ("killed", "stopped")),
+    "reader": (titled("MapWorker(MapBatches(_Read))"), SOON, ("stopped",)),
+    "supervisor": (supervisor, SOON, ("killed",)),
+    "raylet": (of_head("raylet"), LATER, ("killed", "stopped")),
+    "GCS": (of_head("gcs_server"), LATER, ("killed", "stopped")),
+}
+
+
+@dataclass
+class Clients:
+    """Somebody who asks four times a second, whatever else goes on, and notes what he is told."""
+
+    made: Instance
+    over: threading.Event = field(default_factory=threading.Event)
+    told: Counter[str] = field(default_factory=Counter)
+    bare: int = 0  # answers 503 without Retry-After, or not as a problem
+
+    def ask(self) -> None:
+        """Until it is over."""
+        url = str(self.made.http.base_url)
+        while not self.over.wait(0.25):
+            try:
+                reply = httpx.get(f"{url}/health", timeout=5)
+            except httpx.HTTPError as error:
+                self.told[type(error).__name__] += 1
+                continue
+            self.told[str(reply.status_code)] += 1
+            if reply.status_code == httpx.codes.SERVICE_UNAVAILABLE:
+                is_problem = reply.headers["content-type"] == "application/problem+json"
+                self.bare += not (is_problem and "retry-after" in reply.headers)
+
+
+def is_well(made: Instance) -> bool:
+    """The API answers, questions are embedded, and Serve has all that it wants."""
+    body = {"query": "harbour bridge", "strategy": "vector", "rerank": False, "cache": False}
+    try:
+        reply = made.http.post("/api/documents/search", json=body, timeout=5)
+        found = deploy.applications(connect.dashboard(made.settings))
+    except (httpx.HTTPError, AosError):
+        return False
+    embedded = reply.status_code == httpx.codes.OK and reply.json()["fallback"] is None
+    return embedded and bool(found) and all(app.status == "RUNNING" for app in found)
+
+
+def is_back(made: Instance, find: Find, former: set[int]) -> bool:
+    """Another one is in the place of those that were hit, and everything works."""
+    now = {process.pid for process in find(made)}
+    return not now & former and (bool(now) or find is PARTS["reader"][0]) and is_well(made)
+
+
+def hit(made: Instance, report: Report, part: str, how: str) -> None:
+    """Kill or stop a part, and measure until all is well."""
+    find, most, _ = PARTS[part]
+    deadline = time.monotonic() + 120
+    while not (victims := find(made)) and time.monotonic() < deadline:
+        time.sleep(0.2)
+    if part in ("reader", "gateway", "embedder"):
+        victims = victims[:1]
+    former = {process.pid for process in victims}
+    for process in victims:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            process.send_signal(HOW[how])
+    began = time.monotonic()
+    while not (back := is_back(made, find, former)) and time.monotonic() - began < 3 * most:
+        time.sleep(0.5)
+    took = time.monotonic() - began if former and back else None
+    for process in victims:  # nothing stays behind that would disturb the next one
+        with contextlib.suppress(psutil.NoSuchProcess):
+            process.kill()
+    holds = took is not None and took <= most
+    report.figure(f"{part} {how}: seconds until all is well", took, unit="s", reference=most, goal=GOAL, holds=holds)
+
+
+def measure(made: Instance, report: Report, parts: tuple[str, ...] = tuple(PARTS)) -> None:
+    """Hit one part after the other while clients ask."""
+    clients = Clients(made)
+    asking = threading.Thread(target=clients.ask)
+    asking.start()
+    try:
+        for part in parts:
+            for how in PARTS[part][2]:
+                hit(made, report, part, how)
+                time.sleep(2)
+    finally:
+        clients.over.set()
+        asking.join()
+    told = ", ".join(f"{what}: {count}" for what, count in clients.told.most_common())
+    report.figure("clients were told", told)
+    report.figure("answers 404", clients.told["404"], reference=0, goal=GOAL, holds=clients.told["404"] == 0)
+    report.figure("answers 503 that do not say when to come back", clients.bare, reference=0, goal=GOAL,
+                  holds=clients.bare == 0)  # fmt: skip
