@@ -26,6 +26,7 @@ _LIBRARIES = (
     "pypdfium2",
     "pdfplumber",
     "pillow",
+    "pillow-heif",
     "python-docx",
     "python-pptx",
     "openpyxl",

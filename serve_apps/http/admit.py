@@ -13,6 +13,7 @@ from cluster.basics.errors import Forbidden, NotFound, Unauthenticated
 from cluster.basics.scope import WorkspaceId
 from cluster.state.identity import Member
 from serve_apps.agents.rights import NoMember
+from serve_apps.http.disposition import FormRequest
 from serve_apps.http.parts import Parts
 from serve_apps.http.permissions import MATRIX, RouteKey, check
 from serve_apps.http.problems import PasswordChangeRequired, ScopeMismatch
@@ -40,6 +41,7 @@ class Guarded(APIRoute):
         async def guarded(request: Request) -> Response:
             if takes_json:
                 _read_as_json(request)
+            request = FormRequest(request.scope, request.receive)
             access = MATRIX.get((request.method, path))
             if access is None:
                 raise Forbidden(f"{request.method} {path} has no permissions")

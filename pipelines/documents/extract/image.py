@@ -1,19 +1,27 @@
 """Pictures: every frame of a TIFF is a page, and every page goes to OCR."""
 
 import io
+import math
+from dataclasses import replace
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, UnidentifiedImageError
+from pillow_heif import register_heif_opener
 
-from pipelines.documents.document import Page, Reason, Unreadable
+from pipelines.documents.document import Caveat, CaveatKind, Page, Reason, Unreadable
 from pipelines.documents.extract.opened import Context, Opened
-from pipelines.documents.ocr.picture import dpi_of, to_array
+from pipelines.documents.ocr.picture import dpi_of, reduced_array, to_array
 
-_DAMAGED = (OSError, EOFError, SyntaxError, ValueError, TypeError, LookupError, AttributeError)
+_DAMAGED = (OSError, EOFError, SyntaxError, ValueError, TypeError, LookupError, AttributeError, RuntimeError)
 _LONG_EDGE_INCHES = 11.7
-_NO_PAGES = ("GIF", "WEBP", "PNG")  # their further frames are an animation
+_NO_PAGES = ("GIF", "WEBP", "PNG", "AVIF", "MPO")  # their further frames are an animation, or the same in small
+_SUBFILE, _IN_SMALL = 254, 1  # TIFF 6.0: NewSubfileType, of which bit 0 is "another image of this file, reduced"
+
+DECODED_BYTES: Final = 640 * 2**20
+"""What one picture may take when its pixels are unpacked: an A0 sheet in colour at 300 dpi takes 532 MiB."""
 
 
 class Pictures:
@@ -24,21 +32,28 @@ class Pictures:
         self._context = context
         # Our own limit replaces Pillow's, which would warn below it and refuse above twice its own.
         Image.MAX_IMAGE_PIXELS = None
+        register_heif_opener()
         try:
             self._image = Image.open(path)
-            self.pages = 1 if self._image.format in _NO_PAGES else getattr(self._image, "n_frames", 1)
+            self._frames = _frames(self._image)
         except _DAMAGED as error:
             raise _classify(error) from error
-        self._check_size()
+        self.pages = len(self._frames)
+        self._reduction()
 
     def page(self, number: int) -> Page:
-        """What OCR reads in the frame."""
-        pixels = self._frame(number)
-        return self._context.engine.read(pixels, number, dpi_of(self._image))
+        """What OCR reads in the frame; one of more than `max_pixels` is read at a lower scale."""
+        pixels, reduction = self._frame(number)
+        dpi = dpi_of(self._image)
+        page = self._context.engine.read(pixels, number, round((dpi or 0) / reduction) or None)
+        if reduction == 1:
+            return page
+        detail = f"a large picture, read at 1/{reduction} of its scale: the smallest letters may be missing or wrong"
+        return replace(page, caveats=(*page.caveats, Caveat(CaveatKind.REDUCED_SCALE, detail)))
 
     def picture(self, number: int, dpi: int) -> bytes:
         """The frame as PNG, made smaller where it has more pixels than a page of letter size at `dpi`."""
-        frame = Image.fromarray(self._frame(number))
+        frame = Image.fromarray(self._frame(number)[0])
         edge = round(_LONG_EDGE_INCHES * dpi)
         frame.thumbnail((edge, edge))
         return png(frame)
@@ -47,19 +62,54 @@ class Pictures:
         """Close the file."""
         self._image.close()
 
-    def _frame(self, number: int) -> NDArray[np.uint8]:
+    def _frame(self, number: int) -> tuple[NDArray[np.uint8], int]:
+        """The pixels, and how many of the file's went into one of them along a side."""
         try:
-            if number > 1 or self.pages > 1:
-                self._image.seek(number - 1)
-            self._check_size()
-            return to_array(self._image)
+            if self.pages > 1 or self._frames[0]:
+                self._image.seek(self._frames[number - 1])
+            reduction = self._reduction()
+            if reduction == 1:
+                return to_array(self._image), 1
+            width, height = self._image.size
+            self._image.draft(None, (width // reduction, height // reduction))  # where the format can: JPEG
+            left = math.ceil(width / reduction)
+            return reduced_array(self._image, max(1, math.ceil(self._image.width / left))), reduction
         except _DAMAGED as error:
             raise _classify(error) from error
 
-    def _check_size(self) -> None:
+    def _reduction(self) -> int:
+        """The smallest whole number by which both sides fit `max_pixels`.
+
+        Raises:
+            Unreadable: BOMB, its pixels would take too much memory.
+        """
         width, height = self._image.size
-        if width * height > self._context.ocr.max_pixels:
-            raise Unreadable(Reason.BOMB, f"{width} × {height} pixels, more than {self._context.ocr.max_pixels}")
+        pixels = width * height
+        reduction = max(1, math.ceil(math.sqrt(pixels / self._context.ocr.max_pixels)))
+        drafted = min(8, 1 << (reduction.bit_length() - 1)) if self._image.format == "JPEG" else 1
+        size = pixels // drafted**2 * _BYTES.get(self._image.mode, 4)
+        if size > DECODED_BYTES:
+            raise Unreadable(Reason.BOMB, f"{width} × {height} pixels, which take more than {DECODED_BYTES} bytes")
+        return reduction
+
+
+_BYTES = {"1": 1, "L": 1, "P": 1, "I;16": 2, "I;16B": 2, "I;16L": 2}
+
+
+def _frames(image: Image.Image) -> list[int]:
+    """The frames that are pages of their own."""
+    if image.format in _NO_PAGES:
+        return [0]
+    count = getattr(image, "n_frames", 1)
+    if image.format != "TIFF" or count == 1:
+        return list(range(count))
+    pages = []
+    for number in range(count):
+        image.seek(number)
+        if not int(image.tag_v2.get(_SUBFILE, 0)) & _IN_SMALL:  # type: ignore[attr-defined]
+            pages.append(number)
+    image.seek(0)
+    return pages or [0]
 
 
 def open_image(path: Path, context: Context) -> Opened:

@@ -1,9 +1,23 @@
 """Any picture as the array that OCR reads: 8 bits, grey or RGB, upright, on white paper."""
 
+import math
+
+import cv2
 import numpy as np
-from PIL import Image, ImageOps
+from PIL import ExifTags, Image, ImageOps
 
 from pipelines.documents.ocr.reading import Picture
+
+_STRIP_ROWS = 256
+_TURNS = {
+    2: Image.Transpose.FLIP_LEFT_RIGHT,
+    3: Image.Transpose.ROTATE_180,
+    4: Image.Transpose.FLIP_TOP_BOTTOM,
+    5: Image.Transpose.TRANSPOSE,
+    6: Image.Transpose.ROTATE_270,
+    7: Image.Transpose.TRANSVERSE,
+    8: Image.Transpose.ROTATE_90,
+}  # by EXIF orientation
 
 
 def to_array(picture: Image.Image) -> Picture:
@@ -22,6 +36,24 @@ def to_array(picture: Image.Image) -> Picture:
     if upright.mode in {"1", "L"}:
         return np.array(upright.convert("L"))
     return _without_colour(np.asarray(upright.convert("RGB")))
+
+
+def reduced_array(picture: Image.Image, factor: int) -> Picture:
+    """As `to_array`, with squares of `factor` × `factor` pixels as one: strip by strip, so that no second picture of
+    the full size is ever held."""
+    turn = _TURNS.get(picture.getexif().get(ExifTags.Base.Orientation, 1))
+    width, height = picture.size
+    strips = []
+    for top in range(0, height, factor * _STRIP_ROWS):
+        bottom = min(height, top + factor * _STRIP_ROWS)
+        strip = picture.crop((0, top, width, bottom))
+        strip.info = {name: value for name, value in picture.info.items() if name == "transparency"}
+        size = (math.ceil(width / factor), math.ceil((bottom - top) / factor))
+        strips.append(cv2.resize(to_array(strip), size, interpolation=cv2.INTER_AREA))
+    if len({strip.ndim for strip in strips}) > 1:
+        strips = [cv2.cvtColor(strip, cv2.COLOR_GRAY2RGB) if strip.ndim == 2 else strip for strip in strips]
+    whole = Image.fromarray(np.concatenate(strips))
+    return np.array(whole if turn is None else whole.transpose(turn))
 
 
 def dpi_of(picture: Image.Image) -> int | None:

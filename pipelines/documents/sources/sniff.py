@@ -53,9 +53,13 @@ _TEXT_BY_SUFFIX = {
         Kind.CODE,
     ),
 }
+_PICTURES = (
+    *(".png", ".jpg", ".jpeg", ".jpe", ".jfif", ".tif", ".tiff", ".bmp", ".webp", ".gif"),
+    *(".heic", ".heif", ".hif", ".avif", ".jp2"),
+)
 _BINARY_BY_SUFFIX = {
     ".pdf": Kind.PDF,
-    **dict.fromkeys((".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".webp", ".gif"), Kind.IMAGE),
+    **dict.fromkeys(_PICTURES, Kind.IMAGE),
     **dict.fromkeys((".docx", ".docm", ".dotx"), Kind.DOCX),
     **dict.fromkeys((".pptx", ".pptm", ".ppsx", ".potx"), Kind.PPTX),
     **dict.fromkeys((".xlsx", ".xlsm", ".xltx"), Kind.XLSX),
@@ -74,6 +78,7 @@ _MAGIC = (
     (b"MM\0+", Kind.IMAGE),
     (b"GIF87a", Kind.IMAGE),
     (b"GIF89a", Kind.IMAGE),
+    (b"\0\0\0\x0cjP  \r\n", Kind.IMAGE),
 )
 _PARTS = (
     ("word/document.xml", Kind.DOCX),
@@ -88,6 +93,7 @@ _MIMETYPES = {
 }
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _STREAMS = (("EncryptedPackage", None), ("__properties_version1.0", Kind.MSG), ("Workbook", Kind.XLS))
+_STILLS = (b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"mif1", b"msf1", b"avif", b"avis")  # ISO 23008-12
 _UNICODE_MARKS = (b"\xff\xfe", b"\xfe\xff", b"\xef\xbb\xbf", b"\0\0\xfe\xff")
 
 
@@ -151,6 +157,8 @@ def _by_magic(path: Path, head: bytes, named: Kind | None) -> Kind | None:
         if head.startswith(magic):
             return kind
     if (head[:4] == b"RIFF" and head[8:12] == b"WEBP") or (head[:2] == b"BM" and head[6:10] == b"\0\0\0\0"):
+        return Kind.IMAGE
+    if head[4:8] == b"ftyp" and head[8:12] in _STILLS:
         return Kind.IMAGE
     if head.startswith(b"PK\x03\x04"):
         return _zipped(path, named)
