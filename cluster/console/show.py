@@ -91,6 +91,12 @@ def _cell(value: object) -> str:
     return str(value)
 
 
+def passed_over(found: JSON) -> str:
+    """What a scan left alone, in words; empty where there was nothing of the kind."""
+    kinds = sorted((found.get("passed_over") or {}).items())
+    return "passed over: " + ", ".join(f"{count} {kind.replace('_', ' ')}" for kind, count in kinds) if kinds else ""
+
+
 def estimate(found: JSON) -> str:
     """What a scan would find: what was not looked at is inferred, and said to be."""
     least, about = "" if found["complete"] else "at least ", "" if found["exact"] else "about "
@@ -103,6 +109,8 @@ def estimate(found: JSON) -> str:
     for title, counts in (("kinds", found["kinds"]), ("cannot be read", found["reasons"])):
         if counts:
             lines.append(f"  {title}: " + ", ".join(f"{name} {count}" for name, count in counts.items()))
+    if passed := passed_over(found):
+        lines.append(f"  {passed}")
     if found["seconds"] is not None:
         lines.append(f"  about {found['seconds']:.0f} s, at {found['pages_per_second']:.1f} pages/s as in recent jobs")
     return "\n".join(lines)

@@ -10,6 +10,7 @@ from rich.table import Table
 
 from cluster.basics.errors import AosError, Unavailable
 from cluster.console.api import JSON, Away
+from cluster.console.show import passed_over
 
 ENDED = {"completed": 0, "partial": 3, "failed": 1, "cancelled": 1}  # state -> exit code
 POLL_SECONDS = 0.5
@@ -82,6 +83,8 @@ def summary(job: JSON) -> Table:
         table.add_row(name, *(str(counts.get(key, 0)) for key in ("expected", "done", "failed", "unchanged")))
     for reason, count in (job.get("failures") or {}).items():
         table.add_row(f"  {reason}", "", "", str(count), "")
+    if passed := passed_over(job):
+        table.add_row(f"  {passed}", "", "", "", "")
     if job.get("error"):
         table.caption = str(job["error"])
     return table

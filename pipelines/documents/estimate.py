@@ -10,6 +10,7 @@ from typing import Final
 from pipelines.documents.document import Unreadable
 from pipelines.documents.reader import Reader
 from pipelines.documents.sources.files import Limits, walk
+from pipelines.documents.sources.housekeeping import housekeeping
 
 MOST_FOLDERS: Final = 500
 
@@ -61,11 +62,12 @@ class Estimate:
         return self.complete and self.looked_at == self.files
 
 
-def listing(root: Path, enough: Callable[[], bool]) -> tuple[list[Path], bool]:
+def listing(root: Path, enough: Callable[[], bool], passed: Counter[str] | None = None) -> tuple[list[Path], bool]:
     """The files of a scan, as the scan itself would find them, and whether those are all: the walk ends when it is
-    enough, as a folder may hold more than anybody waits for. May take seconds: for a thread."""
+    enough, as a folder may hold more than anybody waits for. `passed` counts what a scan passes over, by kind. May take
+    seconds: for a thread."""
     found: list[Path] = []
-    for path in walk(root, Limits()):
+    for path in walk(root, Limits(), passed):
         if found and enough():
             return found, False
         found.append(path)
@@ -107,12 +109,12 @@ def spread(paths: Sequence[Path]) -> list[Path]:
 
 
 def folder(root: Path) -> Folder:
-    """What lies directly in a folder, hidden names left out as a scan leaves them out.
+    """What lies directly in a folder, without what a scan passes over.
 
     Raises:
         OSError: it cannot be entered.
     """
-    shown = sorted((one for one in root.iterdir() if not one.name.startswith(".")), key=lambda one: one.name)
+    shown = sorted((one for one in root.iterdir() if housekeeping(one.name) is None), key=lambda one: one.name)
     inside = [one.name for one in shown if _seen(one.is_dir)]
     files = sum(_seen(one.is_file) for one in shown)
     return Folder(tuple(islice(inside, MOST_FOLDERS)), files, len(inside) > MOST_FOLDERS)

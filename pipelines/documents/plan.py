@@ -1,6 +1,7 @@
 """The plan of a job: which files or versions it is about, written as units before any work starts."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from pathlib import Path
@@ -37,7 +38,7 @@ class Planner:
             case "upload":
                 await self._expect(job.lease, SURVEY, [_survey_unit(**file) for file in job.payload["files"]])
             case "scan":
-                await self._scan(job.lease, Path(job.payload["root"]))
+                found["passed_over"] = await self._scan(job.lease, Path(job.payload["root"]))
             case "reindex" if job.payload.get("agent_id") is None:
                 found["generation"] = await self._rebuild.begin(job.lease, recipe)
                 await self._versions(job.lease, agent=None, only_pending=False)
@@ -53,10 +54,13 @@ class Planner:
             await self._jobs.planned(tx, job.lease, found)
         return found
 
-    async def _scan(self, lease: Lease, root: Path) -> None:
-        files: Iterator[Path] = walk(root)
+    async def _scan(self, lease: Lease, root: Path) -> Mapping[str, int]:
+        """Write a unit for each file; what was passed over, by kind."""
+        passed: Counter[str] = Counter()
+        files: Iterator[Path] = walk(root, passed=passed)
         while batch := await asyncio.to_thread(lambda: list(islice(files, UNITS_A_WRITE))):
             await self._expect(lease, SURVEY, [_file_unit(path) for path in batch])
+        return dict(passed)
 
     async def _versions(self, lease: Lease, *, agent: str | None, only_pending: bool) -> None:
         after = ""

@@ -6,6 +6,7 @@ list and scan all that lies below it. What a scan makes of it belongs to their w
 
 import asyncio
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Final, Literal
@@ -49,6 +50,8 @@ class Estimated(BaseModel):
     `looked_at` files were opened and counted; where that is not all of `files`, `exact` is false and the rest inferred.
     `complete` is false where the folder could not be walked to its end in time: there are at least `files`, and
     everything else is said of those.
+    `passed_over` counts by kind what no scan reads: hidden files, locks of open documents, what systems keep for
+    themselves.
     `seconds` is `pages` at the pace of the workspace's `jobs` newest jobs, null where none has read a page.
     """
 
@@ -63,6 +66,7 @@ class Estimated(BaseModel):
     pages: int
     kinds: dict[str, int]
     reasons: dict[str, int]
+    passed_over: dict[str, int]
     pages_per_second: float | None
     seconds: float | None
     jobs: int
@@ -115,21 +119,22 @@ def found(base: Path, path: str) -> Path:
 
 async def dry_run(parts: Parts, scope: Scope, root: Path) -> Estimated:
     """Count what a scan of `root` would read, for a bounded time; nothing is written."""
-    files, complete, seen = await asyncio.to_thread(_survey, parts.read, root)
+    passed: Counter[str] = Counter()
+    files, complete, seen = await asyncio.to_thread(_survey, parts.read, root, passed)
     known = await _known(parts.library, scope, seen)
     estimate, rate = reckon(files, seen, known, complete), await Paces(parts.database).recent(scope)
     pace = rate.per_second
     return Estimated(
         base=str(base_of(parts.read)), root=_shown(root), files=estimate.files, complete=complete,
         looked_at=estimate.looked_at, exact=estimate.exact, unchanged=estimate.unchanged, pages=estimate.pages,
-        kinds=dict(estimate.kinds), reasons=dict(estimate.reasons), pages_per_second=pace,
+        passed_over=dict(passed), kinds=dict(estimate.kinds), reasons=dict(estimate.reasons), pages_per_second=pace,
         seconds=estimate.pages / pace if pace else None, jobs=rate.jobs,
     )  # fmt: skip
 
 
-def _survey(read: ReadSettings, root: Path) -> tuple[int, bool, list[Looked]]:
+def _survey(read: ReadSettings, root: Path, passed: Counter[str]) -> tuple[int, bool, list[Looked]]:
     """How many files were found, whether those are all, and those that were looked at."""
-    paths, complete = listing(root, _after(WALK_SECONDS))
+    paths, complete = listing(root, _after(WALK_SECONDS), passed)
     enough = _after(LOOK_SECONDS)
     # A reader of its own: a survey opens whatever lies there, and pages that people look at must not wait for it.
     with Reader(read, OcrSettings()) as reader:

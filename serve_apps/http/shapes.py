@@ -37,7 +37,10 @@ class Counts(BaseModel):
 
 
 class JobShape(BaseModel):
-    """A job: `pages` are those to be read, `documents` those to be searchable."""
+    """A job: `pages` are those to be read, `documents` those to be searchable.
+
+    `passed_over` counts by kind what a scan left alone: hidden files, locks, what systems keep for themselves.
+    """
 
     id: UUID
     kind: str
@@ -51,6 +54,7 @@ class JobShape(BaseModel):
     started_at: datetime | None
     finished_at: datetime | None
     error: str | None
+    passed_over: dict[str, int]
 
     @classmethod
     def of(cls, row: Row) -> "JobShape":
@@ -68,6 +72,7 @@ class JobShape(BaseModel):
             documents=Counts(**documents),
             failures=row.get("failures") or {},
             **{name: row[name] for name in _JOB_COLUMNS},
+            passed_over=row["payload"].get("passed_over", {}),
         )
 
 

@@ -4,9 +4,8 @@ from typing import Final
 
 _HIGH: Final = str.maketrans("0123456789+-−", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻")
 _LOW: Final = str.maketrans("0123456789+-−", "₀₁₂₃₄₅₆₇₈₉₊₋₋")
-_ORDINALS: Final = frozenset(
-    ("st", "nd", "rd", "th", "er", "re", "ère", "e", "ème", "o", "a", "os", "as", "me", "lle", "tm", "sm", "®", "™", "°")
-)
+# What is raised as a matter of spelling; single letters are not among them, as they mark notes too.
+_ORDINALS: Final = frozenset(("st", "nd", "rd", "th", "er", "re", "ère", "ème", "me", "lle", "tm", "sm", "®", "™", "°"))
 
 
 def raised(text: str) -> str:

@@ -2,11 +2,13 @@
 
 import hashlib
 import os
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from cluster.basics.errors import Forbidden, NotFound, TooLarge
+from pipelines.documents.sources.housekeeping import housekeeping
 from pipelines.documents.sources.sniff import Kind, sniff
 
 __all__ = ["Kind", "Limits", "confine", "hash_file", "sniff", "walk"]
@@ -22,24 +24,27 @@ class Limits:
     depth: int = 64
 
 
-def walk(root: Path, limits: Limits | None = None) -> Iterator[Path]:
+def walk(root: Path, limits: Limits | None = None, passed: Counter[str] | None = None) -> Iterator[Path]:
     """Every regular file below `root`, in sorted order, so that two walks of one folder agree.
 
     A folder is entered once, so that no loop of links is possible. What cannot be looked at, entered or followed is
     handed out as if it were a file: opening it tells why.
 
-    Passed over without a word are hidden names (leading dot), pipes, sockets and devices, and links that lead out of
-    `root`: whoever is handed one of those would open what lies outside.
+    Passed over, and counted in `passed` by their kind, are hidden names and what programs keep on shares for
+    themselves; a folder of that sort counts once, with all that is in it. Without a word go pipes, sockets and devices,
+    and links that lead out of `root`: whoever is handed one of those would open what lies outside.
 
     Args:
         root: a folder, or a single file, which is then the only result.
         limits: the default is `Limits()`.
+        passed: where to count what was passed over.
 
     Raises:
         NotFound: `root` does not exist, or cannot be looked at.
         TooLarge: there is more than `limits` allow.
     """
     limits = limits or Limits()
+    passed = Counter() if passed is None else passed
     try:
         base = root.resolve()
         alone, within = base.is_file(), base.is_dir()
@@ -50,13 +55,13 @@ def walk(root: Path, limits: Limits | None = None) -> Iterator[Path]:
         return
     if not within:
         raise NotFound(f"{root} is not a folder")
-    for count, path in enumerate(_walk(root, base, {base}, limits.depth)):
+    for count, path in enumerate(_walk(root, base, {base}, limits.depth, passed)):
         if count >= limits.files:
             raise TooLarge(f"{root} holds more than {limits.files} files")
         yield path
 
 
-def _walk(folder: Path, base: Path, entered: set[Path], depth: int) -> Iterator[Path]:
+def _walk(folder: Path, base: Path, entered: set[Path], depth: int, passed: Counter[str]) -> Iterator[Path]:
     if depth < 0:
         raise TooLarge(f"{folder} is nested too deeply")
     try:
@@ -65,7 +70,8 @@ def _walk(folder: Path, base: Path, entered: set[Path], depth: int) -> Iterator[
         yield folder  # a folder that may not be entered is one unreadable file: it is counted, and it has a reason
         return
     for entry in entries:
-        if entry.name.startswith("."):
+        if (kind := housekeeping(entry.name)) is not None:
+            passed[kind] += 1
             continue
         path = folder / entry.name
         try:
@@ -81,7 +87,7 @@ def _walk(folder: Path, base: Path, entered: set[Path], depth: int) -> Iterator[
             continue
         if within and target not in entered:
             entered.add(target)
-            yield from _walk(path, base, entered, depth - 1)
+            yield from _walk(path, base, entered, depth - 1, passed)
         elif is_file or broken:
             yield path
 

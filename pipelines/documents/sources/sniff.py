@@ -94,6 +94,8 @@ _MIMETYPES = {
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _STREAMS = (("EncryptedPackage", None), ("__properties_version1.0", Kind.MSG), ("Workbook", Kind.XLS))
 _STILLS = (b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"mif1", b"msf1", b"avif", b"avis")  # ISO 23008-12
+_ARCHIVES = (b"\x1f\x8b", b"7z\xbc\xaf\x27\x1c", b"Rar!\x1a\x07", b"BZh", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd")
+_UNPACK = "an archive; unpack it, and send or scan the files in it"
 _UNICODE_MARKS = (b"\xff\xfe", b"\xfe\xff", b"\xef\xbb\xbf", b"\0\0\xfe\xff")
 
 
@@ -118,10 +120,26 @@ def sniff(path: Path, filename: str | None = None) -> Kind:
     if found is None and is_text(head):
         found = _TEXT_BY_SUFFIX.get(suffix) or (Kind.HTML if _looks_like_html(head) else Kind.TEXT)
     if found is None:
-        raise Unreadable(Reason.UNSUPPORTED, "an unknown binary format")
+        raise _unsupported(path, head)
     if named is not None and found is not named:
         raise Unreadable(Reason.UNSUPPORTED, f"the name says {named}, the content says {found}")
     return found
+
+
+def _unsupported(path: Path, head: bytes) -> Unreadable:
+    """What to do with a file that is nothing that can be read."""
+    if not head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
+        packed = head.startswith(_ARCHIVES) or head[257:262] == b"ustar"
+        return Unreadable(Reason.UNSUPPORTED, _UNPACK if packed else "an unknown binary format")
+    try:
+        with zipfile.ZipFile(path) as archive:
+            if any(part.flag_bits & 1 for part in archive.infolist()):
+                return Unreadable(Reason.ENCRYPTED, "the archive is locked with a password; unpack it first")
+            if any(name.endswith(".iwa") for name in archive.namelist()):
+                return Unreadable(Reason.UNSUPPORTED, "an Apple iWork file; export it as PDF, DOCX, PPTX or XLSX")
+    except (zipfile.BadZipFile, OSError, ValueError, LookupError, EOFError, NotImplementedError):
+        return Unreadable(Reason.CORRUPT, "a damaged archive")
+    return Unreadable(Reason.UNSUPPORTED, _UNPACK)
 
 
 def is_text(head: bytes) -> bool:

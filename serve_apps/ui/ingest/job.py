@@ -69,7 +69,10 @@ def _head(job: Mapping[str, Any], pace: Mapping[str, Any], role: Role, failed: i
         if state in ("partial", "failed", "cancelled") and failed:
             actions.append(act("Retry what failed", "retry", "retry", "primary"))
     leaving = " stops after the pages it is at" if job["cancel_requested"] and state == "running" else ""
-    about = (badge(state), leaving, " begun ", moment(job["started_at"] or job["created_at"], relative=True))
+    kinds = sorted((job.get("passed_over") or {}).items())
+    passed = ", passed over: " + ", ".join(f"{number(count)} {kind.replace('_', ' ')}" for kind, count in kinds)
+    begun = moment(job["started_at"] or job["created_at"], relative=True)
+    about = (badge(state), leaving, " begun ", begun, passed if kinds else "")
     return heading(title_of(job, pace["about"]), about, *actions)
 
 

@@ -52,6 +52,10 @@ def form(place: Mapping[str, Any], agents: list[Mapping[str, Any]], said: Html |
     return card("Scan a folder", tag("p", confined, class_="quiet doc-gap"), asked, _inside(place), said)
 
 
+def _passed(found: Mapping[str, Any]) -> list[tuple[str, int]]:
+    return sorted(found.get("passed_over", {}).items())
+
+
 def estimated(found: Mapping[str, Any]) -> Html:
     """What a dry run found."""
     if not found["files"]:
@@ -64,6 +68,7 @@ def estimated(found: Mapping[str, Any]) -> Html:
     )
     kinds = [badge(f"{number(count)} {kind}", "grey") for kind, count in sorted(found["kinds"].items())]
     bad = [badge(f"{number(count)} {reason}", "amber") for reason, count in sorted(found["reasons"].items())]
+    passed = [badge(f"{number(count)} {kind.replace('_', ' ')}", "grey") for kind, count in _passed(found)]
     seen = (
         None
         if found["exact"]
@@ -74,6 +79,7 @@ def estimated(found: Mapping[str, Any]) -> Html:
     lines: list[Child] = [
         tag("p", "Kinds: ", _spaced(kinds)) if kinds else None,
         tag("p", "Cannot be read: ", _spaced(bad)) if bad else None,
+        tag("p", "Passed over: ", _spaced(passed)) if passed else None,
         None if found["complete"] else tag("p", tag("b", cut), " The other figures are of those."),
         tag("p", seen, class_="quiet") if seen else None,
     ]
