@@ -25,11 +25,12 @@ _CYRILLIC: Final = ("ru", "uk", "bg", "sr", "mk", "be")
 # Each encoding with the languages that are written in it and how many nats it is rarer than the commonest.
 _CANDIDATES: Final[Mapping[str, tuple[tuple[str, ...], float]]] = {
     "cp1252": (_WEST, 0.0), "cp1250": (_CENTRAL, 0.5), "cp1251": (_CYRILLIC, 0.5), "cp1253": (("el",), 0.5),
-    "cp1254": (("tr",), 0.5), "cp1255": (("he",), 0.5), "cp1256": (("ar", "fa"), 0.5), "cp1257": (("lt", "lv", "et"), 0.5),
-    "cp1258": (("vi",), 1.0), "cp874": (("th",), 0.5), "koi8-r": (("ru", "bg"), 1.0), "koi8-u": (("uk", "ru"), 1.5),
+    "cp1254": (("tr",), 0.5), "cp1255": (("he",), 0.5), "cp1256": (("ar", "fa"), 0.5),
+    "cp1257": (("lt", "lv", "et"), 0.5), "cp1258": (("vi",), 1.0), "cp874": (("th",), 0.5), "koi8-r": (("ru", "bg"), 1.0), "koi8-u": (("uk", "ru"), 1.5),
     "gb18030": (("zh",), 0.5), "cp932": (("ja",), 0.5), "euc_jp": (("ja",), 1.0), "cp950": (("zh-Hant",), 0.5),
     "big5hkscs": (("zh-Hant",), 1.5), "cp949": (("ko",), 0.5),
-    "iso8859-2": (_CENTRAL, 2.0), "iso8859-15": (_WEST, 2.5), "iso8859-5": (_CYRILLIC, 4.5), "iso8859-7": (("el",), 2.0),
+    "iso8859-2": (_CENTRAL, 2.0), "iso8859-15": (_WEST, 2.5), "iso8859-5": (_CYRILLIC, 4.5),
+    "iso8859-7": (("el",), 2.0),
     "cp866": (("ru", "uk", "bg", "be"), 3.0), "cp850": (_WEST, 4.5), "cp852": (_CENTRAL, 5.0), "cp437": (_WEST, 5.5),
     "cp737": (("el",), 5.0), "mac_roman": (_WEST, 5.5), "cp862": (("he",), 5.0), "iso8859-6": (("ar",), 3.0),
     "iso8859-4": (("lt", "lv", "et"), 6.0), "iso8859-13": (("lt", "lv", "et"), 2.0), "cp857": (("tr",), 5.5),
@@ -71,7 +72,9 @@ class _Reading:
     rarity: float
 
 
-def decode(data: bytes, *, chosen: str | None = None, language: str | None = None, declared: str | None = None) -> Decoded:
+def decode(
+    data: bytes, *, chosen: str | None = None, language: str | None = None, declared: str | None = None
+) -> Decoded:
     """Bytes of a text.
 
     What a person chose decides, then a byte order mark, the zero bytes of UTF-16 and UTF-32, the escapes of the Asian
@@ -105,7 +108,7 @@ def known(name: str) -> str | None:
     """The codec behind the name of an encoding, the wider one where names are used loosely; None for no encoding."""
     try:
         found = codecs.lookup(name.strip().strip("\"'"))
-        b"".decode(found.name)
+        b"a".decode(found.name, "ignore")
     except (LookupError, ValueError, TypeError):  # no codec, or one that is for no text
         return None
     plain = found.name.replace("_", "-") if found.name.startswith("iso") else found.name
@@ -189,7 +192,13 @@ def _readings(sample: bytes, language: str | None, claimed: str | None) -> Itera
         pairs = pairs_of(text)
         costs = {lang: cost(pairs, lang) - _bonus(lang, language) for lang in spoken}
         lang = min(costs, key=lambda one: costs[one])
-        yield _Reading(encoding, text, costs[lang] + rarity - (DECLARED_BONUS if encoding == claimed else 0.0), _is_dear(pairs, lang), rarity)
+        yield _Reading(
+            encoding,
+            text,
+            costs[lang] + rarity - (DECLARED_BONUS if encoding == claimed else 0.0),
+            _is_dear(pairs, lang),
+            rarity,
+        )
 
 
 def _is_dear(pairs: Mapping[tuple[str, str], int], lang: str) -> bool:
@@ -205,7 +214,9 @@ def _bonus(lang: str, language: str | None) -> float:
     if language is None:
         return 0.0
     spoken = language.replace("_", "-")
-    traditional = spoken.lower().startswith("zh") and any(mark in spoken.lower() for mark in ("hant", "-tw", "-hk", "-mo"))
+    traditional = spoken.lower().startswith("zh") and any(
+        mark in spoken.lower() for mark in ("hant", "-tw", "-hk", "-mo")
+    )
     return LANGUAGE_BONUS if lang == ("zh-Hant" if traditional else spoken.split("-")[0].lower()) else 0.0
 
 

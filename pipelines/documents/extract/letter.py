@@ -167,7 +167,7 @@ def best_of(read: Sequence[Letter]) -> Letter:
     bags = [_words(one) for one in said]
     best = next((at for at, bag in enumerate(bags) if all(_covers(bag, other) for other in bags)), None)
     if best is None:
-        best = max(range(len(said)), key=lambda at: len(bags[at]))
+        best = max(range(len(said)), key=lambda at: (len(bags[at]), at))
     found = said[best]
     for at, one in enumerate(said):
         if at != best and not _covers(bags[best], bags[at]):
