@@ -140,3 +140,8 @@ B64 = base64.b64encode("Größe".encode()).decode()
 )  # fmt: skip
 def test_headers_are_read_however_they_were_written(raw: str, shown: str) -> None:
     assert header_text(raw) == shown
+
+
+def test_letters_late_in_a_long_line_are_looked_at() -> None:
+    text = "x" * 100_000 + " Накладная на склад готовой продукции"
+    assert decode(text.encode("cp1251")).text == text

@@ -1,6 +1,7 @@
 """In which encoding a text's bytes are: told by which of its readings is the likeliest in some language."""
 
 import codecs
+import io
 import math
 import re
 import unicodedata
@@ -26,14 +27,14 @@ _CYRILLIC: Final = ("ru", "uk", "bg", "sr", "mk", "be")
 _CANDIDATES: Final[Mapping[str, tuple[tuple[str, ...], float]]] = {
     "cp1252": (_WEST, 0.0), "cp1250": (_CENTRAL, 0.5), "cp1251": (_CYRILLIC, 0.5), "cp1253": (("el",), 0.5),
     "cp1254": (("tr",), 0.5), "cp1255": (("he",), 0.5), "cp1256": (("ar", "fa"), 0.5),
-    "cp1257": (("lt", "lv", "et"), 0.5), "cp1258": (("vi",), 1.0), "cp874": (("th",), 0.5), "koi8-r": (("ru", "bg"), 1.0), "koi8-u": (("uk", "ru"), 1.5),
-    "gb18030": (("zh",), 0.5), "cp932": (("ja",), 0.5), "euc_jp": (("ja",), 1.0), "cp950": (("zh-Hant",), 0.5),
-    "big5hkscs": (("zh-Hant",), 1.5), "cp949": (("ko",), 0.5),
+    "cp1257": (("lt", "lv", "et"), 0.5), "cp1258": (("vi",), 1.0), "cp874": (("th",), 0.5),
+    "koi8-r": (("ru", "bg"), 1.0), "koi8-u": (("uk", "ru"), 1.5), "gb18030": (("zh",), 0.5), "cp932": (("ja",), 0.5),
+    "euc_jp": (("ja",), 1.0), "cp950": (("zh-Hant",), 0.5), "big5hkscs": (("zh-Hant",), 1.5), "cp949": (("ko",), 0.5),
     "iso8859-2": (_CENTRAL, 2.0), "iso8859-15": (_WEST, 2.5), "iso8859-5": (_CYRILLIC, 4.5),
-    "iso8859-7": (("el",), 2.0),
-    "cp866": (("ru", "uk", "bg", "be"), 3.0), "cp850": (_WEST, 4.5), "cp852": (_CENTRAL, 5.0), "cp437": (_WEST, 5.5),
-    "cp737": (("el",), 5.0), "mac_roman": (_WEST, 5.5), "cp862": (("he",), 5.0), "iso8859-6": (("ar",), 3.0),
-    "iso8859-4": (("lt", "lv", "et"), 6.0), "iso8859-13": (("lt", "lv", "et"), 2.0), "cp857": (("tr",), 5.5),
+    "iso8859-7": (("el",), 2.0), "cp866": (("ru", "uk", "bg", "be"), 3.0), "cp850": (_WEST, 4.5),
+    "cp852": (_CENTRAL, 5.0), "cp437": (_WEST, 5.5), "cp737": (("el",), 5.0), "mac_roman": (_WEST, 5.5),
+    "cp862": (("he",), 5.0), "iso8859-6": (("ar",), 3.0), "iso8859-4": (("lt", "lv", "et"), 6.0),
+    "iso8859-13": (("lt", "lv", "et"), 2.0), "cp857": (("tr",), 5.5),
 }  # fmt: skip
 # Names under which other encodings travel.
 _CALLED: Final[Mapping[str, str]] = {
@@ -43,6 +44,7 @@ _CALLED: Final[Mapping[str, str]] = {
 }  # fmt: skip
 _DECLARED = re.compile(rb"""(?:encoding|charset|coding)\s*[=:]\s*["']?\s*([A-Za-z0-9][\w.:-]*)""", re.IGNORECASE)
 
+_BEYOND = re.compile(rb"[\x80-\xff]")
 SAMPLE_BYTES: Final = 1 << 13
 BAD_BYTES: Final = 10  # one invalid byte in so many characters beyond ASCII leaves UTF-8 beyond doubt
 DECLARED_BONUS: Final = 10.0
@@ -146,7 +148,7 @@ def _as_utf8(data: bytes) -> tuple[int, int]:
         text = data.decode("utf-8", "replace")
     whole = text[:-1] if text.endswith("\ufffd") and _ends_cut(data) else text
     bad = whole.count("\ufffd")
-    return sum(char > "\x7f" for char in whole) - bad, bad
+    return len(whole) - len(whole.encode("ascii", "ignore")) - bad, bad
 
 
 def _ends_cut(data: bytes) -> bool:
@@ -222,13 +224,14 @@ def _bonus(lang: str, language: str | None) -> float:
 
 def _sample(data: bytes) -> bytes:
     """Lines that are not ASCII, up to a limit, and then some of the others, which tell of the language."""
-    lines = data.splitlines(keepends=True)
     kept: list[bytes] = []
     for room, wanted in ((SAMPLE_BYTES, False), (SAMPLE_BYTES // 4, True)):
-        for line in lines:
+        for line in io.BytesIO(data):
             if room <= 0:
                 break
             if line.isascii() is wanted:
-                kept.append(line[:SAMPLE_BYTES])
-                room -= len(line)
+                beyond = _BEYOND.search(line)
+                start = max(0, beyond.start() - SAMPLE_BYTES // 16) if beyond else 0
+                kept.append(line[start : start + SAMPLE_BYTES])
+                room -= len(kept[-1])
     return b"".join(kept)
