@@ -150,3 +150,8 @@ def test_rtf_keeps_tables_notes_and_raised_numbers_apart(tmp_path: Path) -> None
         "730⁴ pieces, H₂O [Да.]\n\n| Site | N |\n| --- | --- |\n| North two | 5 |\n\nAfter. Остаток\n\nIn a box"
     )
     assert [(one.kind, one.count) for one in page.caveats] == [(CaveatKind.PICTURES_UNREAD, 1)]
+
+
+def test_a_header_in_doubt_shows(tmp_path: Path) -> None:
+    (page,) = read(tmp_path / "a.eml", b"From: a@x.example\nSubject: \xd1x\n\nHello.\n")
+    assert [one.kind for one in page.caveats] == [CaveatKind.ENCODING_UNSURE]

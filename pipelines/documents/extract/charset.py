@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from pipelines.documents.document import Caveat, CaveatKind
-from pipelines.documents.extract.letters import HAN, cost, languages, pairs_of
+from pipelines.documents.extract.letters import HAN, cost, languages, out_of_place, pairs_of
 from pipelines.documents.sources.sniff import wide_encoding
 
 _MARKS = (
@@ -53,6 +53,7 @@ CLEAR_MARGIN: Final = 6.0
 # Nats a character beyond ASCII from which no known language is meant: of long texts, and how much more of one letter.
 DEAR_ALPHABET: Final = (3.5, 2.4)
 DEAR_HAN: Final = (6.8, 2.2)
+MOST_OUT_OF_PLACE: Final = 0.03
 FIX: Final = "set the encoding on the document to read it again"
 
 
@@ -208,7 +209,8 @@ def _is_dear(pairs: Mapping[tuple[str, str], int], lang: str) -> bool:
     beyond = {pair: count for pair, count in pairs.items() if max(pair) > "\x7f"}
     size = sum(beyond.values())
     usual, single = DEAR_HAN if lang in HAN else DEAR_ALPHABET
-    return size > 0 and cost(beyond, lang) / size > usual + single / math.sqrt(size)
+    dear = size > 0 and cost(beyond, lang) / size > usual + single / math.sqrt(size)
+    return dear or out_of_place(beyond, lang) > MOST_OUT_OF_PLACE * size
 
 
 def _bonus(lang: str, language: str | None) -> float:

@@ -23,7 +23,7 @@ _INSIDE_A_WORD = 5.0
 _CAPITAL_INSIDE = 5.0
 _CAPITAL_FIRST = 1.2
 _NARROW_KANA = 1.5
-_NO_OWN_LETTERS = 7.0
+_NO_OWN_LETTERS = 10.0
 _SMALL_BESIDE_HAN = 4.0
 
 # Signs that texts of every language use: what they cost, and on which side a letter may stand: left, right.
@@ -71,6 +71,11 @@ def cost(pairs: Mapping[tuple[str, str], int], lang: str) -> float:
     """What a text of these pairs costs in a language: the less, the likelier it is that language."""
     total = sum(count * _pair_cost(before, char, lang) for (before, char), count in pairs.items())
     return total + (0.0 if _has_own_letters(pairs, lang) else _NO_OWN_LETTERS)
+
+
+def out_of_place(pairs: Mapping[tuple[str, str], int], lang: str) -> int:
+    """How many characters no text of a language has there: letters of another, signs within words, broken ones."""
+    return sum(count for (before, char), count in pairs.items() if _pair_cost(before, char, lang) >= _FOREIGN_LETTER)
 
 
 def _has_own_letters(pairs: Mapping[tuple[str, str], int], lang: str) -> bool:
