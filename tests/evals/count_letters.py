@@ -11,6 +11,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from pathlib import Path
 
 from babel import Locale
@@ -24,8 +25,8 @@ OTHER = ("ru", "uk", "bg", "sr", "mk", "be", "el", "he", "ar", "fa", "th")
 HAN = ("zh", "zh-Hant", "ja", "ko")
 FROM_CLDR = {"et", "sq", "be", "th"}
 SERBIAN = dict(zip(
-    "a b v g d đ e ž z i j k l lj m n nj o p r s t ć u f h c č dž š".split(),
-    "а б в г д ђ е ж з и ј к л љ м н њ о п р с т ћ у ф х ц ч џ ш".split(),
+    [*"abvgdđežzijkl", "lj", "m", "n", "nj", *"oprstćufhcč", "dž", "š"],
+    "абвгдђежзијклљмнњопрстћуфхцчџш",
     strict=True,
 ))  # fmt: skip
 # The word lists are case-folded: what that has taken from the spelling is given back.
@@ -54,7 +55,7 @@ def counted(lang: str) -> Iterator[str]:
             letters.update({char: share * word.count(char) for char in set(word) if not char.isascii()})
             continue
         ended = f"_{word}_"
-        for before, char in zip(ended, ended[1:], strict=False):
+        for before, char in pairwise(ended):
             letters[char] += share
             pairs[before + char] += share
     total = sum(letters.values())
@@ -89,7 +90,7 @@ def words(lang: str) -> Counter[str]:
     found: Counter[str] = Counter()
     for given, share in source(lang):
         for written in given.lower().split():
-            word = unicodedata.normalize("NFC", written.strip("()[],.«»„“\"")).replace("\u0307", "")
+            word = unicodedata.normalize("NFC", written.strip('()[],.«»„“"')).replace("\u0307", "")
             if lang == "de":
                 word = SHARP_S.sub("ß", word)
             if lang == "el":

@@ -35,6 +35,18 @@ def book(name: str, text: str, **more: Any) -> Book:
     return Book(name, [Passage(text, vector=hash_vector(text))], **{"file_type": "text", **more})
 
 
+async def test_an_upload_keeps_the_name_that_its_sender_meant(operator: httpx.AsyncClient, worker: Bench) -> None:
+    """.NET sends an encoded word in `filename` and the name in `filename*`: a CSV was kept as text under the word."""
+    head = 'Content-Disposition: form-data; name=file; filename="=?utf-8?B?UHLDvGZwbGFuLmNzdg==?="; '
+    body = f"--B\r\n{head}filename*=utf-8''Pr%C3%BCfplan.csv\r\n\r\nNr;N\n1;2\n\r\n--B--\r\n".encode()
+    sent = await operator.post(
+        "/api/documents/upload", content=body, headers={"content-type": 'multipart/form-data; boundary="B"'}
+    )
+    assert sent.json()["filename"] == "Prüfplan.csv", sent.text
+    shown = (await operator.get(f"/api/documents/{sent.json()['document_id']}")).json()
+    assert (shown["filename"], shown["file_type"]) == ("Prüfplan.csv", "csv")
+
+
 async def test_gw_09_an_upload_is_accepted_seen_at_once_and_searchable_when_its_job_ends(
     api: Api, operator: httpx.AsyncClient, worker: Bench
 ) -> None:

@@ -50,6 +50,23 @@ async def test_in_13_a_dry_run_counts_files_and_pages_and_starts_nothing(
     assert refused.status_code == 403
 
 
+async def test_in_13_what_systems_keep_on_a_share_is_passed_over_and_said(
+    operator: httpx.AsyncClient, worker: Bench, tmp_path: Path
+) -> None:
+    """A folder with a document that is open in an office program ended each scan `partial`."""
+    folder = tmp_path / "scans"
+    write(folder, ["plan.txt"])
+    for name in ("~$plan.docx", ".~lock.plan.odt#", "desktop.ini", "Thumbs.db"):
+        (folder / name).write_bytes(b"\x08owner")
+    passed = {"lock_files": 2, "system_files": 2}
+    found = await scan(operator, dry_run=True)
+    assert (found["files"], found["reasons"], found["passed_over"]) == (1, {}, passed)
+    started = await scan(operator)
+    await worker.run(Lane.BULK)
+    job = (await operator.get(f"/api/jobs/{started['job_id']}")).json()
+    assert (job["state"], job["documents"]["expected"], job["passed_over"]) == ("completed", 1, passed)
+
+
 async def test_in_13_folders_are_listed_below_the_base_only(
     api: Api, office: Office, operator: httpx.AsyncClient, tmp_path: Path
 ) -> None:

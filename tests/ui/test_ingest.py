@@ -112,11 +112,19 @@ def test_a_dry_run_tells_files_pages_time_and_reasons() -> None:
     found = {
         "root": HOSTILE, "files": 1200, "complete": True, "looked_at": 300, "exact": False, "unchanged": 40,
         "pages": 9000, "kinds": {"pdf": 290}, "reasons": {"encrypted": 10},
-        "pages_per_second": 2.5, "seconds": 3600.0, "jobs": 7,
+        "pages_per_second": 2.5, "seconds": 3600.0, "jobs": 7, "passed_over": {"lock_files": 3},
     }  # fmt: skip
     html = estimated(found)
     assert "<script" not in html
-    for told in ("1,200", "about 9,000", "about 1 h", "2.50 pages a second", "10 encrypted", "300 of the files"):
+    for told in (
+        "1,200",
+        "about 9,000",
+        "about 1 h",
+        "2.50 pages a second",
+        "10 encrypted",
+        "300 of the files",
+        "3 lock files",
+    ):
         assert told in html, told
     unknown = estimated({**found, "seconds": None, "pages_per_second": None})
     assert "not known" in unknown and "no job has read pages here yet" in unknown

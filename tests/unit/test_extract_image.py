@@ -1,14 +1,18 @@
 """Pictures as documents: frames, sizes, damage."""
 
 import io
+import zlib
 from pathlib import Path
 
+import numpy as np
 import pytest
 from PIL import Image
+from pillow_heif import from_pillow
 
 from configs.sections import OcrSettings, ReadSettings
-from pipelines.documents.document import Page, Reason, Unreadable
+from pipelines.documents.document import CaveatKind, Page, Reason, Unreadable
 from pipelines.documents.extract.desk import Desk
+from pipelines.documents.ocr.picture import reduced_array, to_array
 from tests.fakes import files
 
 
@@ -42,11 +46,59 @@ def test_a_picture_turned_by_the_camera_is_set_upright(tmp_path: Path) -> None:
     assert read(tmp_path / "a.jpg")[0].text.startswith("picture of 300 x 400")
 
 
-def test_too_many_pixels_are_refused_before_any_is_decoded(tmp_path: Path) -> None:
-    Image.new("1", (4_000, 4_000)).save(tmp_path / "a.png")
+def test_a_picture_too_large_to_unpack_is_refused_before_any_pixel_is_decoded(tmp_path: Path) -> None:
+    buffer = io.BytesIO()
+    Image.new("RGB", (8, 8)).save(buffer, "PNG")
+    data = bytearray(buffer.getvalue())
+    data[16:24] = (40_000).to_bytes(4, "big") * 2
+    data[29:33] = zlib.crc32(data[12:29]).to_bytes(4, "big")
+    (tmp_path / "a.png").write_bytes(data)
     with pytest.raises(Unreadable) as refused:
-        read(tmp_path / "a.png", OcrSettings(max_pixels=1_000_000))
+        read(tmp_path / "a.png")
     assert refused.value.reason is Reason.BOMB
+
+
+@pytest.mark.parametrize(
+    ("suffix", "mode"), [("tif", "1"), ("png", "L"), ("png", "P"), ("jpg", "RGB"), ("tif", "CMYK")]
+)
+def test_a_large_drawing_is_read_at_a_lower_scale_and_says_so(tmp_path: Path, suffix: str, mode: str) -> None:
+    """A0 at 300 dots per inch has 139 megapixels: a file of 12 KB was refused as a bomb."""
+    path = tmp_path / f"a.{suffix}"
+    files.picture(size=(1_201, 1_700)).convert(mode).save(path, dpi=(300, 300))
+    (page,) = read(path, OcrSettings(max_pixels=600_000))
+    assert page.text.split()[2:5] == ["601", "x", "850"] and page.text.endswith("at 150")
+    assert [caveat.kind for caveat in page.caveats] == [CaveatKind.REDUCED_SCALE]
+    assert read(path, OcrSettings(max_pixels=3_000_000))[0].caveats == ()
+
+
+def test_a_reduced_picture_holds_the_same_drawing_upright(tmp_path: Path) -> None:
+    image = files.picture(size=(800, 600)).convert("RGB")
+    exif = image.getexif()
+    exif[0x0112] = 6
+    for factor in (2, 3):
+        image.save(tmp_path / "a.png", exif=exif)
+        with Image.open(tmp_path / "a.png") as picture:
+            reduced, whole = reduced_array(picture, factor), Image.fromarray(to_array(picture))
+        small = np.asarray(whole.resize((reduced.shape[1], reduced.shape[0]), Image.Resampling.BOX), np.int16)
+        assert np.abs(reduced.astype(np.int16) - small).mean() < 4
+
+
+def test_photos_of_telephones_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.heic"
+    from_pillow(files.picture().convert("RGB")).save(path)
+    assert [page.text for page in read(path)] == ["picture of 400 x 300 at None"]
+    (tmp_path / "b.heic").write_bytes(path.read_bytes()[:200])
+    with pytest.raises(Unreadable) as refused:
+        read(tmp_path / "b.heic")
+    assert refused.value.reason is Reason.CORRUPT
+
+
+def test_a_picture_of_a_page_in_small_is_no_page(tmp_path: Path) -> None:
+    """Scanners put a preview into a TIFF (NewSubfileType 1)."""
+    preview = files.picture(size=(40, 30))
+    preview.encoderinfo = {"tiffinfo": {254: 1}}
+    files.picture(size=(401, 300)).save(tmp_path / "a.tif", save_all=True, append_images=[preview, files.picture()])
+    assert [page.text.split()[2] for page in read(tmp_path / "a.tif")] == ["401", "400"]
 
 
 def test_damage_has_a_reason(tmp_path: Path) -> None:

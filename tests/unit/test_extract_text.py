@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from configs.sections import OcrSettings, ReadSettings
 from pipelines.documents.document import Page, Reason, Unreadable
+from pipelines.documents.extract.charset import decode
 from pipelines.documents.extract.desk import Desk
 from pipelines.documents.extract.html import markdown_blocks
 from pipelines.documents.extract.opened import join_blocks, split_text, storable
-from pipelines.documents.extract.charset import decode
 from tests.fakes import files
 
 
@@ -124,26 +124,6 @@ def test_html_nested_without_end_is_refused_and_not_fatal(tmp_path: Path) -> Non
         assert [page.text for page in read(tmp_path / "a.html")] == ["x"]
     except Unreadable as refused:
         assert refused.reason is Reason.BOMB
-
-
-@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
-def test_csv_is_one_table_whatever_delimits_it(tmp_path: Path, delimiter: str) -> None:
-    """IN-05: UTF-8, then Latin-1."""
-    rows = (("Name", "City", "Sum"), ("Müller", '"a\nb"', "1.5"), ("", "", ""), ("Özil", "Gera", "2"))
-    text = "\n".join(delimiter.join(row) for row in rows)
-    for encoding in ("utf-8", "latin-1"):
-        (tmp_path / "a.csv").write_bytes(text.encode(encoding))
-        lines = read(tmp_path / "a.csv")[0].text.split("\n")
-        assert lines[0] == "| Name | City | Sum |"
-        assert lines[1:3] == ["| --- | --- | --- |", "| Müller | a b | 1.5 |"]
-        assert len(lines) == 4
-
-
-def test_a_csv_whose_quote_never_closes_ends(tmp_path: Path) -> None:
-    (tmp_path / "a.csv").write_text('a,b\n"' + "x," * 200_000)
-    with pytest.raises(Unreadable) as refused:
-        read(tmp_path / "a.csv", ReadSettings(part_chars=1_000))
-    assert refused.value.reason is Reason.TOO_LARGE
 
 
 def test_mail_shows_its_headers_text_and_attachments(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,48 @@ def test_walk_is_sorted_and_skips_what_is_hidden(tmp_path: Path) -> None:
     assert list(walk(tmp_path / "b.txt")) == [tmp_path / "b.txt"]
     with pytest.raises(NotFound):
         list(walk(tmp_path / "absent"))
+
+
+HOUSEKEEPING = {
+    "lock_files": ["~$Plan.docx", ".~lock.Plan.odt#", "stock.laccdb"],
+    "system_files": [".DS_Store", "._Plan.pdf", "desktop.ini", "Thumbs.db"],
+    "temporary_files": ["~WRL0003.tmp"],
+    "system_folders": ["$RECYCLE.BIN", "System Volume Information", "@eaDir", "#recycle", ".Trash-1000"],
+    "hidden": [".profile"],
+}
+
+
+def test_what_systems_keep_on_a_share_is_passed_over_and_counted(tmp_path: Path) -> None:
+    """Each scan of a share ended `partial`, and `desktop.ini` was a document."""
+    (tmp_path / "sub").mkdir()
+    kept = ["~draft.txt", "Thumbs.dbx", "desktop.txt", "plan~.docx", "sub/trash.txt"]
+    for name in (*kept, *(name for kind, names in HOUSEKEEPING.items() for name in names if kind != "system_folders")):
+        (tmp_path / name).write_text("x")
+    for name in HOUSEKEEPING["system_folders"]:
+        (tmp_path / "sub" / name).mkdir()
+        (tmp_path / "sub" / name / "deleted.txt").write_text("x")
+    passed: Counter[str] = Counter()
+    assert sorted(str(path.relative_to(tmp_path)) for path in walk(tmp_path, passed=passed)) == sorted(kept)
+    assert passed == {kind: len(names) for kind, names in HOUSEKEEPING.items()}
+    assert list(walk(tmp_path / "desktop.ini")) == [tmp_path / "desktop.ini"], "who names a file means it"
+
+
+def test_an_archive_says_what_to_do_with_it(tmp_path: Path) -> None:
+    archive = files.package(tmp_path / "a.zip", {"a.txt": "x"})
+    (tmp_path / "b.7z").write_bytes(b"7z\xbc\xaf\x27\x1c" + bytes(40))
+    data = bytearray(archive.read_bytes())
+    for mark, flags in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        data[data.find(mark) + flags] |= 1
+    (tmp_path / "c.zip").write_bytes(data)
+    (tmp_path / "d.zip").write_bytes(archive.read_bytes()[:40])
+    said = []
+    for name in ("a.zip", "b.7z", "c.zip", "d.zip"):
+        with pytest.raises(Unreadable) as refused:
+            sniff(tmp_path / name)
+        said.append((refused.value.reason, "unpack it" in refused.value.detail))
+    assert said == [
+        (Reason.UNSUPPORTED, True), (Reason.UNSUPPORTED, True), (Reason.ENCRYPTED, True), (Reason.CORRUPT, False),
+    ]  # fmt: skip
 
 
 def test_walk_follows_no_link_out_and_no_loop(tmp_path: Path) -> None:

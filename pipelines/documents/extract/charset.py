@@ -1,6 +1,7 @@
 """In which encoding a text's bytes are: told by which of its readings is the likeliest in some language."""
 
 import codecs
+import io
 import math
 import re
 import unicodedata
@@ -9,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from pipelines.documents.document import Caveat, CaveatKind
-from pipelines.documents.extract.letters import HAN, cost, languages, pairs_of
+from pipelines.documents.extract.letters import HAN, cost, languages, out_of_place, pairs_of
 from pipelines.documents.sources.sniff import wide_encoding
 
 _MARKS = (
@@ -25,14 +26,15 @@ _CYRILLIC: Final = ("ru", "uk", "bg", "sr", "mk", "be")
 # Each encoding with the languages that are written in it and how many nats it is rarer than the commonest.
 _CANDIDATES: Final[Mapping[str, tuple[tuple[str, ...], float]]] = {
     "cp1252": (_WEST, 0.0), "cp1250": (_CENTRAL, 0.5), "cp1251": (_CYRILLIC, 0.5), "cp1253": (("el",), 0.5),
-    "cp1254": (("tr",), 0.5), "cp1255": (("he",), 0.5), "cp1256": (("ar", "fa"), 0.5), "cp1257": (("lt", "lv", "et"), 0.5),
-    "cp1258": (("vi",), 1.0), "cp874": (("th",), 0.5), "koi8-r": (("ru", "bg"), 1.0), "koi8-u": (("uk", "ru"), 1.5),
-    "gb18030": (("zh",), 0.5), "cp932": (("ja",), 0.5), "euc_jp": (("ja",), 1.0), "cp950": (("zh-Hant",), 0.5),
-    "big5hkscs": (("zh-Hant",), 1.5), "cp949": (("ko",), 0.5),
-    "iso8859-2": (_CENTRAL, 2.0), "iso8859-15": (_WEST, 2.5), "iso8859-5": (_CYRILLIC, 4.5), "iso8859-7": (("el",), 2.0),
-    "cp866": (("ru", "uk", "bg", "be"), 3.0), "cp850": (_WEST, 4.5), "cp852": (_CENTRAL, 5.0), "cp437": (_WEST, 5.5),
-    "cp737": (("el",), 5.0), "mac_roman": (_WEST, 5.5), "cp862": (("he",), 5.0), "iso8859-6": (("ar",), 3.0),
-    "iso8859-4": (("lt", "lv", "et"), 6.0), "iso8859-13": (("lt", "lv", "et"), 2.0), "cp857": (("tr",), 5.5),
+    "cp1254": (("tr",), 0.5), "cp1255": (("he",), 0.5), "cp1256": (("ar", "fa"), 0.5),
+    "cp1257": (("lt", "lv", "et"), 0.5), "cp1258": (("vi",), 1.0), "cp874": (("th",), 0.5),
+    "koi8-r": (("ru", "bg"), 1.0), "koi8-u": (("uk", "ru"), 1.5), "gb18030": (("zh",), 0.5), "cp932": (("ja",), 0.5),
+    "euc_jp": (("ja",), 1.0), "cp950": (("zh-Hant",), 0.5), "big5hkscs": (("zh-Hant",), 1.5), "cp949": (("ko",), 0.5),
+    "iso8859-2": (_CENTRAL, 2.0), "iso8859-15": (_WEST, 2.5), "iso8859-5": (_CYRILLIC, 4.5),
+    "iso8859-7": (("el",), 2.0), "cp866": (("ru", "uk", "bg", "be"), 3.0), "cp850": (_WEST, 4.5),
+    "cp852": (_CENTRAL, 5.0), "cp437": (_WEST, 5.5), "cp737": (("el",), 5.0), "mac_roman": (_WEST, 5.5),
+    "cp862": (("he",), 5.0), "iso8859-6": (("ar",), 3.0), "iso8859-4": (("lt", "lv", "et"), 6.0),
+    "iso8859-13": (("lt", "lv", "et"), 2.0), "cp857": (("tr",), 5.5),
 }  # fmt: skip
 # Names under which other encodings travel.
 _CALLED: Final[Mapping[str, str]] = {
@@ -42,6 +44,7 @@ _CALLED: Final[Mapping[str, str]] = {
 }  # fmt: skip
 _DECLARED = re.compile(rb"""(?:encoding|charset|coding)\s*[=:]\s*["']?\s*([A-Za-z0-9][\w.:-]*)""", re.IGNORECASE)
 
+_BEYOND = re.compile(rb"[\x80-\xff]")
 SAMPLE_BYTES: Final = 1 << 13
 BAD_BYTES: Final = 10  # one invalid byte in so many characters beyond ASCII leaves UTF-8 beyond doubt
 DECLARED_BONUS: Final = 10.0
@@ -50,6 +53,7 @@ CLEAR_MARGIN: Final = 6.0
 # Nats a character beyond ASCII from which no known language is meant: of long texts, and how much more of one letter.
 DEAR_ALPHABET: Final = (3.5, 2.4)
 DEAR_HAN: Final = (6.8, 2.2)
+MOST_OUT_OF_PLACE: Final = 0.03
 FIX: Final = "set the encoding on the document to read it again"
 
 
@@ -71,7 +75,9 @@ class _Reading:
     rarity: float
 
 
-def decode(data: bytes, *, chosen: str | None = None, language: str | None = None, declared: str | None = None) -> Decoded:
+def decode(
+    data: bytes, *, chosen: str | None = None, language: str | None = None, declared: str | None = None
+) -> Decoded:
     """Bytes of a text.
 
     What a person chose decides, then a byte order mark, the zero bytes of UTF-16 and UTF-32, the escapes of the Asian
@@ -105,7 +111,7 @@ def known(name: str) -> str | None:
     """The codec behind the name of an encoding, the wider one where names are used loosely; None for no encoding."""
     try:
         found = codecs.lookup(name.strip().strip("\"'"))
-        b"".decode(found.name)
+        b"a".decode(found.name, "ignore")
     except (LookupError, ValueError, TypeError):  # no codec, or one that is for no text
         return None
     plain = found.name.replace("_", "-") if found.name.startswith("iso") else found.name
@@ -143,7 +149,7 @@ def _as_utf8(data: bytes) -> tuple[int, int]:
         text = data.decode("utf-8", "replace")
     whole = text[:-1] if text.endswith("\ufffd") and _ends_cut(data) else text
     bad = whole.count("\ufffd")
-    return sum(char > "\x7f" for char in whole) - bad, bad
+    return len(whole) - len(whole.encode("ascii", "ignore")) - bad, bad
 
 
 def _ends_cut(data: bytes) -> bool:
@@ -189,7 +195,13 @@ def _readings(sample: bytes, language: str | None, claimed: str | None) -> Itera
         pairs = pairs_of(text)
         costs = {lang: cost(pairs, lang) - _bonus(lang, language) for lang in spoken}
         lang = min(costs, key=lambda one: costs[one])
-        yield _Reading(encoding, text, costs[lang] + rarity - (DECLARED_BONUS if encoding == claimed else 0.0), _is_dear(pairs, lang), rarity)
+        yield _Reading(
+            encoding,
+            text,
+            costs[lang] + rarity - (DECLARED_BONUS if encoding == claimed else 0.0),
+            _is_dear(pairs, lang),
+            rarity,
+        )
 
 
 def _is_dear(pairs: Mapping[tuple[str, str], int], lang: str) -> bool:
@@ -197,7 +209,8 @@ def _is_dear(pairs: Mapping[tuple[str, str], int], lang: str) -> bool:
     beyond = {pair: count for pair, count in pairs.items() if max(pair) > "\x7f"}
     size = sum(beyond.values())
     usual, single = DEAR_HAN if lang in HAN else DEAR_ALPHABET
-    return size > 0 and cost(beyond, lang) / size > usual + single / math.sqrt(size)
+    dear = size > 0 and cost(beyond, lang) / size > usual + single / math.sqrt(size)
+    return dear or out_of_place(beyond, lang) > MOST_OUT_OF_PLACE * size
 
 
 def _bonus(lang: str, language: str | None) -> float:
@@ -205,19 +218,22 @@ def _bonus(lang: str, language: str | None) -> float:
     if language is None:
         return 0.0
     spoken = language.replace("_", "-")
-    traditional = spoken.lower().startswith("zh") and any(mark in spoken.lower() for mark in ("hant", "-tw", "-hk", "-mo"))
+    traditional = spoken.lower().startswith("zh") and any(
+        mark in spoken.lower() for mark in ("hant", "-tw", "-hk", "-mo")
+    )
     return LANGUAGE_BONUS if lang == ("zh-Hant" if traditional else spoken.split("-")[0].lower()) else 0.0
 
 
 def _sample(data: bytes) -> bytes:
     """Lines that are not ASCII, up to a limit, and then some of the others, which tell of the language."""
-    lines = data.splitlines(keepends=True)
     kept: list[bytes] = []
     for room, wanted in ((SAMPLE_BYTES, False), (SAMPLE_BYTES // 4, True)):
-        for line in lines:
+        for line in io.BytesIO(data):
             if room <= 0:
                 break
             if line.isascii() is wanted:
-                kept.append(line[:SAMPLE_BYTES])
-                room -= len(line)
+                beyond = _BEYOND.search(line)
+                start = max(0, beyond.start() - SAMPLE_BYTES // 16) if beyond else 0
+                kept.append(line[start : start + SAMPLE_BYTES])
+                room -= len(kept[-1])
     return b"".join(kept)

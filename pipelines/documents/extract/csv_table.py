@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, TypedDict
+from typing import Final, Literal, TypedDict
 
 from pipelines.documents.document import Caveat, CaveatKind, Reason, Unreadable
 from pipelines.documents.extract.opened import (
@@ -36,14 +36,14 @@ Row = list[str]
 class Quoting(TypedDict, total=False):
     """What `csv.reader` is told of quotes."""
 
-    quoting: int
+    quoting: Literal[0, 3]  # csv.QUOTE_MINIMAL, csv.QUOTE_NONE
     escapechar: str
     doublequote: bool
 
 
 QUOTED: Final[Quoting] = {}
 ESCAPED: Final[Quoting] = {"escapechar": "\\", "doublequote": False}
-UNQUOTED: Final[Quoting] = {"quoting": csv.QUOTE_NONE}
+UNQUOTED: Final[Quoting] = {"quoting": 3}
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,9 +171,7 @@ def _line(row: Row) -> str:
 def _doubts(blocks: Sequence[Block], dialect: Dialect) -> Iterator[Caveat]:
     if dialect.quoting is UNQUOTED:
         yield Caveat(CaveatKind.TABLE_UNSURE, "its quotes do not close; every line was taken as a row of its own")
-    wider = sum(
-        _filled(row[len(block.rows[0]) :]) > 0 for block in blocks if block.is_table for row in block.rows[1:]
-    )
+    wider = sum(_filled(row[len(block.rows[0]) :]) > 0 for block in blocks if block.is_table for row in block.rows[1:])
     if wider:
         detail = f"{wider} rows have more cells than their table's head; some cells may stand in the wrong column"
         yield Caveat(CaveatKind.TABLE_UNSURE, detail, wider)

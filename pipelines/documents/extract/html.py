@@ -17,8 +17,10 @@ from pipelines.documents.extract.raised import lowered, raised
 from pipelines.documents.extract.text import bounded
 
 _UNSEEN = frozenset(
-    ("script", "style", "noscript", "template", "head", "iframe", "object", "select", "canvas", "audio", "video")
-    + ("rp", "rt", "rtc")  # readings beside a word would tear it
+    (
+        *("script", "style", "noscript", "template", "head", "iframe", "object", "select", "canvas", "audio", "video"),
+        *("rp", "rt", "rtc"),  # readings beside a word would tear it
+    )
 )
 _BLOCKS = frozenset(
     (

@@ -1,16 +1,21 @@
 """Words of neighbouring HTML elements: where they stand apart although nothing is written between them."""
 
 import re
+from itertools import pairwise
 from typing import Final
 
 from bs4.element import NavigableString, Tag
 
 _FORMATS: Final = frozenset(
-    ("b", "i", "em", "strong", "u", "s", "strike", "small", "big", "font", "mark", "ins", "del", "sub", "sup", "tt")
-    + ("code", "kbd", "samp", "var", "wbr", "bdo", "bdi", "nobr", "ruby", "rb", "dfn")
+    (
+        *("b", "i", "em", "strong", "u", "s", "strike", "small", "big", "font", "mark", "ins", "del", "sub", "sup"),
+        *("tt", "code", "kbd", "samp", "var", "wbr", "bdo", "bdi", "nobr", "ruby", "rb", "dfn"),
+    )
 )
 _ALWAYS_APART: Final = frozenset(("a", "label", "button", "time", "legend", "option"))
-_BOXED: Final = re.compile(r"display\s*:\s*(block|flex|grid|inline-block|inline-flex|table-cell|list-item)", re.IGNORECASE)
+_BOXED: Final = re.compile(
+    r"display\s*:\s*(block|flex|grid|inline-block|inline-flex|table-cell|list-item)", re.IGNORECASE
+)
 
 
 def apart(before: Tag, node: Tag) -> bool:
@@ -43,7 +48,7 @@ def _is_box(node: Tag) -> bool:
 def _has_written_spaces(node: Tag) -> bool:
     """Whether the elements beside this one are set apart by spaces of their own, as those of running text are."""
     texts = [str(one) if isinstance(one, NavigableString) else one.get_text() for one in _children(node)]
-    return any(a[-1:].isspace() or b[:1].isspace() for a, b in zip(texts, texts[1:], strict=False))
+    return any(a[-1:].isspace() or b[:1].isspace() for a, b in pairwise(texts))
 
 
 def _children(node: Tag) -> list[Tag | NavigableString]:

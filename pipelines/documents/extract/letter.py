@@ -87,7 +87,7 @@ def read_letter(message: Message, context: Context, depth: int = 0) -> Letter:
         raise Unreadable(Reason.BOMB, f"more than {_MOST_ENCLOSED} letters enclosed in each other")
     letter = Letter()
     charset = next((found for part in message.walk() if (found := charset_of(part))), None)
-    said = ((name, _header(message, name, charset, context)) for name in _HEADERS)
+    said = [(name, _header(message, name, charset, context, letter.caveats)) for name in _HEADERS]
     letter.blocks += ["\n".join(f"{name}: {value}" for name, value in said if value)]
     letter.take(_part(message, context, depth))
     return letter
@@ -118,9 +118,10 @@ def payload_of(part: Message) -> bytes:
     return payload if isinstance(payload, bytes) else b""
 
 
-def _header(message: Message, name: str, charset: str | None, context: Context) -> str:
+def _header(message: Message, name: str, charset: str | None, context: Context, doubts: list[Caveat]) -> str:
     values = [value for key, value in message.raw_items() if key.lower() == name.lower()]
-    return ", ".join(header_text(str(value), charset=charset, language=context.language) for value in values)
+    read = (header_text(str(one), charset=charset, language=context.language, doubts=doubts) for one in values)
+    return ", ".join(read)
 
 
 def _part(part: Message, context: Context, depth: int) -> Letter:
@@ -167,7 +168,7 @@ def best_of(read: Sequence[Letter]) -> Letter:
     bags = [_words(one) for one in said]
     best = next((at for at, bag in enumerate(bags) if all(_covers(bag, other) for other in bags)), None)
     if best is None:
-        best = max(range(len(said)), key=lambda at: len(bags[at]))
+        best = max(range(len(said)), key=lambda at: (len(bags[at]), at))
     found = said[best]
     for at, one in enumerate(said):
         if at != best and not _covers(bags[best], bags[at]):

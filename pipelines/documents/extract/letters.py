@@ -23,20 +23,23 @@ _INSIDE_A_WORD = 5.0
 _CAPITAL_INSIDE = 5.0
 _CAPITAL_FIRST = 1.2
 _NARROW_KANA = 1.5
-_NO_OWN_LETTERS = 7.0
+_NO_OWN_LETTERS = 10.0
 _SMALL_BESIDE_HAN = 4.0
 
 # Signs that texts of every language use: what they cost, and on which side a letter may stand: left, right.
 _SIGNS: Final[Mapping[str, tuple[float, str]]] = {
     "\xa0": (6.5, "lr"), "’": (4.0, "lr"), "‘": (6.0, "r"), "“": (4.5, "lr"), "”": (4.5, "l"), "„": (4.5, "r"),
     "–": (4.5, ""), "—": (5.0, "lr"), "…": (5.5, "l"), "•": (5.5, ""), "€": (4.5, ""), "°": (4.5, "r"),
-    "§": (5.0, ""), "«": (5.0, "lr"), "»": (5.0, "lr"), "²": (5.5, "l"), "³": (5.5, "l"), "½": (6.5, ""), "¼": (7.0, ""),
-    "×": (6.0, ""), "±": (6.0, ""), "µ": (6.0, "r"), "·": (6.5, "l"), "£": (5.5, ""), "®": (6.5, "l"), "™": (6.5, "l"),
-    "©": (6.5, ""), "№": (5.5, ""), "º": (6.0, "l"), "ª": (6.5, "l"), "¿": (6.5, "r"), "¡": (6.5, "r"), "‰": (7.5, ""),
-    "¹": (7.5, "l"), "­": (6.5, "lr"), "‚": (7.5, "r"), "´": (7.0, "lr"), "\u200c": (4.5, "lr"),
-    "\u200e": (7.0, ""), "\u200f": (7.0, ""), "،": (3.5, "l"), "؛": (5.5, "l"), "؟": (5.0, "l"),
+    "§": (5.0, ""), "«": (5.0, "lr"), "»": (5.0, "lr"), "²": (5.5, "l"), "³": (5.5, "l"), "½": (6.5, ""),
+    "¼": (7.0, ""), "×": (6.0, ""), "±": (6.0, ""), "µ": (6.0, "r"), "·": (6.5, "l"), "£": (5.5, ""), "®": (6.5, "l"),
+    "™": (6.5, "l"), "©": (6.5, ""), "№": (5.5, ""), "º": (6.0, "l"), "ª": (6.5, "l"), "¿": (6.5, "r"),
+    "¡": (6.5, "r"), "‰": (7.5, ""), "¹": (7.5, "l"), "­": (6.5, "lr"), "‚": (7.5, "r"), "´": (7.0, "lr"),
+    "\u200c": (4.5, "lr"), "\u200e": (7.0, ""), "\u200f": (7.0, ""), "،": (3.5, "l"), "؛": (5.5, "l"),
+    "؟": (5.0, "l"),
 }  # fmt: skip
-_HAN_SIGNS: Final = frozenset("、。，：；（）「」『』・！？《》〈〉【】〔〕“”‘’—…～％／－　＝＋＆｜〜→○●■□△▲▼◆◇※①②③④⑤⑥⑦⑧⑨⑩℃㎡Ｎ￥·×±")
+_HAN_SIGNS: Final = frozenset(
+    "、。，：；（）「」『』・！？《》〈〉【】〔〕“”‘’—…～％／－　＝＋＆｜〜→○●■□△▲▼◆◇※①②③④⑤⑥⑦⑧⑨⑩℃㎡Ｎ￥·×±"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +71,11 @@ def cost(pairs: Mapping[tuple[str, str], int], lang: str) -> float:
     """What a text of these pairs costs in a language: the less, the likelier it is that language."""
     total = sum(count * _pair_cost(before, char, lang) for (before, char), count in pairs.items())
     return total + (0.0 if _has_own_letters(pairs, lang) else _NO_OWN_LETTERS)
+
+
+def out_of_place(pairs: Mapping[tuple[str, str], int], lang: str) -> int:
+    """How many characters no text of a language has there: letters of another, signs within words, broken ones."""
+    return sum(count for (before, char), count in pairs.items() if _pair_cost(before, char, lang) >= _FOREIGN_LETTER)
 
 
 def _has_own_letters(pairs: Mapping[tuple[str, str], int], lang: str) -> bool:
@@ -125,7 +133,7 @@ def _alphabet_cost(before: str, char: str, letters: Letters) -> float:
         extra += _INSIDE_A_WORD
     own = letters.alone.get(r)
     if own is None:
-        known = "\x80" > char
+        known = char < "\x80"
         mixed = _TWO_SCRIPTS if q != "_" and (q < "\x80") != (r < "\x80") else 0.0
         return extra + (_ASCII + mixed if known else _FOREIGN_LETTER)
     if (pair := letters.pairs.get(q + r)) is not None:

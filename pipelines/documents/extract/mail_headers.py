@@ -7,39 +7,46 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from pipelines.documents.extract.charset import decode
+from pipelines.documents.document import Caveat
+from pipelines.documents.extract.charset import Decoded, decode
 
 _WORD: Final = re.compile(r"=\?([^?\s]+)\?([BbQq])\?(.*?)\?=(?![0-9A-Fa-f]{2})", re.DOTALL)
 _BETWEEN_WORDS: Final = re.compile(r"(\?=)\s+(?==\?[^?\s]+\?[BbQq]\?)")
 
 
-def header_text(value: str, *, charset: str | None = None, language: str | None = None) -> str:
+def header_text(
+    value: str, *, charset: str | None = None, language: str | None = None, doubts: list[Caveat] | None = None
+) -> str:
     """A header's value.
 
     Args:
         value: as `email` hands it out: bytes beyond ASCII as surrogates, encoded words (RFC 2047) as they are.
         charset: that of the letter's text: headers that hold raw bytes are mostly written in it.
         language: that of the workspace.
+        doubts: where to put what is unsure about it.
     """
     unfolded = re.sub(r"\r?\n[ \t]*", " ", value)
     joined = _BETWEEN_WORDS.sub(r"\1", unfolded)
-    return " ".join("".join(_pieces(joined, charset, language)).split())
+    read = list(_pieces(joined, charset, language))
+    if doubts is not None:
+        doubts += [caveat for piece in read for caveat in piece.caveats]
+    return " ".join("".join(piece.text for piece in read).split())
 
 
-def _pieces(value: str, charset: str | None, language: str | None) -> Iterator[str]:
+def _pieces(value: str, charset: str | None, language: str | None) -> Iterator[Decoded]:
     """Texts between encoded words and the words, those that follow each other in one charset decoded together: senders
     cut them within characters."""
     at, data, named = 0, b"", ""
     for word in _WORD.finditer(value):
         name = word[1].split("*")[0].lower()
         if data and (word.start() > at or name != named):
-            yield _decoded(data, named, language)
+            yield decode(data, declared=named, language=language)
             data = b""
         yield _raw(value[at : word.start()], charset, language)
         named, at = name, word.end()
         data += _bytes_of(word[2], word[3])
     if data:
-        yield _decoded(data, named, language)
+        yield decode(data, declared=named, language=language)
     yield _raw(value[at:], charset, language)
 
 
@@ -54,12 +61,8 @@ def _bytes_of(way: str, text: str) -> bytes:
         return raw
 
 
-def _decoded(data: bytes, charset: str, language: str | None) -> str:
-    return decode(data, declared=charset, language=language).text
-
-
-def _raw(value: str, charset: str | None, language: str | None) -> str:
+def _raw(value: str, charset: str | None, language: str | None) -> Decoded:
     """What is no encoded word: text, or bytes in whatever encoding."""
     if value.isascii():
-        return value
-    return decode(value.encode("utf-8", "surrogateescape"), declared=charset, language=language).text
+        return Decoded(value, "ascii")
+    return decode(value.encode("utf-8", "surrogateescape"), declared=charset, language=language)

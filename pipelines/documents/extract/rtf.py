@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from striprtf.striprtf import remove_pict_groups as without_binaries
 from striprtf.striprtf import rtf_to_text
 from striprtf.striprtf import remove_pict_groups as without_binaries
 

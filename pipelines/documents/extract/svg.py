@@ -28,7 +28,9 @@ def open_svg(path: Path, context: Context) -> Opened:
     lines = [storable(line) for line in _lines(drawing)]
     pictures = sum(1 for one in drawing.iter("{*}image"))
     unread = Caveat(CaveatKind.PICTURES_UNREAD, f"{pictures} pictures in the drawing were not read", pictures)
-    return Parts(join_blocks(["\n".join(lines)] if lines else [], context.read.part_chars), [unread] if pictures else [])
+    return Parts(
+        join_blocks(["\n".join(lines)] if lines else [], context.read.part_chars), [unread] if pictures else []
+    )
 
 
 def _lines(drawing: etree._Element) -> Iterator[str]:
