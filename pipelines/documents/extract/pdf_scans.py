@@ -16,7 +16,8 @@ from pipelines.documents.ocr.reading import EngineMissing
 
 _SCAN = 0.4  # of the page: a picture so large beside little text is a scan, whatever it looks like
 _THE_PAGE = 0.5  # of the page: its lines lead, and own words are put between them
-_FEW_LETTERS, _MANY_LETTERS = 4, 24  # side by side in a picture: fewer are no text; more should give one
+_FEW_LETTERS, _MANY_LETTERS = 5, 24  # side by side in a picture: fewer are no text; more should give one
+_BACKGROUND = 8  # own letters on a picture for each in it: it lies behind a text, and has none
 _WORTH = 0.5  # mean confidence of what is read in a picture on a page of text; below it is grain and leaves
 _SURE = 0.7
 _MOST_AREAS = 12
@@ -68,7 +69,8 @@ class PictureReading:
                     reading = replace(reading, attempts=(*reading.attempts, kept))
                     continue
                 letters = letters_in(look)
-                if not layer and letters < _FEW_LETTERS:
+                words = sum(len(token.text) for token in area.on_top)
+                if not layer and (letters < _FEW_LETTERS or words > _BACKGROUND * letters):
                     continue
             else:
                 look, letters = None, _MANY_LETTERS
@@ -114,7 +116,7 @@ def _with_text(reading: Reading, area: Area, found: Page, letters: int) -> Readi
     tried = tuple(replace(attempt, kept=attempt.kept and not nothing) for attempt in found.attempts)
     attempts = (*reading.attempts, *tried)
     if nothing:
-        many = letters >= _MANY_LETTERS and area.share < 1
+        many = letters >= _MANY_LETTERS and not area.on_top
         doubt = Caveat(CaveatKind.PICTURES_UNREAD, f"a picture {_where(area.box)} seems to hold text that OCR cannot read")
         return replace(reading, attempts=attempts, caveats=(*reading.caveats, *([doubt] if many else [])))
     read = without_known(as_tokens(found, area.box), area.on_top)

@@ -83,9 +83,9 @@ def native_text(page: pdfium.PdfPage) -> Native:
     if not mapper.shows_all:
         glyphs = [glyph for glyph in glyphs if mapper.shows(glyph)]
     glyphs, unsure = in_reading_order(glyphs) if rtl else (glyphs, 0)
-    tokens = _divided(_tokens(set_apart(glyphs), mapper))
+    tokens = _with_bullets(_divided(_tokens(set_apart(glyphs), mapper)))
     shown = [glyph for glyph in glyphs if not glyph.char.isspace()]
-    damaged = sum(glyph.doubtful or is_unread(glyph.char) for glyph in shown)
+    damaged = sum([glyph.doubtful or (glyph.char >= "\ue000" and is_unread(glyph.char)) for glyph in shown])
     return Native(
         tuple(_with_paragraphs(_without_steps(tokens))),
         len(shown),
@@ -150,7 +150,7 @@ def _clip(value: float) -> float:
 
 def is_unread(char: str) -> bool:
     """Whether a character tells a person nothing."""
-    return char == UNKNOWN or "\ue000" <= char < "\uf900"
+    return char == UNKNOWN or "\ue000" <= char < "\uf900" or char >= "\U000f0000"
 
 
 def _tokens(glyphs: Sequence[Glyph], mapper: Mapper) -> list[Token]:
@@ -181,20 +181,29 @@ def _tokens(glyphs: Sequence[Glyph], mapper: Mapper) -> list[Token]:
 
 
 def _token(letters: Sequence[Glyph], gap: str, mapper: Mapper) -> Token:
-    text = "".join([glyph.char for glyph in letters])
-    drawn = [glyph for glyph in letters if glyph.right > glyph.left or glyph.top > glyph.bottom] or letters
-    box = mapper.box(
-        min([glyph.left for glyph in drawn]),
-        min([glyph.bottom for glyph in drawn]),
-        max([glyph.right for glyph in drawn]),
-        max([glyph.top for glyph in drawn]),
-    )
+    chars, lefts, bottoms, rights, tops, _, doubts, *_ = zip(*letters, strict=True)
+    text = "".join(chars)
+    if 0.0 in rights and len(letters) > 1:  # letters that pdfium knows no box of
+        drawn = [glyph for glyph in letters if glyph.right > glyph.left or glyph.top > glyph.bottom] or letters
+        _, lefts, bottoms, rights, tops, *_ = zip(*drawn, strict=True)
+    box = mapper.box(min(lefts), min(bottoms), max(rights), max(tops))
     run = letters[0].run
     if run is None:
         return Token(text, box, gap)
-    doubtful = any([glyph.doubtful for glyph in letters])
     # OCR guesses the sizes of what it writes behind a picture.
-    return Token(text, box, gap, 0.0 if run.hidden else run.size, run.bold, run.hidden, run.source, doubtful)
+    return Token(text, box, gap, 0.0 if run.hidden else run.size, run.bold, run.hidden, run.source, any(doubts))
+
+
+def _with_bullets(tokens: list[Token]) -> list[Token]:
+    """A sign without meaning that begins several lines of words is a bullet; before a figure it may be a minus."""
+    found = [
+        at
+        for at, (token, after) in enumerate(pairwise(tokens))
+        if token.text == UNKNOWN and (at == 0 or "\n" in token.gap) and after.gap == " " and after.text[0].isalpha()
+    ]
+    for at in found if len(found) > 1 else ():
+        tokens[at] = replace(tokens[at], text="•", doubtful=False)
+    return tokens
 
 
 def _divided(tokens: list[Token]) -> list[Token]:
