@@ -162,7 +162,9 @@ def _joined(boxes: Sequence[Box]) -> Iterator[Box]:
     """The boxes of those that touch or overlap."""
     grid = np.zeros((_CELLS, _CELLS), np.uint8)
     for box in boxes:
-        grid[int(box.y0 * _CELLS) : int(np.ceil(box.y1 * _CELLS)), int(box.x0 * _CELLS) : int(np.ceil(box.x1 * _CELLS))] = 1
+        grid[
+            int(box.y0 * _CELLS) : int(np.ceil(box.y1 * _CELLS)), int(box.x0 * _CELLS) : int(np.ceil(box.x1 * _CELLS))
+        ] = 1
     _, labels = cv2.connectedComponents(grid, connectivity=4)
     groups: dict[int, list[Box]] = {}
     for box in boxes:

@@ -86,7 +86,9 @@ class PictureReading:
                 continue
             reading = _with_layer(reading, area, found) if layer else _with_text(reading, area, found, letters)
         if unread:
-            detail = f"pictures on this page were not read ({unread[0][:120]}); read the document again to try once more"
+            detail = (
+                f"pictures on this page were not read ({unread[0][:120]}); read the document again to try once more"
+            )
             caveat = Caveat(CaveatKind.PICTURES_UNREAD, detail, len(unread))
             reading = replace(reading, caveats=(*reading.caveats, caveat))
         return reading
@@ -117,7 +119,9 @@ def _with_text(reading: Reading, area: Area, found: Page, letters: int) -> Readi
     attempts = (*reading.attempts, *tried)
     if nothing:
         many = letters >= _MANY_LETTERS and not area.on_top
-        doubt = Caveat(CaveatKind.PICTURES_UNREAD, f"a picture {_where(area.box)} seems to hold text that OCR cannot read")
+        doubt = Caveat(
+            CaveatKind.PICTURES_UNREAD, f"a picture {_where(area.box)} seems to hold text that OCR cannot read"
+        )
         return replace(reading, attempts=attempts, caveats=(*reading.caveats, *([doubt] if many else [])))
     read = without_known(as_tokens(found, area.box), area.on_top)
     leading = area.share >= _THE_PAGE and len(found.text) >= sum(len(token.text) for token in own)
