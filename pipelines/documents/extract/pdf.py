@@ -12,7 +12,9 @@ import pypdfium2.raw as raw
 from pipelines.documents.document import Box, Caveat, CaveatKind, Page, Reason, Unreadable
 from pipelines.documents.extract.image import png
 from pipelines.documents.extract.opened import Context, Opened
+from pipelines.documents.extract.pdf_columns import by_column, find_columns
 from pipelines.documents.extract.pdf_merge import as_tokens
+from pipelines.documents.extract.pdf_native import Native, native_text
 from pipelines.documents.extract.pdf_notes import Note, Notes, attached_files, place_notes, read_notes
 from pipelines.documents.extract.pdf_pictures import picture_areas
 from pipelines.documents.extract.pdf_scans import PictureReading, Reading
@@ -20,7 +22,7 @@ from pipelines.documents.extract.pdf_shapes import DEPTH
 from pipelines.documents.extract.pdf_tables import find_grids, place_tables
 from pipelines.documents.extract.pdf_titles import mark_titles
 from pipelines.documents.extract.pdf_unmapped import in_question, resolve
-from pipelines.documents.extract.pdf_words import Native, compose, native_text
+from pipelines.documents.extract.pdf_words import compose
 from pipelines.documents.ocr.picture import to_array
 from pipelines.documents.ocr.reading import EngineMissing
 
@@ -112,7 +114,13 @@ class PdfPages:
             caveats = (unmapped,)
         areas = picture_areas(page, objects, tokens)
         tokens = place_notes(tokens, [note for note in notes if note.field])
-        tokens = place_tables(tokens, find_grids(page, objects))
+        grids = find_grids(page, objects)
+        aspect = page.get_height() / max(1.0, page.get_width())
+        columns, unsure = find_columns(tokens, grids, aspect)
+        tokens = place_tables(by_column(tokens, [*grids, *columns], aspect), [*grids, *columns])
+        if unsure:
+            detail = "a table without rules: figures may stand under the wrong head; compare it with the picture"
+            caveats = (*caveats, Caveat(CaveatKind.TABLE_UNSURE, detail, unsure))
         reading = Reading(mark_titles(tokens))
         if areas:
             reading = self._pictures.read(page, number, reading.tokens, areas)
@@ -158,7 +166,11 @@ class PdfPages:
         files = (*(self._attached if number == 1 else ()), *notes.files)
         if files:
             names = ", ".join(dict.fromkeys(files))
-            yield Caveat(CaveatKind.ATTACHMENTS_UNREAD, f"embedded files: {names[:400]}; upload them to have them read", len(files))
+            yield Caveat(
+                CaveatKind.ATTACHMENTS_UNREAD,
+                f"embedded files: {names[:400]}; upload them to have them read",
+                len(files),
+            )
         if native.unsure_lines and result.engine == "native":
             detail = "lines written from right to left may stand in another order than they are read"
             yield Caveat(CaveatKind.ORDER_UNSURE, detail, native.unsure_lines)

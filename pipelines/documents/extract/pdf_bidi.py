@@ -171,9 +171,7 @@ def _logical(shown: str) -> tuple[list[tuple[int, bool]], bool]:
     return order, agrees
 
 
-def _leftward(
-    shown: str, kinds: Sequence[str], start: int, end: int, base: str
-) -> tuple[list[tuple[int, bool]], bool]:
+def _leftward(shown: str, kinds: Sequence[str], start: int, end: int, base: str) -> tuple[list[tuple[int, bool]], bool]:
     """A stretch written from right to left: what stands in it from left to right is kept so.
 
     Pieces of Latin letters and digits are joined or apart; of all ways the first is taken that, displayed by the

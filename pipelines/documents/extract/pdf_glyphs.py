@@ -13,6 +13,8 @@ import pypdfium2.raw as raw
 UNKNOWN = "\ufffd"
 """Stands for a sign that is drawn and whose meaning the font does not tell."""
 
+_UINT, _INT, _POINTER = ctypes.c_uint, ctypes.c_int, ctypes.c_void_p
+_NOWHERE = (0.0, 0.0, 0.0, 0.0)
 _FONT_NAME = 200  # bytes
 _HEAVY = (b"bold", b"black", b"heavy")
 _HYPHEN = (0x2, 0xFFFE)  # what pdfium makes of a hyphen at a line end
@@ -90,13 +92,22 @@ class Glyph(NamedTuple):
 def read_glyphs(text: pdfium.PdfTextPage) -> Iterator[Glyph]:
     """The page's characters in the order of its content; white space as ` ` and line ends as `\\n`."""
     runs = _Runs(text)
-    handle = text.raw
-    unicode_of, object_of, is_unmapped = raw.FPDFText_GetUnicode, runs.object_of, raw.FPDFText_HasUnicodeMapError
-    box_of = raw.FPDFText_GetCharBox
-    left, right, bottom, top = (ctypes.c_double() for _ in range(4))
-    last, run = 0, None
-    for index in range(raw.FPDFText_CountChars(handle)):
+    handle = ctypes.cast(text.raw, ctypes.c_void_p).value
+    unicode_of, object_of = _plain(raw.FPDFText_GetUnicode, _UINT), _plain(raw.FPDFText_GetTextObject, _POINTER)
+    is_unmapped = _plain(raw.FPDFText_HasUnicodeMapError, _INT)
+    box_of = _plain(raw.FPDFText_GetCharBox, _INT, *[_POINTER] * 4)
+    box = (ctypes.c_double * 4)()
+    start = ctypes.addressof(box)
+    places = (start, start + 8, start + 16, start + 24)
+    last, run, high = 0, None, 0
+    for index in range(raw.FPDFText_CountChars(text)):
         code = unicode_of(handle, index)
+        if 0xD800 <= code < 0xDC00:
+            high = code  # the first half of a character beyond the first 65,536
+            continue
+        if 0xDC00 <= code < 0xE000 and high:
+            code = 0x10000 + ((high - 0xD800) << 10) + code - 0xDC00
+        high = 0
         source = object_of(handle, index) or 0
         if source != last:
             last, run = source, runs.of(source, index) if source else None
@@ -106,19 +117,18 @@ def read_glyphs(text: pdfium.PdfTextPage) -> Iterator[Glyph]:
             char = chr(code)
         else:
             char = _meaning(code, run)
-        if code == _HYPHEN[0] and raw.FPDFText_IsHyphen(handle, index) != 1:
+        if code == _HYPHEN[0] and raw.FPDFText_IsHyphen(text, index) != 1:
             char = UNKNOWN
         if not char:
             continue
-        if not box_of(handle, index, left, right, bottom, top):
-            left.value = right.value = bottom.value = top.value = 0.0
+        left, right, bottom, top = box if box_of(handle, index, *places) else _NOWHERE
         doubtful = char > " " and is_unmapped(handle, index) == 1
         if doubtful and code < 0x20:
             char = UNKNOWN
         if char == UNKNOWN:
-            char = _by_shape(left.value, bottom.value, right.value, top.value, run)
+            char = _by_shape(left, bottom, right, top, run)
         if char:
-            yield Glyph(char, left.value, bottom.value, right.value, top.value, run, doubtful, char == "-" and code in _HYPHEN, index)
+            yield Glyph(char, left, bottom, right, top, run, doubtful, char == "-" and code in _HYPHEN, index)
 
 
 def advances(text: pdfium.PdfTextPage, glyphs: Sequence[Glyph]) -> list[Glyph]:
@@ -133,6 +143,16 @@ def advances(text: pdfium.PdfTextPage, glyphs: Sequence[Glyph]) -> list[Glyph]:
         else glyph
         for glyph in glyphs
     ]
+
+
+def _plain(function: object, result: Any, *more: Any) -> Callable[..., Any]:
+    """A function of pdfium that takes a text page, an index and `more`, called with plain numbers.
+
+    What takes and gives objects would make some for every character, which takes longer than all the rest.
+    """
+    address = ctypes.cast(function, ctypes.c_void_p).value  # type: ignore[arg-type]  # a function is a pointer
+    assert address is not None
+    return ctypes.PYFUNCTYPE(result, ctypes.c_void_p, ctypes.c_int, *more)(address)
 
 
 def _meaning(code: int, run: Run | None) -> str:
@@ -170,11 +190,6 @@ class _Runs:
 
     def __init__(self, text: pdfium.PdfTextPage) -> None:
         self._text = text.raw
-        # As a number, not as an object that would have to be made for every character.
-        found = ctypes.cast(raw.FPDFText_GetTextObject, ctypes.c_void_p).value
-        assert found is not None
-        signature = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int)
-        self.object_of: Callable[[Any, int], int | None] = signature(found)
         self._known: dict[int, Run] = {}
         self._matrix, self._flags = raw.FS_MATRIX(), ctypes.c_int()
         self._name = ctypes.create_string_buffer(_FONT_NAME)

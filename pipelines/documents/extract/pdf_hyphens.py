@@ -1,13 +1,20 @@
 """Hyphens at the end of a line: those that only divide a word go, those that belong to it stay."""
 
+import re
 from collections.abc import Collection
 
 _SMALL_WORDS = frozenset(
-    "a an and as at by for from if in of off on or out over the to up und oder bis de du des la le al del en y e à"
-    " da do van den der".split()
+    re.findall(
+        r"\S+",
+        "a an and as at by for from if in of off on or out over the to up und oder bis de du des la le al del en y e à"
+        " da do van den der",
+    )
 )
 _FIRST_PARTS = frozenset(
-    "cross half high long low self short twenty thirty forty fifty sixty seventy eighty ninety two three well".split()
+    re.findall(
+        r"\S+",
+        "cross half high long low self short twenty thirty forty fifty sixty seventy eighty ninety two three well",
+    )
 )
 _LONG_ENOUGH = 4  # letters that follow such a first part: `high-er` is one word, `high-speed` are two
 _OF_ADDRESSES = "/@.:_\\"

@@ -20,7 +20,9 @@ _DIGIT_INSIDE = re.compile(r"[a-zß-ÿ]\d+[a-zß-ÿ]|^\d[a-zß-ÿ]{2,}|[A-Za-zß
 _CASES = re.compile(r"[a-zß-ÿ][A-ZÀ-Þ](?![A-Za-zß-ÿ]*-)|[A-ZÀ-Þ]{2,}[a-zß-ÿ]+[A-ZÀ-Þ]|[A-ZÀ-Þ]{3,}[a-zß-ÿ]{1,2}$")
 _TRIPLE = re.compile(r"([^\W\d_])\1\1", re.IGNORECASE)
 _LATIN, _CYRILLIC, _GREEK = re.compile(r"[a-zA-Z]"), re.compile(r"[\u0400-\u04ff]"), re.compile(r"[\u0370-\u03ff]")
-_UNITS = re.compile(r"^(?:\d+(?:st|nd|rd|th|er|e|x|km|kg|mm|cm|ml|kW|kWh|MHz|GHz|GB|MB|am|pm|h|s|m|g|t)|[a-z]{1,4}\d{1,2})$")
+_UNITS = re.compile(
+    r"^(?:\d+(?:st|nd|rd|th|er|e|x|km|kg|mm|cm|ml|kW|kWh|MHz|GHz|GB|MB|am|pm|h|s|m|g|t)|[a-z]{1,4}\d{1,2})$"
+)
 
 
 def odd_share(words: Sequence[str]) -> float:

@@ -98,7 +98,9 @@ def _remark(annotation: object, kind: int, mapper: Mapper, tokens: Sequence[Toke
     author = " ".join(_string(annotation, b"T").split())
     marked = ""
     if kind in _MARKING:
-        words = [token.text for token in tokens if token.box and _middle_in(token.box, _marked(annotation, mapper) or [box])]
+        words = [
+            token.text for token in tokens if token.box and _middle_in(token.box, _marked(annotation, mapper) or [box])
+        ]
         more = " …" if len(words) > _MARKED_WORDS else ""
         if words:
             marked = f" {_MARKING[kind]} “{' '.join(words[:_MARKED_WORDS])}{more}”"

@@ -21,7 +21,10 @@ _LEAST_AREA, _LEAST_WIDE, _LEAST_HIGH = 0.002, 18.0, 7.0  # of the page; points:
 _ON_TOP = 0.5  # of a word's box: more of it on a picture, and it lies there
 LOOK_DPI = 110
 _LETTER_LEAST, _LETTER_MOST = 4, 70  # pixels at that resolution
-_ROW = 3  # letters side by side: the least that looks like a word
+_PAIR, _WORD = 2, 4  # letters side by side that count in a drawing, and in a photo
+_FLAT = 0.4  # of the pixels: a picture with so many of one shade is drawn, not taken
+_CONTRAST = 25  # of 255, between ink and what is around it
+_MUCH_OF_GRAIN = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,36 +108,43 @@ def render(page: pdfium.PdfPage, box: Box, scale: float) -> Picture:
 def letters_in(image: Picture) -> int:
     """How many signs in a picture stand side by side as letters do; on dark ground, too. Milliseconds.
 
+    A drawing has its labels of two figures counted; in a photo, whose grain stands side by side as well, only words
+    count, and only where they are more than a small part of the grain.
+
     Args:
         image: at LOOK_DPI.
     """
     grey = image if image.ndim == 2 else np.asarray(cv2.cvtColor(image, cv2.COLOR_RGB2GRAY))
     if grey.size == 0 or grey.min() == grey.max():
         return 0
+    shades = np.bincount((grey >> 3).ravel(), minlength=32)
+    drawn = shades.max() >= _FLAT * grey.size
     # Around each place, not for the whole: a light word on a dark band has its own paper.
-    paper = cv2.blur(grey, (25, 25)).astype(np.int16)
-    difference = grey.astype(np.int16) - paper
-    return max(_in_rows((difference < -25).astype(np.uint8)), _in_rows((difference > 25).astype(np.uint8)))
+    difference = grey.astype(np.int16) - cv2.blur(grey, (25, 25)).astype(np.int16)
+    return max(_in_rows(ink.astype(np.uint8), drawn) for ink in (difference < -_CONTRAST, difference > _CONTRAST))
 
 
-def _in_rows(ink: Picture) -> int:
+def _in_rows(ink: Picture, drawn: bool) -> int:
     _, _, facts, _ = cv2.connectedComponentsWithStats(ink, connectivity=8, ltype=cv2.CV_32S)
     left, top, wide, high, area = facts[1:].T
     fits = (high >= _LETTER_LEAST) & (high <= _LETTER_MOST) & (wide <= 3 * high) & (8 * wide >= high)
     fits &= area >= 0.12 * wide * high
-    boxes = sorted(zip(left[fits], top[fits], wide[fits], high[fits], strict=True), key=lambda b: (b[1] + b[3], b[0]))
+    boxes = sorted(
+        zip(left[fits].tolist(), top[fits].tolist(), wide[fits].tolist(), high[fits].tolist(), strict=True),
+        key=lambda b: (b[1] + b[3], b[0]),
+    )
     count = 0
     row: list[tuple[int, int, int, int]] = []
     for box in [*boxes, (0, 10**9, 1, 1)]:
         if row and box[1] + box[3] - (row[-1][1] + row[-1][3]) > max(2, 0.15 * row[-1][3]):
-            count += _side_by_side(row)
+            count += _side_by_side(row, _PAIR if drawn else _WORD)
             row = []
         row.append(box)
-    return count
+    return count if drawn or count >= _MUCH_OF_GRAIN * len(boxes) else 0
 
 
-def _side_by_side(row: list[tuple[int, int, int, int]]) -> int:
-    """Of signs on one base line, those in groups that are close and of like height."""
+def _side_by_side(row: list[tuple[int, int, int, int]], least: int) -> int:
+    """Of signs on one base line, those in groups of so many that are close and of like height."""
     row.sort()
     count, group = 0, 1
     for last, box in pairwise([*row, (10**9, 0, 1, 1)]):
@@ -143,7 +153,7 @@ def _side_by_side(row: list[tuple[int, int, int, int]]) -> int:
         if -0.3 * tall <= gap <= 0.8 * tall and min(last[3], box[3]) >= 0.45 * tall:
             group += 1
             continue
-        count += group if group >= _ROW else 0
+        count += group if group >= least else 0
         group = 1
     return count
 
@@ -152,7 +162,9 @@ def _joined(boxes: Sequence[Box]) -> Iterator[Box]:
     """The boxes of those that touch or overlap."""
     grid = np.zeros((_CELLS, _CELLS), np.uint8)
     for box in boxes:
-        grid[int(box.y0 * _CELLS) : int(np.ceil(box.y1 * _CELLS)), int(box.x0 * _CELLS) : int(np.ceil(box.x1 * _CELLS))] = 1
+        grid[
+            int(box.y0 * _CELLS) : int(np.ceil(box.y1 * _CELLS)), int(box.x0 * _CELLS) : int(np.ceil(box.x1 * _CELLS))
+        ] = 1
     _, labels = cv2.connectedComponents(grid, connectivity=4)
     groups: dict[int, list[Box]] = {}
     for box in boxes:

@@ -36,7 +36,7 @@ def set_apart(glyphs: Sequence[Glyph]) -> list[Glyph]:
 
     They do not end the line that they stand in, though pdfium takes the step for a line end.
     """
-    result = [_small_digit(glyph) for glyph in glyphs]
+    result = [_small_digit(glyph) if "0" <= glyph.char <= "9" else glyph for glyph in glyphs]
     segments = _segments(result)
     drop: set[int] = set()
     spaced: set[int] = set()
@@ -173,7 +173,7 @@ def _assemble(glyphs: Sequence[Glyph], drop: set[int], spaced: set[int]) -> list
 def _small_digit(glyph: Glyph) -> Glyph:
     """A digit that its font draws raised (the feature `sups`): neither its size nor its base line tells."""
     run = glyph.run
-    if run is None or not "0" <= glyph.char <= "9" or run.along != (1.0, 0.0) or run.size <= 0 or run.hidden:
+    if run is None or run.along != (1.0, 0.0) or run.size <= 0 or run.hidden:
         return glyph
     above = (glyph.bottom - run.level) / run.size
     if _SMALL_DIGIT <= above <= 0.8 and glyph.top - glyph.bottom <= 0.55 * run.size:

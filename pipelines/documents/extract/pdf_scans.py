@@ -16,7 +16,8 @@ from pipelines.documents.ocr.reading import EngineMissing
 
 _SCAN = 0.4  # of the page: a picture so large beside little text is a scan, whatever it looks like
 _THE_PAGE = 0.5  # of the page: its lines lead, and own words are put between them
-_FEW_LETTERS, _MANY_LETTERS = 4, 24  # side by side in a picture: fewer are no text; more should give one
+_FEW_LETTERS, _MANY_LETTERS = 5, 24  # side by side in a picture: fewer are no text; more should give one
+_BACKGROUND = 8  # own letters on a picture for each in it: it lies behind a text, and has none
 _WORTH = 0.5  # mean confidence of what is read in a picture on a page of text; below it is grain and leaves
 _SURE = 0.7
 _MOST_AREAS = 12
@@ -68,7 +69,8 @@ class PictureReading:
                     reading = replace(reading, attempts=(*reading.attempts, kept))
                     continue
                 letters = letters_in(look)
-                if not layer and letters < _FEW_LETTERS:
+                words = sum(len(token.text) for token in area.on_top)
+                if not layer and (letters < _FEW_LETTERS or words > _BACKGROUND * letters):
                     continue
             else:
                 look, letters = None, _MANY_LETTERS
@@ -84,7 +86,9 @@ class PictureReading:
                 continue
             reading = _with_layer(reading, area, found) if layer else _with_text(reading, area, found, letters)
         if unread:
-            detail = f"pictures on this page were not read ({unread[0][:120]}); read the document again to try once more"
+            detail = (
+                f"pictures on this page were not read ({unread[0][:120]}); read the document again to try once more"
+            )
             caveat = Caveat(CaveatKind.PICTURES_UNREAD, detail, len(unread))
             reading = replace(reading, caveats=(*reading.caveats, caveat))
         return reading
@@ -114,8 +118,10 @@ def _with_text(reading: Reading, area: Area, found: Page, letters: int) -> Readi
     tried = tuple(replace(attempt, kept=attempt.kept and not nothing) for attempt in found.attempts)
     attempts = (*reading.attempts, *tried)
     if nothing:
-        many = letters >= _MANY_LETTERS and area.share < 1
-        doubt = Caveat(CaveatKind.PICTURES_UNREAD, f"a picture {_where(area.box)} seems to hold text that OCR cannot read")
+        many = letters >= _MANY_LETTERS and not area.on_top
+        doubt = Caveat(
+            CaveatKind.PICTURES_UNREAD, f"a picture {_where(area.box)} seems to hold text that OCR cannot read"
+        )
         return replace(reading, attempts=attempts, caveats=(*reading.caveats, *([doubt] if many else [])))
     read = without_known(as_tokens(found, area.box), area.on_top)
     leading = area.share >= _THE_PAGE and len(found.text) >= sum(len(token.text) for token in own)

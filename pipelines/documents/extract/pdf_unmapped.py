@@ -3,12 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from pipelines.documents.document import Caveat, CaveatKind, Page
+from pipelines.documents.document import Box, Caveat, CaveatKind, Page
 from pipelines.documents.extract.pdf_glyphs import UNKNOWN
 from pipelines.documents.extract.pdf_merge import as_tokens
 from pipelines.documents.extract.pdf_pictures import overlap
 from pipelines.documents.extract.pdf_words import Token, is_unread
-from pipelines.documents.document import Box
 
 _SURE = 0.7
 _ON = 0.5  # of a read word's box on that of the word in question
