@@ -169,7 +169,9 @@ async def _doors(one: Victim, end: Callable[[Victim], Awaitable[None]], trusted:
         "WebSocket, open": _socket(one),
         "MCP, open": _stream(one, "POST", "/mcp", _call("chat", {"agent": "Clerk", "message": "hi"})),
     }
-    tasks = {name: asyncio.create_task(anext(stream)) for name, stream in streams.items()}
+    tasks: dict[str, asyncio.Future[None]] = {
+        name: asyncio.ensure_future(anext(stream)) for name, stream in streams.items()
+    }
     for name, task in tasks.items():
         await asyncio.wait_for(task, 30)
         assert not task.exception(), name
