@@ -15,7 +15,7 @@ from pipelines.documents.extract.opened import Context, Opened
 from pipelines.documents.extract.package import DAMAGED, Source
 from pipelines.documents.extract.pictures import Gathered
 
-_DEEPEST = 3  # a document may hold itself
+DEEPEST = 3  # a document may hold itself
 _MOST = 200  # documents in all that stand in one
 _MOST_UNPACKED = 256 * 2**20  # bytes of each
 _MOST_PAGES = 2_000  # of all of them together
@@ -56,7 +56,7 @@ class Embedding:
         label = posixpath.basename(name.replace("\\", "/"))
         place = f" {where}" if where else ""
         left = self._nesting.left
-        if self._nesting.depth >= _DEEPEST or left[0] <= 0 or left[1] <= 0:
+        if self._nesting.depth >= DEEPEST or left[0] <= 0 or left[1] <= 0:
             self._gathered.note(CaveatKind.PARTS_SKIPPED, f"documents nested too deep, or too many{place}")
             return False
         left[0] -= 1

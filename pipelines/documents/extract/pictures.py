@@ -65,13 +65,15 @@ class Gathered:
             return f"\0{len(self._pictures) - 1}\0"
         return ""
 
-    def caveats(self) -> tuple[Caveat, ...]:
-        """All that were noted."""
-        return tuple(Caveat(kind, detail, count) for (kind, detail), count in self._caveats.items())
+    def take_caveats(self) -> tuple[Caveat, ...]:
+        """What was noted since the last time: for the part that it belongs to."""
+        found = tuple(Caveat(kind, detail, count) for (kind, detail), count in self._caveats.items())
+        self._caveats.clear()
+        return found
 
     def document(self, parts: Iterable[str | Part]) -> "PicturedParts":
-        """The parts as a document whose pictures are read when their part is; its caveats go to the first part."""
-        return PicturedParts(parts, self._pictures, self.caveats(), self.context)
+        """The parts as a document whose pictures are read when their part is; what is still noted goes to the first part."""
+        return PicturedParts(parts, self._pictures, self.take_caveats(), self.context)
 
 
 def split_blocks(blocks: Iterable[str], limit: int) -> list[str]:

@@ -9,7 +9,9 @@ from pipelines.documents.document import Caveat, CaveatKind
 from pipelines.documents.extract.opened import Part, markdown_table, split_text, table_parts
 
 _MOST_FILLED = 2_000_000  # cells that merged ranges may fill in one sheet
+_MOST_LINES = 20  # of a text above a table that is no list
 _HEAD_SEARCH = 30  # rows among which the head of a table is looked for
+_MOST_HEADS = 4  # rows of labels above one another
 _HEAD_SHARE = 0.6  # of the fullest row's cells that a head has at least
 _FIGURE = re.compile(r"[-+(]?[^\w]{0,3}\d[\d.,:/\s%-]*\W{0,3}$")
 
@@ -59,6 +61,16 @@ def grid_parts(grid: Grid, limit: int) -> list[Part]:
     below = [*grid.notes, *(["Comments:", *grid.comments] if grid.comments else [])]
     texts[-1:] = _with_lines(texts[-1], below, limit)
     return [Part(text, caveats if not at else ()) for at, text in enumerate(texts)]
+
+
+def grid_blocks(grid: Grid) -> list[str]:
+    """A table of a text document: the lines above its head, if it begins with such, and the table."""
+    _fill_merged(grid)
+    blocks = []
+    for above, rows in _tables(grid):
+        blocks += ["\n".join(above)] if above else []
+        blocks += ["\n".join(markdown_table(rows))] if rows else []
+    return blocks
 
 
 def _hidden(grid: Grid) -> Iterator[Caveat]:
@@ -137,6 +149,9 @@ def _tables(grid: Grid) -> Iterator[tuple[list[str], list[list[str]]]]:
             blocks.append([number])
     pending: list[int] = []
     for rows in blocks:
+        if len(blocks) > 1 and not pending and len(rows) < _MOST_LINES and all(len(grid.rows[row]) == 1 for row in rows):
+            yield [text for row in rows for text in grid.rows[row].values()], []
+            continue
         if pending and _begins_anew(grid, pending, rows):
             yield _head_and_rows(grid, pending)
             pending = []
@@ -162,16 +177,21 @@ def _head_and_rows(grid: Grid, numbers: list[int]) -> tuple[list[str], list[list
     """The lines above a table, and the table: its first row is the head."""
     used = sorted({column for number in numbers for column in grid.rows[number]})
     place = {column: at for at, column in enumerate(used)}
-    head = _head_at([list(grid.rows[number].values()) for number in numbers[:_HEAD_SEARCH]])
-    above = [_line(list(grid.rows[number].values())) for number in numbers[:head]]
+    first = _head_at([list(grid.rows[number].values()) for number in numbers[:_HEAD_SEARCH]])
+    while first and _spans(grid, numbers[first - 1], len(used)):
+        first -= 1
+    above = [_line(list(grid.rows[number].values())) for number in numbers[:first]]
     table = []
-    for number in numbers[head:]:
+    for number in numbers[first:]:
         row = [""] * len(used)
         for column, text in grid.rows[number].items():
             row[place[column]] = text
         table.append(row)
-    if len(table) > 2 and _has_two_heads(grid, numbers[head], numbers[head + 1]):
-        table[:2] = [[" ".join(dict.fromkeys(filter(None, pair))) for pair in zip(*table[:2], strict=True)]]
+    heads = 1
+    while heads < _MOST_HEADS and heads + 1 < len(table) and _is_second_head(grid, numbers[first + heads - 1 :]):
+        heads += 1
+    if heads > 1:
+        table[:heads] = [[" ".join(dict.fromkeys(filter(None, labels))) for labels in zip(*table[:heads], strict=True)]]
     empty = {at for at in range(len(used)) if not any(row[at] for row in table)}
     return above, [[text for at, text in enumerate(row) if at not in empty] for row in table] if empty else table
 
@@ -192,10 +212,31 @@ def _head_at(rows: list[list[str]]) -> int:
     return full
 
 
-def _has_two_heads(grid: Grid, first: int, second: int) -> bool:
-    """Whether a head row has cells merged across, whose columns the row below tells apart."""
-    across = any(top == first and bottom == first and last > left for top, left, bottom, last in grid.merged)
-    return across and not any(_FIGURE.match(text) for text in grid.rows[second].values())
+def _spans(grid: Grid, row: int, width: int) -> bool:
+    """Whether a row has cells merged across some, not all, of the columns: they group those below."""
+    spans = [last - first + 1 for top, first, bottom, last in grid.merged if top == bottom == row and last > first]
+    return bool(spans) and max(spans) < width and len(set(grid.rows[row].values())) > 1
+
+
+def _is_second_head(grid: Grid, numbers: list[int]) -> bool:
+    """Whether the second row names the columns below heads of the first that span several or leave some blank.
+
+    Labels stand below wide or blank heads alone, are no figures, and do not come again in their column.
+    """
+    upper, lower = grid.rows[numbers[0]], grid.rows[numbers[1]]
+    across, covered = set[int](), set[int]()
+    for top, first, bottom, last in grid.merged:
+        if top <= numbers[0] <= bottom and last > first:
+            across.update(column for column in lower if first <= column <= last)
+        if top <= numbers[0] < numbers[1] <= bottom:
+            covered.update(column for column in lower if first <= column <= last)
+    own = {column: text for column, text in lower.items() if column not in covered}
+    if not own or any(_FIGURE.match(text) for text in own.values()):
+        return False
+    if not all(column in across or column not in upper for column in own):
+        return False
+    following = [grid.rows[number] for number in numbers[2 : 2 + _HEAD_SEARCH]]
+    return not any(row.get(column) == text for row in following for column, text in own.items())
 
 
 def _line(texts: list[str]) -> str:

@@ -22,7 +22,7 @@ _PARSING = {"resolve_entities": False, "no_network": True, "load_dtd": False}
 _FOREIGN_DATES = {*range(27, 32), 36, *range(50, 55), 57, 58}  # built-in formats that depend on an East Asian system
 _FOREIGN_TIMES = {32, 33, 34, 35, 55, 56}
 _REFERENCE = re.compile(r"\$?([A-Z]{1,3})\$?(\d{1,7})", re.IGNORECASE)
-_EDGE_CODE = re.compile(r'&(?:"[^"]*"|[LCR]|\d+|K[0-9A-F]{6}|[A-Z&])')
+_EDGE_CODE = re.compile(r'&(?:"[^"]*"|[LCR]|\d+|K[0-9A-Fa-f]{6}|K\d\d[+-]\d{3}|[A-Z&])')
 _COUNTING = {"page", "of", "seite", "von", "sheet", "blatt", "de", "sur", "página", "pagina", "di"}
 _ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")
 
