@@ -27,6 +27,8 @@ class Kind(StrEnum):
     CODE = "code"
     EMAIL = "email"
     ODT = "odt"
+    ODS = "ods"
+    ODP = "odp"
     EPUB = "epub"
     RTF = "rtf"
     XLS = "xls"
@@ -54,6 +56,8 @@ _BINARY_BY_SUFFIX = {
     **dict.fromkeys((".pptx", ".pptm", ".ppsx", ".potx"), Kind.PPTX),
     **dict.fromkeys((".xlsx", ".xlsm", ".xltx"), Kind.XLSX),
     ".odt": Kind.ODT,
+    **dict.fromkeys((".ods", ".ots"), Kind.ODS),
+    **dict.fromkeys((".odp", ".otp"), Kind.ODP),
     ".epub": Kind.EPUB,
     ".rtf": Kind.RTF,
     ".xls": Kind.XLS,
@@ -78,6 +82,10 @@ _PARTS = (
 _MIMETYPES = {
     b"application/vnd.oasis.opendocument.text": Kind.ODT,
     b"application/vnd.oasis.opendocument.text-template": Kind.ODT,
+    b"application/vnd.oasis.opendocument.spreadsheet": Kind.ODS,
+    b"application/vnd.oasis.opendocument.spreadsheet-template": Kind.ODS,
+    b"application/vnd.oasis.opendocument.presentation": Kind.ODP,
+    b"application/vnd.oasis.opendocument.presentation-template": Kind.ODP,
     b"application/epub+zip": Kind.EPUB,
 }
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
