@@ -148,8 +148,9 @@ def _tables(grid: Grid) -> Iterator[tuple[list[str], list[list[str]]]]:
         else:
             blocks.append([number])
     pending: list[int] = []
+    wide = any(len(row) > 1 for row in grid.rows.values())
     for rows in blocks:
-        if len(blocks) > 1 and not pending and len(rows) < _MOST_LINES and all(len(grid.rows[row]) == 1 for row in rows):
+        if wide and not pending and len(rows) < _MOST_LINES and all(len(grid.rows[row]) == 1 for row in rows):
             yield [text for row in rows for text in grid.rows[row].values()], []
             continue
         if pending and _begins_anew(grid, pending, rows):

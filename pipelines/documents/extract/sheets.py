@@ -13,6 +13,7 @@ from xlrd.compdoc import CompDocError
 
 from pipelines.documents.document import Caveat, CaveatKind, Reason, Unreadable
 from pipelines.documents.extract.embedded import Embedding, Nesting
+from pipelines.documents.extract.misnamed_sheets import open_misnamed
 from pipelines.documents.extract.number_format import shown, shown_text
 from pipelines.documents.extract.ooxml import transitional
 from pipelines.documents.extract.opened import Context, Opened, Part, Parts, markdown_table, storable, table_parts
@@ -23,6 +24,8 @@ from pipelines.documents.extract.sheet_grid import Grid, column_name, grid_parts
 from pipelines.documents.extract.text import read_text
 from pipelines.documents.extract.xlsx import MOST_CELLS, Book, open_book, read_cells
 
+_OLE = b"\xd0\xcf\x11\xe0"
+_BIFF = (b"\x09\x00\x04\x00", b"\x09\x02\x06\x00", b"\x09\x04\x06\x00", b"\x09\x08")  # how Excel 2 to 5 began
 _OLD_PICTURES = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff\xe0\0\x10JFIF")  # as they begin, wherever they stand in the file
 _SNIFF_CHARS = 64 * 1024
 _DELIMITERS = ",;\t|"
@@ -57,7 +60,11 @@ def _sheet_parts(book: Book, sheet: Any, gathered: Gathered, embedding: Embeddin
 
 
 def open_xls(source: Source, context: Context, nesting: Nesting | None = None) -> Opened:
-    """Each sheet of a workbook from before 2007, in the same form."""
+    """Each sheet of a workbook from before 2007, in the same form; or what else bears its name."""
+    if isinstance(source, Path):
+        with source.open("rb") as file:
+            if not file.read(8).startswith((_OLE, *_BIFF)):
+                return open_misnamed(source, context)
     try:
         if isinstance(source, Path) and source.stat().st_size > context.read.max_unpacked_bytes:
             raise Unreadable(Reason.TOO_LARGE, f"more than {context.read.max_unpacked_bytes} bytes")

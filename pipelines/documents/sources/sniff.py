@@ -88,6 +88,7 @@ _MIMETYPES = {
     b"application/vnd.oasis.opendocument.presentation-template": Kind.ODP,
     b"application/epub+zip": Kind.EPUB,
 }
+_WORKBOOKS = (Kind.XLS, Kind.XLSX)
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _STREAMS = (("EncryptedPackage", None), ("__properties_version1.0", Kind.MSG), ("Workbook", Kind.XLS))
 _UNICODE_MARKS = (b"\xff\xfe", b"\xfe\xff", b"\xef\xbb\xbf", b"\0\0\xfe\xff")
@@ -115,6 +116,8 @@ def sniff(path: Path, filename: str | None = None) -> Kind:
         found = _TEXT_BY_SUFFIX.get(suffix) or (Kind.HTML if _looks_like_html(head) else Kind.TEXT)
     if found is None:
         raise Unreadable(Reason.UNSUPPORTED, "an unknown binary format")
+    if named in _WORKBOOKS and found in (*_WORKBOOKS, Kind.HTML, Kind.TEXT) and found is not named:
+        return Kind.XLS  # its opener tells workbooks and the tables that programs export under their name
     if named is not None and found is not named:
         raise Unreadable(Reason.UNSUPPORTED, f"the name says {named}, the content says {found}")
     return found
