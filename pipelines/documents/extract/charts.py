@@ -18,7 +18,9 @@ def chart_blocks(xml: bytes, *, data: bool = True) -> list[str]:
     """
     root = etree.fromstring(xml, etree.XMLParser(**_PARSER))
     titles = list(dict.fromkeys(filter(None, map(_text, root.iterfind(".//{*}title")))))
-    blocks = ["\n".join(f"{'Chart' if not at else 'Axis'}: {title}" for at, title in enumerate(titles))] if titles else []
+    blocks = (
+        ["\n".join(f"{'Chart' if not at else 'Axis'}: {title}" for at, title in enumerate(titles))] if titles else []
+    )
     if data and (table := markdown_table(_rows(root))):
         blocks.append("\n".join(table))
     return blocks

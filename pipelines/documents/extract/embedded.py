@@ -66,7 +66,9 @@ class Embedding:
             self._gathered.note(CaveatKind.PARTS_SKIPPED, f"embedded {label}{place}: {error.reason}; {_HINT}")
             return False
         if opened is None:
-            self._gathered.note(CaveatKind.PARTS_SKIPPED, f"embedded {label}{place}: no format that is read there; {_HINT}")
+            self._gathered.note(
+                CaveatKind.PARTS_SKIPPED, f"embedded {label}{place}: no format that is read there; {_HINT}"
+            )
             return False
         left[1] -= opened.pages
         self._found.append((label, opened))
@@ -171,4 +173,3 @@ class Appended:
         self._document.close()
         for opened in {id(opened): opened for opened, _, _ in self._pages}.values():
             opened.close()
-

@@ -110,7 +110,9 @@ class OdfText:
 
     def frame_blocks(self, frame: etree._Element, *, chart_data: bool = True) -> list[str]:
         """Alternative text, the places of pictures, the text of boxes, charts and formulas in a frame."""
-        described = [text for name in ("title", "desc") if (text := " ".join((frame.findtext(f"{SVG}{name}") or "").split()))]
+        described = [
+            text for name in ("title", "desc") if (text := " ".join((frame.findtext(f"{SVG}{name}") or "").split()))
+        ]
         blocks = [f"[alt text] {text}" for text in dict.fromkeys(described)]
         objects = [child for child in frame if child.tag in (f"{DRAW}object", f"{DRAW}object-ole")]
         for child in objects:
@@ -140,7 +142,9 @@ class OdfText:
         href = node.get(f"{XLINK}href", "").removeprefix("./").rstrip("/")
         try:
             if (content := self._blob(posixpath.join(href, "content.xml"))) is not None:
-                root = etree.fromstring(content, etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False))
+                root = etree.fromstring(
+                    content, etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)
+                )
                 found = _formula(root) or list(self._chart(root, data=chart_data))
                 if not found:
                     self.gathered.note(CaveatKind.PARTS_SKIPPED, f"the embedded object “{href}”")

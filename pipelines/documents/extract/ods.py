@@ -51,7 +51,9 @@ def _grids(archive: zipfile.ZipFile, text: OdfText) -> Iterator[Grid]:
             elif node.tag == f"{TABLE}table":
                 depth -= 1
                 if depth == 0 and reader is not None:
-                    reader.grid.hidden = text.style_property(_style(node), "table-properties", f"{TABLE}display") == "false"
+                    reader.grid.hidden = (
+                        text.style_property(_style(node), "table-properties", f"{TABLE}display") == "false"
+                    )
                     yield reader.grid
                     reader = None
                     node.clear()

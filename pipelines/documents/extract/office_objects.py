@@ -110,7 +110,9 @@ class Objects:
 def diagram_lines(root: etree._Element) -> Iterator[str]:
     """The texts of a diagram's points in the order in which they are kept."""
     for point in root.iterfind("{*}ptLst/{*}pt"):
-        lines = ("".join(run.text or "" for run in one.iter("{*}t") if not len(run)) for one in point.iterfind("{*}t/{*}p"))
+        lines = (
+            "".join(run.text or "" for run in one.iter("{*}t") if not len(run)) for one in point.iterfind("{*}t/{*}p")
+        )
         if text := " ".join(line.strip() for line in lines if line.strip()):
             yield text
 

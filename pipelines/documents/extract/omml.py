@@ -60,7 +60,9 @@ def _fraction(node: etree._Element) -> str:
 
 def _root(node: etree._Element) -> str:
     degree = _part(node, "deg")
-    sign = "√" if degree in ("", "2") else {"3": "∛", "4": "∜"}.get(degree, f"{_script(degree, raised, '^').lstrip('^')}√")
+    sign = (
+        "√" if degree in ("", "2") else {"3": "∛", "4": "∜"}.get(degree, f"{_script(degree, raised, '^').lstrip('^')}√")
+    )
     return sign + _grouped(_part(node, "e"), strictly=True)
 
 

@@ -80,7 +80,9 @@ def _related_notes(package: Package, relation: Relation, sheet: str, gathered: G
     if relation.kind in ("chart", "chartEx"):
         return chart_blocks(data, data=has_own_data(data))
     if relation.kind == "diagramData":
-        return [text for one in package.xml(relation.target).iterfind(".//{*}pt/{*}t/{*}p") if (text := _paragraph(one))]
+        return [
+            text for one in package.xml(relation.target).iterfind(".//{*}pt/{*}t/{*}p") if (text := _paragraph(one))
+        ]
     return []
 
 

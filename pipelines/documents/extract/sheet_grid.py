@@ -89,7 +89,9 @@ def _hidden(grid: Grid) -> Iterator[Caveat]:
 
 def _formulas(grid: Grid) -> Iterator[Caveat]:
     if grid.formulas:
-        detail = f"sheet “{grid.name}”: formulas stand where no value is stored; open and save it in a spreadsheet program"
+        detail = (
+            f"sheet “{grid.name}”: formulas stand where no value is stored; open and save it in a spreadsheet program"
+        )
         yield Caveat(CaveatKind.FORMULAS_UNCALCULATED, detail, grid.formulas)
 
 
@@ -147,18 +149,21 @@ def _tables(grid: Grid) -> Iterator[tuple[list[str], list[list[str]]]]:
             blocks[-1].append(number)
         else:
             blocks.append([number])
-    pending: list[int] = []
     wide = any(len(row) > 1 for row in grid.rows.values())
+    pending: list[int] = []
+    lines: list[str] = []  # single cells above a table and apart from it
     for rows in blocks:
         if wide and not pending and len(rows) < _MOST_LINES and all(len(grid.rows[row]) == 1 for row in rows):
-            yield [text for row in rows for text in grid.rows[row].values()], []
+            lines += [text for row in rows for text in grid.rows[row].values()]
             continue
         if pending and _begins_anew(grid, pending, rows):
-            yield _head_and_rows(grid, pending)
-            pending = []
+            above, table = _head_and_rows(grid, pending)
+            yield [*lines, *above], table
+            pending, lines = [], []
         pending += rows
-    if pending:
-        yield _head_and_rows(grid, pending)
+    if pending or lines:
+        above, table = _head_and_rows(grid, pending) if pending else ([], [])
+        yield [*lines, *above], table
 
 
 def _begins_anew(grid: Grid, before: list[int], rows: list[int]) -> bool:

@@ -56,6 +56,7 @@ def _sheet_parts(book: Book, sheet: Any, gathered: Gathered, embedding: Embeddin
         return [Part(f"## Sheet: {grid.name}", (Caveat(CaveatKind.CUT_SHORT, detail),))]
     read_cells(book, relation.target, grid)
     read_extras(book.package, relation.target, grid, gathered, embedding)
+    grid.caveats += gathered.take_caveats()
     return grid_parts(grid, gathered.context.read.part_chars)
 
 
@@ -70,7 +71,9 @@ def open_xls(source: Source, context: Context, nesting: Nesting | None = None) -
             raise Unreadable(Reason.TOO_LARGE, f"more than {context.read.max_unpacked_bytes} bytes")
         data = source.read_bytes() if isinstance(source, Path) else source.read()
         with xlrd.open_workbook(file_contents=data, formatting_info=True, ragged_rows=True) as book:
-            parts = [part for sheet in book.sheets() for part in grid_parts(_old_grid(book, sheet), context.read.part_chars)]
+            parts = [
+                part for sheet in book.sheets() for part in grid_parts(_old_grid(book, sheet), context.read.part_chars)
+            ]
     except (xlrd.XLRDError, CompDocError) as error:
         reason = Reason.ENCRYPTED if "encrypt" in str(error).lower() else Reason.CORRUPT
         raise Unreadable(reason, str(error)[:200]) from error
@@ -78,7 +81,9 @@ def open_xls(source: Source, context: Context, nesting: Nesting | None = None) -
         raise damaged(error) from error
     caveats = []
     if any(mark in data for mark in _OLD_PICTURES):
-        caveats.append(Caveat(CaveatKind.PICTURES_UNREAD, "pictures of an old workbook; save it as XLSX to have them read"))
+        caveats.append(
+            Caveat(CaveatKind.PICTURES_UNREAD, "pictures of an old workbook; save it as XLSX to have them read")
+        )
     return Parts(parts, caveats)
 
 

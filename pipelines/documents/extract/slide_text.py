@@ -11,7 +11,13 @@ from pipelines.documents.extract.word_counting import counted
 from pipelines.documents.extract.word_inline import Piece, joined
 
 A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
-_FORMS = {"arabic": "decimal", "alphaLc": "lowerLetter", "alphaUc": "upperLetter", "romanLc": "lowerRoman", "romanUc": "upperRoman"}
+_FORMS = {
+    "arabic": "decimal",
+    "alphaLc": "lowerLetter",
+    "alphaUc": "upperLetter",
+    "romanLc": "lowerRoman",
+    "romanUc": "upperRoman",
+}
 _AUTO = re.compile(r"([A-Za-z]+?)(Period|ParenR|ParenBoth|Plain)$")
 _MOST_SPAN = 1_000
 

@@ -153,7 +153,10 @@ class _Reader:
         for block in self._children(cell):
             if block.startswith("| ") and "\n| --- |" in block:
                 lines = block.split("\n")
-                yield "; ".join(", ".join(filter(None, map(str.strip, line.strip("| ").split(" | ")))) for line in [lines[0], *lines[2:]])
+                yield "; ".join(
+                    ", ".join(filter(None, map(str.strip, line.strip("| ").split(" | "))))
+                    for line in [lines[0], *lines[2:]]
+                )
             else:
                 yield block
 
@@ -175,7 +178,9 @@ class _Reader:
             else:
                 self._gathered.note(CaveatKind.PARTS_SKIPPED, "imported parts that are nested too deep")
         except (*DAMAGED, *IMPORT_DAMAGED, Unreadable) as error:
-            self._gathered.note(CaveatKind.PARTS_SKIPPED, f"an imported part that cannot be read ({type(error).__name__})")
+            self._gathered.note(
+                CaveatKind.PARTS_SKIPPED, f"an imported part that cannot be read ({type(error).__name__})"
+            )
 
     def _notes(self, name: str, tag: str) -> Iterator[str]:
         root = self._side_part(name)

@@ -18,7 +18,12 @@ FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallbac
 _CHECKBOX = "{http://schemas.microsoft.com/office/word/2010/wordml}checkbox"
 _BREAKS = {f"{W}tab": "\t", f"{W}ptab": "\t", f"{W}br": "\n", f"{W}cr": "\n", f"{W}noBreakHyphen": "-"}
 _UNSEEN = frozenset(
-    (*(f"{W}{name}" for name in ("del", "moveFrom", "instrText", "delText", "pPr", "rPr", "rt", "sdtPr", "txbxContent")),)
+    (
+        *(
+            f"{W}{name}"
+            for name in ("del", "moveFrom", "instrText", "delText", "pPr", "rPr", "rt", "sdtPr", "txbxContent")
+        ),
+    )
 ) | {FALLBACK}
 _TICKED, _EMPTY = "☒", "☐"
 _OFF = ("0", "false", "off")
@@ -111,7 +116,9 @@ class Inline:
     def _known(self, font: str, code: int) -> str:
         found = sign(font, code)
         if found is None:
-            self._objects.gathered.note(CaveatKind.GLYPHS_UNMAPPED, f"signs of the font {font} whose meaning is not known")
+            self._objects.gathered.note(
+                CaveatKind.GLYPHS_UNMAPPED, f"signs of the font {font} whose meaning is not known"
+            )
         return found if found is not None else "\ufffd"
 
 

@@ -13,7 +13,9 @@ class Styles:
 
     def __init__(self, root: etree._Element | None) -> None:
         """Read the styles part; a document may have none."""
-        self._styles = {item.get(f"{_W}styleId"): item for item in root.iterfind(f"{_W}style")} if root is not None else {}
+        self._styles = (
+            {item.get(f"{_W}styleId"): item for item in root.iterfind(f"{_W}style")} if root is not None else {}
+        )
         self._default = next((key for key, item in self._styles.items() if _is_default(item)), None)
 
     def heading_level(self, style_id: str | None) -> int:

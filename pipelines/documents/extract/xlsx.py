@@ -159,7 +159,10 @@ class _CellReader:
             first, _, last = node.get("ref", "").partition(":")
             start, end = _REFERENCE.fullmatch(first), _REFERENCE.fullmatch(last)
             if start and end:
-                rows, columns = sorted((int(start[2]) - 1, int(end[2]) - 1)), sorted((_column(start[1]), _column(end[1])))
+                rows, columns = (
+                    sorted((int(start[2]) - 1, int(end[2]) - 1)),
+                    sorted((_column(start[1]), _column(end[1]))),
+                )
                 self._grid.merged.append((rows[0], columns[0], rows[1], columns[1]))
         elif node.get("hidden") in ("1", "true"):
             self._grid.hidden_columns.append((int(node.get("min", "1")) - 1, int(node.get("max", "1")) - 1))
