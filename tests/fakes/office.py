@@ -111,7 +111,9 @@ def word(path: Path, body: str, more: Mapping[str, bytes] | None = None) -> Path
     )
 
 
-def open_document(path: Path, kind: str, body: str, styles: str = "", more: Mapping[str, bytes] | None = None) -> Path:
+def open_document(
+    path: Path, kind: str, body: str, styles: str = "", more: Mapping[str, str | bytes] | None = None
+) -> Path:
     """An OpenDocument package of a kind (`text`, `spreadsheet`, `presentation`) with this body."""
     return files.package(
         path,

@@ -15,7 +15,10 @@ NOTE = (
     "<text:note-body><text:p>Since 1990.</text:p></text:note-body></text:note>"
 )
 STYLES = "".join(
-    f'<style:style style:name="{name}" style:family="text"><style:text-properties style:text-position="{position}"/></style:style>'
+    (
+        f'<style:style style:name="{name}" style:family="text">'
+        f'<style:text-properties style:text-position="{position}"/></style:style>'
+    )
     for name, position in (
         ("Up", "super 58%"),
         ("Down", "sub 58%"),
@@ -56,15 +59,18 @@ def test_raised_and_lowered_text_stays_apart(tmp_path: Path, style: str, shown: 
 def test_what_was_deleted_is_gone_and_what_was_inserted_is_read(tmp_path: Path) -> None:
     body = (
         '<text:tracked-changes><text:changed-region text:id="c"><text:deletion><text:p>struck</text:p></text:deletion>'
-        '</text:changed-region></text:tracked-changes><text:p>kept<text:change text:change-id="c"/><text:change-start/> added</text:p>'
+        "</text:changed-region></text:tracked-changes><text:p>kept"
+        '<text:change text:change-id="c"/><text:change-start/> added</text:p>'
     )
     assert text(open_document(tmp_path / "a.odt", "text", body)) == "kept added"
 
 
 def test_lists_and_headings_have_their_numbers(tmp_path: Path) -> None:
     styles = (
-        '<text:list-style style:name="L"><text:list-level-style-number text:level="1" style:num-format="1" style:num-suffix="."/>'
-        '<text:list-level-style-number text:level="2" style:num-format="a" style:num-suffix=")" text:display-levels="1"/></text:list-style>'
+        '<text:list-style style:name="L"><text:list-level-style-number'
+        ' text:level="1" style:num-format="1" style:num-suffix="."/>'
+        '<text:list-level-style-number text:level="2" style:num-format="a"'
+        ' style:num-suffix=")" text:display-levels="1"/></text:list-style>'
     )
     outline = (
         '<text:outline-style style:name="O"><text:outline-level-style text:level="1" style:num-format="1"/>'
@@ -95,9 +101,13 @@ def test_tables_with_merged_and_repeated_cells(tmp_path: Path) -> None:
 def test_pictures_with_their_description_and_formulas_are_read(tmp_path: Path) -> None:
     buffer = io.BytesIO()
     files.picture("x").save(buffer, "PNG")
-    math = '<math xmlns="http://www.w3.org/1998/Math/MathML"><semantics><mi>A</mi><annotation>A = %pi d^2 over 4</annotation></semantics></math>'
+    math = (
+        '<math xmlns="http://www.w3.org/1998/Math/MathML"><semantics><mi>A'
+        "</mi><annotation>A = %pi d^2 over 4</annotation></semantics></math>"
+    )
     body = (
-        '<text:p>See <draw:frame><draw:image xlink:href="Pictures/1.png"/><svg:desc>Map of berth nine</svg:desc></draw:frame></text:p>'
+        '<text:p>See <draw:frame><draw:image xlink:href="Pictures/1.png"/>'
+        "<svg:desc>Map of berth nine</svg:desc></draw:frame></text:p>"
         '<text:p>So <draw:frame><draw:object xlink:href="./Object 1"/></draw:frame></text:p>'
     )
     path = open_document(
@@ -122,7 +132,8 @@ def test_sheets_are_read_as_they_are_shown_and_empty_ones_cost_nothing(tmp_path:
     started = time.process_time()
     path = open_document(tmp_path / "a.ods", "spreadsheet", stock)
     assert text(path).startswith(
-        "## Sheet: Stock\n\n| Item | Count | Day | Share |\n| --- | --- | --- | --- |\n| Chain | 019 | 2031-03-02 | 15.5% |\n| stray |"
+        "## Sheet: Stock\n\n| Item | Count | Day | Share |\n| --- | ---"
+        " | --- | --- |\n| Chain | 019 | 2031-03-02 | 15.5% |\n| stray |"
     )
     assert time.process_time() - started < 1.0
 
@@ -145,7 +156,10 @@ def test_merged_hidden_and_commented_cells(tmp_path: Path) -> None:
     styles = (
         '<style:style style:name="H" style:family="table"><style:table-properties table:display="false"/></style:style>'
     )
-    noted = "<table:table-cell><office:annotation><text:p>counted twice</text:p></office:annotation><text:p>W1</text:p></table:table-cell>"
+    noted = (
+        "<table:table-cell><office:annotation><text:p>counted twice"
+        "</text:p></office:annotation><text:p>W1</text:p></table:table-cell>"
+    )
     secret = sheet(
         row(cell("Yard"), cell("Part")),
         row(cell("North", 'table:number-rows-spanned="2"'), noted),
@@ -161,18 +175,27 @@ def test_slides_with_titles_tables_and_notes(tmp_path: Path) -> None:
     frame = "<draw:frame{}><draw:text-box>{}</draw:text-box></draw:frame>"
     first = (
         "<draw:page>" + frame.format(' presentation:class="title"', "<text:p>Plan</text:p>")
-        + frame.format("", "<text:list><text:list-item><text:p>dredge</text:p><text:list><text:list-item><text:p>in June</text:p></text:list-item></text:list></text:list-item></text:list>")
+        + frame.format("", ("<text:list><text:list-item><text:p>dredge</text:p><text:list><text:list-item>"
+"<text:p>in June</text:p></text:list-item></text:list></text:list-item></text:list>"))
         + f"<draw:frame>{sheet(row(cell('Year'), cell('Sum')), row(cell('2025'), cell('7')))}</draw:frame>"
         + "<draw:custom-shape><text:p>in a shape</text:p></draw:custom-shape>"
         + f"<presentation:notes>{frame.format('', '<text:p>Slowly.</text:p>')}</presentation:notes>"
         + "<office:annotation><text:p>Why?</text:p></office:annotation></draw:page>"
     )  # fmt: skip
-    hidden = '<style:style style:name="P" style:family="drawing-page"><style:drawing-page-properties presentation:visibility="hidden"/></style:style>'
-    second = f'<draw:page draw:style-name="P">{frame.format(" presentation:class=" + chr(34) + "title" + chr(34), "<text:p>Costs</text:p>")}</draw:page>'
+    hidden = (
+        '<style:style style:name="P" style:family="drawing-page">'
+        '<style:drawing-page-properties presentation:visibility="hidden"/></style:style>'
+    )
+    second = (
+        '<draw:page draw:style-name="P">'
+        + frame.format(' presentation:class="title"', "<text:p>Costs</text:p>")
+        + "</draw:page>"
+    )
     path = open_document(tmp_path / "a.odp", "presentation", first + second, hidden)
     one, two = pages(path)
     assert one.text == (
-        "# Plan\n\ndredge\n  - in June\n\n| Year | Sum |\n| --- | --- |\n| 2025 | 7 |\n\nin a shape\n\nNotes: Slowly.\n\n[comment] Why?"
+        "# Plan\n\ndredge\n  - in June\n\n| Year | Sum |\n| --- | --- |\n|"
+        " 2025 | 7 |\n\nin a shape\n\nNotes: Slowly.\n\n[comment] Why?"
     )
     assert two.text == "## Costs" and [caveat.kind for caveat in two.caveats] == [CaveatKind.HIDDEN_CONTENT]
 

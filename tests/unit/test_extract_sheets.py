@@ -285,9 +285,11 @@ HTML = (
 )
 XML = (
     '<?xml version="1.0"?><Workbook xmlns="urn:schemas-microsoft-com:office:spreadsheet"'
-    ' xmlns:ss="urn:schemas-microsoft-com:office:spreadsheet"><Styles><Style ss:ID="z"><NumberFormat ss:Format="00000"/>'
+    ' xmlns:ss="urn:schemas-microsoft-com:office:spreadsheet">'
+    '<Styles><Style ss:ID="z"><NumberFormat ss:Format="00000"/>'
     '</Style></Styles><Worksheet ss:Name="T"><Table><Row><Cell><Data ss:Type="String">Town</Data></Cell><Cell>'
-    '<Data ss:Type="String">Code</Data></Cell></Row><Row><Cell ss:MergeDown="1"><Data ss:Type="String">Ulm</Data></Cell>'
+    '<Data ss:Type="String">Code</Data></Cell></Row><Row><Cell'
+    ' ss:MergeDown="1"><Data ss:Type="String">Ulm</Data></Cell>'
     '<Cell ss:StyleID="z"><Data ss:Type="Number">1067</Data></Cell></Row><Row><Cell ss:Index="2" ss:Formula="=R[-1]C">'
     "</Cell></Row></Table></Worksheet></Workbook>"
 )

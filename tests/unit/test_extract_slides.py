@@ -14,6 +14,7 @@ from tests.fakes import files
 from tests.fakes.office import marks, pages, related, rewritten, strict, text
 
 AT = [Inches(1)] * 4
+NEWER_COMMENTS = "http://schemas.microsoft.com/office/2018/10/relationships/comments"
 SLIDE = "ppt/slides/slide1.xml"
 
 
@@ -67,7 +68,8 @@ def test_texts_of_diagrams_are_read(tmp_path: Path) -> None:
     point = '<dgm:pt modelId="{0}"><dgm:t><a:p><a:r><a:t>{1}</a:t></a:r></a:p></dgm:t></dgm:pt>'
     data = (
         '<dgm:dataModel xmlns:dgm="d" xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main"><dgm:ptLst>'
-        f'<dgm:pt modelId="0" type="doc"/>{point.format(1, "Harbour master signs")}{point.format(2, "Fire officer inspects")}'
+        f'<dgm:pt modelId="0"'
+        f' type="doc"/>{point.format(1, "Harbour master signs")}{point.format(2, "Fire officer inspects")}'
         "</dgm:ptLst></dgm:dataModel>"
     )
     path = related(
@@ -92,7 +94,7 @@ def test_comments_of_both_kinds_and_notes_are_read(tmp_path: Path) -> None:
     )
     path = related(
         saved(made, tmp_path / "a.pptx"), SLIDE,
-        {"c1": ("comments", "../comments/c1.xml"), "c2": ("http://schemas.microsoft.com/office/2018/10/relationships/comments", "../comments/c2.xml")},
+        {"c1": ("comments", "../comments/c1.xml"), "c2": (NEWER_COMMENTS, "../comments/c2.xml")},
         {"ppt/comments/c1.xml": old.encode(), "ppt/comments/c2.xml": new.encode()},
     )  # fmt: skip
     read = text(path)
@@ -149,7 +151,10 @@ def test_shapes_that_are_newer_than_libraries_are_read(tmp_path: Path) -> None:
     made = deck("Shapes")
     made.slides[0].shapes.add_textbox(*AT).text_frame.text = "in a new shape"
     wrap = (
-        "<mc:AlternateContent xmlns:mc='http://schemas.openxmlformats.org/markup-compatibility/2006'><mc:Choice Requires='p14'>",
+        (
+            "<mc:AlternateContent xmlns:mc='http://schemas.openxmlformats.org/markup-compatibility/2006'>"
+            "<mc:Choice Requires='p14'>"
+        ),
         "</mc:Choice></mc:AlternateContent>",
     )
 

@@ -105,7 +105,10 @@ def test_equations_are_linear(tmp_path: Path, inner: str, shown: str) -> None:
 
 
 def test_boxes_show_their_state(tmp_path: Path) -> None:
-    control = "<w:sdt><w:sdtPr><w14:checkbox><w14:checked w14:val='{}'/></w14:checkbox></w:sdtPr><w:sdtContent><w:r><w:t>?</w:t></w:r></w:sdtContent></w:sdt>"
+    control = (
+        "<w:sdt><w:sdtPr><w14:checkbox><w14:checked w14:val='{}'/></w14:checkbox>"
+        "</w:sdtPr><w:sdtContent><w:r><w:t>?</w:t></w:r></w:sdtContent></w:sdt>"
+    )
     field = "<w:r><w:fldChar w:fldCharType='begin'><w:ffData><w:checkBox>{}</w:checkBox></w:ffData></w:fldChar></w:r>"
     said = "<w:r><w:t xml:space='preserve'> {}</w:t></w:r>"
     boxes = (
@@ -132,7 +135,8 @@ def test_the_chosen_entry_of_a_list_field_is_read(tmp_path: Path) -> None:
 def test_signs_of_symbol_fonts_and_those_nobody_knows(tmp_path: Path) -> None:
     body = (
         "<w:p><w:r><w:sym w:font='Symbol' w:char='F0B3'/></w:r><w:r><w:t> 5 </w:t></w:r>"
-        "<w:r><w:rPr><w:rFonts w:ascii='Symbol'/></w:rPr><w:t>a</w:t></w:r><w:r><w:sym w:font='Webdings' w:char='F021'/></w:r></w:p>"
+        "<w:r><w:rPr><w:rFonts w:ascii='Symbol'/></w:rPr><w:t>a</w:t>"
+        "</w:r><w:r><w:sym w:font='Webdings' w:char='F021'/></w:r></w:p>"
     )
     path = word(tmp_path / "a.docx", body)
     assert text(path) == "≥ 5 α\ufffd" and marks(path) == {CaveatKind.GLYPHS_UNMAPPED: 1}
@@ -210,7 +214,10 @@ def test_notes_are_numbered_as_the_text_refers_to_them(tmp_path: Path) -> None:
         "</w:p>", '<w:r><w:footnoteReference w:id="7"/></w:r><w:r><w:endnoteReference w:id="3"/></w:r></w:p>'
     )
     path = word(tmp_path / "a.docx", body)
-    note = f"<w:footnotes {WORD}><w:footnote w:id='2'><w:p/></w:footnote><w:footnote w:id='7'>{runs(('', 'litres'))}</w:footnote></w:footnotes>"
+    note = (
+        f"<w:footnotes {WORD}><w:footnote w:id='2'><w:p/></w:footnote>"
+        f"<w:footnote w:id='7'>{runs(('', 'litres'))}</w:footnote></w:footnotes>"
+    )
     end = f"<w:endnotes {WORD}><w:endnote w:id='3'>{runs(('', 'dry season'))}</w:endnote></w:endnotes>"
     related(
         path, "word/document.xml", {"f": ("footnotes", "footnotes.xml"), "e": ("endnotes", "endnotes.xml")},
@@ -358,7 +365,10 @@ def test_embedded_objects_nobody_can_open_are_told(tmp_path: Path) -> None:
     path = related(
         tmp_path / "a.docx", "word/document.xml",
         {"o": ("oleObject", "embeddings/o.bin"), "p": ("package", "embeddings/p.xlsx")},
-        {"word/embeddings/o.bin": b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\0" * 900, "word/embeddings/p.xlsx": b"PK\x03\x04 cut"},
+        {
+            "word/embeddings/o.bin": b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\0" * 900,
+            "word/embeddings/p.xlsx": b"PK\x03\x04 cut",
+        },
     )  # fmt: skip
     assert marks(path) == {CaveatKind.PARTS_SKIPPED: 2}
 

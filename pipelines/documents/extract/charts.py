@@ -58,7 +58,7 @@ def _extended(root: etree._Element) -> Iterator[etree._Element]:
         found = sets.get(link.get("val")) if link is not None else None
         if found is not None:
             made = etree.Element("{c}ser")
-            made.extend([one for one in item.iterfind("{*}tx")])
+            made.extend(list(item.iterfind("{*}tx")))
             for kind, name in (("strDim", "cat"), ("numDim", "val")):
                 holder = etree.SubElement(made, f"{{c}}{name}")
                 for level in found.iterfind(f"{{*}}{kind}/{{*}}lvl"):

@@ -33,7 +33,7 @@ def dated(serial: float, section: str, *, base_1904: bool = False) -> str | None
 
     Formats that mean "as the viewer's system writes dates" come out as ISO 8601, which reads the same everywhere.
     """
-    tokens = [match for match in _TOKEN.finditer(_SYSTEM.get(section.lower().replace("\\", ""), section))]
+    tokens = list(_TOKEN.finditer(_SYSTEM.get(section.lower().replace("\\", ""), section)))
     code = next((match[5] for match in tokens if match[5]), "")
     if code.lower() in (_SYSTEM_DATE, _SYSTEM_TIME):
         tokens = list(_TOKEN.finditer("yyyy-mm-dd" if code.lower() == _SYSTEM_DATE else "h:mm:ss"))

@@ -63,7 +63,7 @@ def general(value: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Section:
-    """One of the parts between `;`: (kind, text) tokens, kinds `literal`, `sign` (0 # ? . , % / @), `exponent`, `general`."""
+    """One of the parts between `;`, as (kind, text): `literal`, `sign` (0 # ? . , % / @), `exponent`, `general`."""
 
     code: str
     tokens: tuple[tuple[str, str], ...]
@@ -228,7 +228,7 @@ def _scientific(number: Decimal, tokens: list[tuple[str, str]]) -> str:
 
 
 def _fraction(number: Decimal, tokens: list[tuple[str, str]]) -> str:
-    """`# ?/?`: the whole number, and a fraction with as many digits below as there are placeholders, or the one named."""
+    """`# ?/?`: the whole number, and a fraction with as many digits below as it has places, or over the one named."""
     slash = tokens.index(("sign", "/"))
     above = slash - 1
     while above > 0 and tokens[above][0] == "sign" and tokens[above - 1] in [("sign", sign) for sign in _DIGITS]:

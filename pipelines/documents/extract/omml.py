@@ -45,7 +45,7 @@ def _setting(node: etree._Element, name: str, default: str) -> str:
 
 
 def _grouped(text: str, *, strictly: bool = False) -> str:
-    """In brackets where it would come apart; `strictly` lets nothing stand without but a number, a letter, a bracket."""
+    """In brackets where it would come apart; `strictly` spares a number, a letter, a bracket only."""
     bare = text.rstrip(_SCRIPTS)
     atom = bool(_ATOM.fullmatch(bare)) or bare == ""
     return text if atom or (not strictly and not _COMPOSITE.search(text)) else f"({text})"

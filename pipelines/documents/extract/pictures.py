@@ -41,7 +41,7 @@ class Gathered:
         self._caveats[kind, detail] = self._caveats.get((kind, detail), 0) + count
 
     def picture(self, data: bytes) -> str:
-        """The place of a picture for the text; nothing for one that is too small for text, was met before, or fails."""
+        """The place of a picture in the text; nothing for one that is too small, was met before, or fails."""
         digest = sha256(data).digest()
         if digest in self._seen:
             return ""
@@ -72,7 +72,7 @@ class Gathered:
         return found
 
     def document(self, parts: Iterable[str | Part]) -> "PicturedParts":
-        """The parts as a document whose pictures are read when their part is; what is still noted goes to the first part."""
+        """The parts as a document whose pictures are read with their part; what is still noted goes to the first."""
         return PicturedParts(parts, self._pictures, self.take_caveats(), self.context)
 
 

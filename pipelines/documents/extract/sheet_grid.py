@@ -1,4 +1,4 @@
-"""One sheet as stored cells, and how it becomes Markdown: titles above, tables with their heads, merged cells repeated."""
+"""One sheet as stored cells, and how it becomes Markdown: titles, tables with their heads, merged cells repeated."""
 
 import re
 from bisect import bisect_left

@@ -9,6 +9,7 @@ from lxml import etree
 from pipelines.documents.document import CaveatKind, Unreadable
 from pipelines.documents.extract.embedded import DEEPEST, Embedding, Nesting
 from pipelines.documents.extract.html import fitting
+from pipelines.documents.extract.office_objects import Objects
 from pipelines.documents.extract.ooxml import Package, transitional
 from pipelines.documents.extract.opened import Context, Opened
 from pipelines.documents.extract.package import DAMAGED, Source, check_package, damaged
@@ -17,7 +18,6 @@ from pipelines.documents.extract.sheet_grid import Grid, grid_blocks
 from pipelines.documents.extract.word_imports import IMPORT_DAMAGED, imported_blocks
 from pipelines.documents.extract.word_inline import FALLBACK, Inline, W
 from pipelines.documents.extract.word_lists import Lists
-from pipelines.documents.extract.office_objects import Objects
 from pipelines.documents.extract.word_styles import Styles
 
 _LONG_LIST = 2_000

@@ -1,4 +1,4 @@
-"""The text of a DOCX paragraph: runs, raised and lowered ones apart, signs, boxes to tick, notes, equations, pictures."""
+"""The text of a DOCX paragraph: runs, raised ones apart, signs, boxes to tick, notes, equations, pictures."""
 
 import re
 from collections.abc import Iterator
@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from lxml import etree
 
 from pipelines.documents.document import CaveatKind
+from pipelines.documents.extract.office_objects import Objects
 from pipelines.documents.extract.omml import linear
 from pipelines.documents.extract.raised import lowered, raised
-from pipelines.documents.extract.office_objects import Objects
 from pipelines.documents.extract.word_signs import is_symbol_font, sign
 from pipelines.documents.extract.word_styles import Styles
 

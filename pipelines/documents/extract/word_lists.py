@@ -105,7 +105,7 @@ class Lists:
         of_style: dict[str, str] = {}
         for item in numbering.iterfind(f"{_W}abstractNum"):
             key = item.get(f"{_W}abstractNumId", "")
-            self._abstract[key] = {at: level for at, level in map(_level, item.iterfind(f"{_W}lvl"))}
+            self._abstract[key] = dict(map(_level, item.iterfind(f"{_W}lvl")))
             if style := _value(item.find(f"{_W}styleLink")):
                 of_style[style] = key
             if style := _value(item.find(f"{_W}numStyleLink")):

@@ -117,7 +117,9 @@ def read_cells(book: Book, part: str, grid: Grid) -> None:
             elif name in ("oddHeader", "oddFooter") and (text := _printed(node.text or "")):
                 grid.notes.append(text)
             if book.cells_left < 0:
-                detail = f"sheet “{grid.name}” ends at row {reader.row + 1}: more than {MOST_CELLS} cells; split the workbook"
+                detail = (
+                    f"sheet “{grid.name}” ends at row {reader.row + 1}: over {MOST_CELLS} cells; split the workbook"
+                )
                 grid.caveats.append(Caveat(CaveatKind.CUT_SHORT, detail))
                 return
 
