@@ -2,6 +2,7 @@
 
 import datetime
 import io
+import struct
 import time
 import zipfile
 from pathlib import Path
@@ -16,6 +17,7 @@ from openpyxl.worksheet.worksheet import Worksheet
 
 from configs.sections import ReadSettings
 from pipelines.documents.document import CaveatKind, Reason, Unreadable
+from pipelines.documents.extract.biff import uncalculated_in
 from pipelines.documents.extract.sheet_grid import Grid
 from pipelines.documents.extract.xlsx import open_book, read_cells
 from tests.fakes import files
@@ -332,3 +334,28 @@ def test_xml_workbooks_that_declare_entities_are_bombs(tmp_path: Path) -> None:
     with pytest.raises(Unreadable) as error:
         pages(tmp_path / "a.xls")
     assert error.value.reason is Reason.BOMB
+
+
+def biff(*records: tuple[int, bytes]) -> bytes:
+    return b"".join(struct.pack("<HH", kind, len(content)) + content for kind, content in records)
+
+
+def formula(result: bytes, options: int = 0) -> tuple[int, bytes]:
+    return 0x0006, struct.pack("<HHH8sH", 1, 0, 17, result, options) + b"\0" * 6
+
+
+EMPTY, SEVEN = b"\x03\0\0\0\0\0\xff\xff", struct.pack("<d", 7.0)
+
+
+@pytest.mark.parametrize(
+    ("records", "count"),
+    [
+        ((formula(EMPTY), formula(EMPTY)), 2),
+        ((formula(EMPTY), formula(SEVEN)), 0),  # `=""` is a value
+        ((formula(EMPTY, 2), formula(SEVEN)), 1),
+        ((formula(SEVEN), (0x0006, b"\0")), 0),
+        ((), 0),
+    ],
+)
+def test_old_formulas_that_nobody_has_calculated(records: tuple[tuple[int, bytes], ...], count: int) -> None:
+    assert uncalculated_in(biff(*records)) == count

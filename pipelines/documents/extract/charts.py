@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from lxml import etree
 
-from pipelines.documents.extract.number_format import general, shown
+from pipelines.documents.extract.number_format import general, number_of, shown
 from pipelines.documents.extract.opened import markdown_table
 
 _MOST_SERIES, _MOST_POINTS = 200, 5_000
@@ -85,11 +85,11 @@ def _points(series: etree._Element, *parts: str) -> dict[int, str]:
 
 def _number(value: str, code: str) -> str:
     try:
-        number = float(value)
+        number = number_of(value)
     except ValueError:
         return value
     if code in ("", "General"):
-        return value if value.lstrip("-").isdecimal() else general(number)
+        return general(number)
     return shown(number, code)
 
 

@@ -8,11 +8,11 @@ from babel import Locale, UnknownLocaleError
 from babel.dates import get_day_names, get_month_names, get_period_names
 
 _TOKEN = re.compile(
-    r'"([^"]*)"?|\\(.)|_.|\*.|\[(h+|m+|s+)\]|\[\$([^\]-]*)-?([0-9A-Fa-f]*)[^\]]*\]|\[[^\]]*\]'
+    r'"([^"]*)"?|\\(.)|_.|\*.|\[(h+|m+|s+)\]|\[\$([^\]-]*)-?([^\],]*)[^\]]*\]|\[[^\]]*\]'
     r"|(AM/PM|A/P|上午/下午)|(?<=s)\.(0+)|(y+|m+|d+|h+|s+|e+|g+|b+|a{3,4})|(.)",
     re.IGNORECASE | re.DOTALL,
 )
-_SYSTEM_DATE, _SYSTEM_TIME = "f800", "f400"  # locale codes that mean: as the viewer's system writes it
+_SYSTEM_CODES = {"f800": "yyyy-mm-dd", "f400": "h:mm:ss", "x-sysdate": "yyyy-mm-dd", "x-systime": "h:mm:ss"}
 _SYSTEM = {"mm-dd-yy": "yyyy-mm-dd", "m/d/yy h:mm": "yyyy-mm-dd h:mm", "m/d/yy": "yyyy-mm-dd"}
 _DAY_MS = 86_400_000
 _LAST_SERIAL = 2_958_466  # the first day of the year 10000
@@ -34,9 +34,9 @@ def dated(serial: float, section: str, *, base_1904: bool = False) -> str | None
     Formats that mean "as the viewer's system writes dates" come out as ISO 8601, which reads the same everywhere.
     """
     tokens = list(_TOKEN.finditer(_SYSTEM.get(section.lower().replace("\\", ""), section)))
-    code = next((match[5] for match in tokens if match[5]), "")
-    if code.lower() in (_SYSTEM_DATE, _SYSTEM_TIME):
-        tokens = list(_TOKEN.finditer("yyyy-mm-dd" if code.lower() == _SYSTEM_DATE else "h:mm:ss"))
+    code = next((match[5] for match in tokens if match[5]), "").lower()
+    if code in _SYSTEM_CODES:
+        tokens = list(_TOKEN.finditer(_SYSTEM_CODES[code]))
     if base_1904:
         serial += 1462
     elapsed = any(match[3] for match in tokens)
@@ -50,9 +50,11 @@ def dated(serial: float, section: str, *, base_1904: bool = False) -> str | None
 
 
 def _language(code: str) -> Locale:
-    """The language of month and day names: the low 16 bits of a format's locale code."""
+    """The language of month and day names: a tag (`de-DE`), or a Windows code in whose low 16 bits it is."""
     try:
-        return Locale.parse(windows_locale.get(int(code or "409", 16) & 0xFFFF, "en_US"))
+        if re.fullmatch(r"[0-9a-f]{3,8}", code):
+            return Locale.parse(windows_locale.get(int(code, 16) & 0xFFFF, "en_US"))
+        return Locale.parse(code or "en-US", sep="-")
     except (UnknownLocaleError, ValueError):
         return Locale("en", "US")
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
+from math import isfinite
 
 from pipelines.documents.extract.number_dates import dated, is_date_format
 
@@ -16,7 +17,18 @@ _TOKEN = re.compile(
 _CONDITION = re.compile(r"\[(<=|>=|<>|<|>|=)\s*(-?[\d.]+(?:E[+-]?\d+)?)\]", re.IGNORECASE)
 _DIGITS = "0#?"
 _WIDE = Context(prec=400)
+_EXACT_DIGITS = 20  # of whole numbers; longer ones are floats
 _MOST_DIGITS = 60  # of one number; a format of thousands of zeros is made to blow up what reads it
+
+
+def number_of(text: str) -> float:
+    """The number in a stored text, whole where it has no fraction. Raises ValueError for none, or one not finite."""
+    if len(text) <= _EXACT_DIGITS and text.lstrip("-").isdecimal():
+        return int(text)
+    value = float(text)
+    if not isfinite(value):
+        raise ValueError(f"not a number that a cell can hold: {text[:40]}")
+    return value
 
 
 def shown(value: float, code: str, *, base_1904: bool = False) -> str:

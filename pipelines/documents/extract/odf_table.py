@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from lxml import etree
 
 from pipelines.documents.document import Caveat, CaveatKind
-from pipelines.documents.extract.number_format import general
+from pipelines.documents.extract.number_format import general, number_of
 from pipelines.documents.extract.odf_names import OFFICE, TABLE, TEXT, whole
 from pipelines.documents.extract.odf_text import OdfText, annotation_text
 from pipelines.documents.extract.sheet_grid import Grid, column_name, grid_blocks
@@ -107,7 +107,7 @@ class TableReader:
 
 def _number(cell: etree._Element, kind: str | None) -> str:
     try:
-        value = float(cell.get(f"{OFFICE}value", ""))
+        value = number_of(cell.get(f"{OFFICE}value", ""))
     except ValueError:
         return ""
     if kind == "percentage":

@@ -8,7 +8,7 @@ from lxml import etree
 from pipelines.documents.extract.embedded import Embedding, Nesting
 from pipelines.documents.extract.odf_names import DRAW, OFFICE, TABLE, TEXT
 from pipelines.documents.extract.odf_table import TableReader
-from pipelines.documents.extract.odf_text import OdfText, check_encryption
+from pipelines.documents.extract.odf_text import OdfText, check_encryption, paragraphs
 from pipelines.documents.extract.opened import Context, Opened, Part
 from pipelines.documents.extract.package import DAMAGED, Source, check_package, damaged
 from pipelines.documents.extract.pictures import Gathered
@@ -96,4 +96,5 @@ def _shown(cell: etree._Element, text: OdfText, grid: Grid) -> str:
     for shape in cell:
         if isinstance(shape.tag, str) and shape.tag.startswith(DRAW):
             grid.notes += _shape(shape, text)
-    return "\n".join(text.inline(one) for one in cell.iterfind(f"{TEXT}p")).strip()
+    inner = [one for table in cell.iterfind(f"{TABLE}table") for one in paragraphs(table)]
+    return "\n".join(text.inline(one) for one in (*cell.iterfind(f"{TEXT}p"), *inner)).strip()

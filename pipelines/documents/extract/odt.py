@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from lxml import etree
 
+from pipelines.documents.document import CaveatKind
 from pipelines.documents.extract.embedded import Embedding, Nesting
 from pipelines.documents.extract.html import fitting
 from pipelines.documents.extract.odf_lists import OdfLists
@@ -49,6 +50,8 @@ class _Reader:
         """Headers, the body, notes, comments, footers."""
         yield from self._page_edges("header")
         body = self._content.find(f"{OFFICE}body")
+        if self._content.find(f".//{DRAW}control") is not None:
+            self._text.gathered.note(CaveatKind.PARTS_SKIPPED, "form fields and their state")
         if body is not None:
             yield from self._blocks(body)
         yield from self._text.notes
@@ -57,7 +60,7 @@ class _Reader:
 
     def _page_edges(self, kind: str) -> Iterator[str]:
         texts = ("\n".join(self._blocks(node)) for node in self._edges if node.tag.endswith(f"}}{kind}"))
-        yield from dict.fromkeys(text for text in texts if text.strip())
+        yield from dict.fromkeys(text for text in texts if any(map(str.isalpha, text)))
 
     def _blocks(self, parent: etree._Element) -> Iterator[str]:
         for child in parent:

@@ -14,7 +14,7 @@ from pipelines.documents.extract.pictures import Gathered
 
 _FILE_NAME = re.compile(r"\S+\.(png|jpe?g|gif|bmp|tiff?|emf|wmf|svg|webp)", re.IGNORECASE)
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
-_REFERRING = ("{*}blip", "{*}imagedata", "{*}chart", "{*}relIds", "{*}OLEObject", "{*}oleObj")
+_REFERRING = ("{*}blip", "{*}imagedata", "{*}chart", "{*}relIds", "{*}OLEObject", "{*}oleObj", "{*}control")
 _OBJECTS = ("oleObject", "package", "control")
 
 
@@ -66,8 +66,10 @@ class Objects:
             return True
         self._met.add(relation.target)
         if relation.external or relation.kind == "control" or not self._package.holds(relation.target):
-            if relation.kind != "control":
-                self.gathered.note(CaveatKind.PARTS_SKIPPED, "a linked object that is not in the file")
+            what = (
+                "a form control (ActiveX)" if relation.kind == "control" else "a linked object that is not in the file"
+            )
+            self.gathered.note(CaveatKind.PARTS_SKIPPED, what)
             return False
         return self._embedding.add(self._package.blob(relation.target), relation.target)
 

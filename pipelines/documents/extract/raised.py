@@ -4,7 +4,7 @@ _PLAIN = "0123456789+-=()"
 _RAISED = dict(zip(_PLAIN + "−–abcdefghijklmnoprstuvwxyz", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾⁻⁻ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻ", strict=True))
 _LOWERED = dict(zip(_PLAIN + "−–aehijklmnoprstuvx", "₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎₋₋ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓ", strict=True))
 _APART = frozenset("*†‡§¶#¹²³⁰⁴⁵⁶⁷⁸⁹₀₁₂₃₄₅₆₇₈₉°′″®™©ªº")  # signs that nobody takes for a digit or a letter
-_ORDINALS = frozenset(("st", "nd", "rd", "th", "er", "re", "e", "ème", "eme", "a", "o"))
+_ORDINALS = frozenset(("st", "nd", "rd", "th", "er", "ère", "ème"))
 
 
 def raised(text: str) -> str:

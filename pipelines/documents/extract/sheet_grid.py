@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pipelines.documents.document import Caveat, CaveatKind
 from pipelines.documents.extract.opened import Part, markdown_table, split_text, table_parts
 
-_MOST_FILLED = 2_000_000  # cells that merged ranges may fill in one sheet
+_MOST_FILLED = 2_000_000  # rows and cells that merged ranges may cover in one sheet
 _MOST_LINES = 20  # of a text above a table that is no list
 _HEAD_SEARCH = 30  # rows among which the head of a table is looked for
 _MOST_HEADS = 4  # rows of labels above one another
@@ -115,7 +115,6 @@ def _fill_merged(grid: Grid) -> None:
     stored = sorted(grid.rows)
     used = sorted({column for row in grid.rows.values() for column in row})
     own = {row: frozenset(cells) for row, cells in grid.rows.items()}
-    covered: dict[int, set[int]] = {}
     left = _MOST_FILLED
     for top, first, bottom, last in grid.merged:
         value = grid.rows.get(top, {}).get(first)
@@ -123,6 +122,7 @@ def _fill_merged(grid: Grid) -> None:
             continue
         columns = used[bisect_left(used, first) : bisect_left(used, last + 1)]
         for row in stored[bisect_left(stored, top) : bisect_left(stored, bottom + 1)]:
+            left -= 1
             others = own[row] - {first} if row == top else own[row]
             if not others:
                 continue
@@ -130,7 +130,6 @@ def _fill_merged(grid: Grid) -> None:
             for column in columns if wide else columns[:1]:
                 grid.rows[row].setdefault(column, value)
                 left -= 1
-            covered.setdefault(row, set()).add(first)
             if left < 0:
                 grid.caveats.append(Caveat(CaveatKind.CUT_SHORT, f"sheet “{grid.name}”: too many merged cells"))
                 return

@@ -12,6 +12,7 @@ import xlrd
 from xlrd.compdoc import CompDocError
 
 from pipelines.documents.document import Caveat, CaveatKind, Reason, Unreadable
+from pipelines.documents.extract.biff import uncalculated_formulas
 from pipelines.documents.extract.embedded import Embedding, Nesting
 from pipelines.documents.extract.misnamed_sheets import open_misnamed
 from pipelines.documents.extract.number_format import shown, shown_text
@@ -70,7 +71,10 @@ def open_xls(source: Source, context: Context, nesting: Nesting | None = None) -
         if isinstance(source, Path) and source.stat().st_size > context.read.max_unpacked_bytes:
             raise Unreadable(Reason.TOO_LARGE, f"more than {context.read.max_unpacked_bytes} bytes")
         data = source.read_bytes() if isinstance(source, Path) else source.read()
-        with xlrd.open_workbook(file_contents=data, formatting_info=True, ragged_rows=True) as book:
+        formulas = uncalculated_formulas(data)
+        with xlrd.open_workbook(
+            None, io.StringIO(), file_contents=data, formatting_info=True, ragged_rows=True
+        ) as book:
             parts = [
                 part for sheet in book.sheets() for part in grid_parts(_old_grid(book, sheet), context.read.part_chars)
             ]
@@ -80,6 +84,9 @@ def open_xls(source: Source, context: Context, nesting: Nesting | None = None) -
     except (*DAMAGED, struct.error) as error:
         raise damaged(error) from error
     caveats = []
+    if formulas:
+        detail = "formulas of which no value is stored: their cells are empty here; open and save it in Excel"
+        caveats.append(Caveat(CaveatKind.FORMULAS_UNCALCULATED, detail, formulas))
     if any(mark in data for mark in _OLD_PICTURES):
         caveats.append(
             Caveat(CaveatKind.PICTURES_UNREAD, "pictures of an old workbook; save it as XLSX to have them read")

@@ -7,7 +7,7 @@ from lxml import etree
 from openpyxl.utils.datetime import from_ISO8601, to_excel
 
 from pipelines.documents.document import Reason, Unreadable
-from pipelines.documents.extract.number_format import shown, shown_text
+from pipelines.documents.extract.number_format import number_of, shown, shown_text
 from pipelines.documents.extract.opened import Context, Opened, Parts
 from pipelines.documents.extract.package import DAMAGED, damaged
 from pipelines.documents.extract.sheet_grid import Grid, column_name, grid_parts
@@ -96,7 +96,7 @@ def _shown(cell: etree._Element, code: str, grid: Grid) -> str:
     kind = data.get(f"{_SS}Type", "String") if data is not None else "String"
     try:
         if kind == "Number":
-            return shown(int(text) if text.lstrip("-").isdecimal() else float(text), code)
+            return shown(number_of(text), code)
         if kind == "DateTime":
             return shown(float(to_excel(from_ISO8601(text))), "yyyy-mm-dd" if code == "General" else code)
     except (ValueError, OverflowError):

@@ -16,13 +16,15 @@ from pipelines.documents.extract.package import DAMAGED, Source, check_package, 
 from pipelines.documents.extract.pictures import Gathered, split_blocks
 from pipelines.documents.extract.sheet_grid import Grid, grid_blocks
 from pipelines.documents.extract.word_imports import IMPORT_DAMAGED, imported_blocks
-from pipelines.documents.extract.word_inline import FALLBACK, Inline, W
+from pipelines.documents.extract.word_inline import ALTERNATIVES, FALLBACK, Inline, W
 from pipelines.documents.extract.word_lists import Lists
 from pipelines.documents.extract.word_styles import Styles
 
 _LONG_LIST = 2_000
 _NOTES = (("footnotes", "footnote"), ("endnotes", "endnote"), ("comments", "comment"))
-_WRAPPERS = frozenset(f"{W}{name}" for name in ("sdt", "sdtContent", "customXml", "ins", "moveTo", "smartTag"))
+_WRAPPERS = (
+    frozenset(f"{W}{name}" for name in ("sdt", "sdtContent", "customXml", "ins", "moveTo", "smartTag")) | ALTERNATIVES
+)
 
 
 class Item(str):
@@ -107,6 +109,8 @@ class _Reader:
                 yield from self._imported(child)
             elif child.tag in _WRAPPERS:
                 yield from self._children(child)
+            elif child.tag == f"{W}subDoc":
+                self._gathered.note(CaveatKind.PARTS_SKIPPED, "a part of the document that is another file")
 
     def _paragraph(self, paragraph: etree._Element) -> Iterator[str]:
         text = self._inline.text(paragraph).strip()

@@ -14,7 +14,9 @@ from pipelines.documents.extract.word_styles import Styles
 
 W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 M = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
-FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
+_MC = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
+ALTERNATIVES = frozenset((f"{_MC}AlternateContent", f"{_MC}Choice"))
+FALLBACK = f"{_MC}Fallback"
 _CHECKBOX = "{http://schemas.microsoft.com/office/word/2010/wordml}checkbox"
 _BREAKS = {f"{W}tab": "\t", f"{W}ptab": "\t", f"{W}br": "\n", f"{W}cr": "\n", f"{W}noBreakHyphen": "-"}
 _UNSEEN = frozenset(

@@ -12,7 +12,7 @@ from openpyxl.styles.numbers import BUILTIN_FORMATS
 from openpyxl.utils.datetime import from_ISO8601, to_excel
 
 from pipelines.documents.document import Caveat, CaveatKind
-from pipelines.documents.extract.number_format import shown, shown_text
+from pipelines.documents.extract.number_format import number_of, shown, shown_text
 from pipelines.documents.extract.ooxml import Package, Relation
 from pipelines.documents.extract.raised import lowered, raised
 from pipelines.documents.extract.sheet_grid import Grid, column_name
@@ -202,7 +202,7 @@ class _CellReader:
         try:
             if kind == "d":
                 return shown(float(to_excel(from_ISO8601(value))), code or "yyyy-mm-dd")
-            number: float = int(value) if value.lstrip("-").isdecimal() else float(value)
+            number = number_of(value)
         except (ValueError, OverflowError):
             return value
         return shown(number, code, base_1904=self._book.base_1904)
