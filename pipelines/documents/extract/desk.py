@@ -28,6 +28,8 @@ OPENERS: Mapping[Kind, str] = {
     Kind.CSV: "csv_table.open_csv",
     Kind.EMAIL: "mail.open_mail",
     Kind.ODT: "odt.open_odt",
+    Kind.ODS: "ods.open_ods",
+    Kind.ODP: "odp.open_odp",
     Kind.EPUB: "epub.open_epub",
     Kind.RTF: "rtf.open_rtf",
     Kind.XLS: "sheets.open_xls",

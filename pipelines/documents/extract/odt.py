@@ -1,85 +1,120 @@
-"""ODT: headings, paragraphs, lists, tables and notes of an OpenDocument text as Markdown."""
+"""ODT: headings, paragraphs, lists, tables, notes and comments of an OpenDocument text as Markdown."""
 
 import zipfile
 from collections.abc import Iterator
-from pathlib import Path
 
 from lxml import etree
 
+from pipelines.documents.document import CaveatKind
+from pipelines.documents.extract.embedded import Embedding, Nesting
 from pipelines.documents.extract.html import fitting
-from pipelines.documents.extract.opened import Context, Opened, Parts, join_blocks, markdown_table
-from pipelines.documents.extract.package import DAMAGED, check_package, damaged, parse_part
+from pipelines.documents.extract.odf_lists import OdfLists
+from pipelines.documents.extract.odf_names import DRAW, OFFICE, TABLE, TEXT
+from pipelines.documents.extract.odf_table import table_blocks
+from pipelines.documents.extract.odf_text import OdfText, check_encryption
+from pipelines.documents.extract.opened import Context, Opened
+from pipelines.documents.extract.package import DAMAGED, Source, check_package, damaged, parse_part
+from pipelines.documents.extract.pictures import Gathered, split_blocks
 
-_TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
-_TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
-_OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
-_UNSEEN = (f"{_TEXT}tracked-changes", f"{_OFFICE}annotation-end", f"{_TEXT}sequence-decls")
-_MAX_REPEAT = 100  # spaces and columns say how often they repeat; a file may say a billion
+_UNSEEN = (f"{TEXT}tracked-changes", f"{TEXT}sequence-decls", f"{OFFICE}forms", f"{OFFICE}annotation-end")
 
 
-def open_odt(path: Path, context: Context) -> Opened:
-    """The text in parts."""
-    check_package(path, context.read.max_unpacked_bytes)
+def open_odt(source: Source, context: Context, nesting: Nesting | None = None) -> Opened:
+    """The text in parts; notes and comments stand behind it."""
+    check_package(source, context.read.max_unpacked_bytes)
+    gathered = Gathered(context)
+    embedding = Embedding(gathered, nesting)
+    limit = context.read.part_chars
     try:
-        with zipfile.ZipFile(path) as archive:
-            body = parse_part(archive, "content.xml").find(f"{_OFFICE}body")
-        limit = context.read.part_chars
-        blocks = list(_blocks(body, 0)) if body is not None else []
-        return Parts(join_blocks(fitting(blocks, limit), limit))
+        with zipfile.ZipFile(source) as archive:
+            check_encryption(archive)
+            blocks = list(_Reader(archive, gathered, embedding).blocks())
+        parts = split_blocks(fitting(blocks, limit), limit)
     except DAMAGED as error:
         raise damaged(error) from error
+    return embedding.behind(gathered.document(parts))
 
 
-def _blocks(parent: etree._Element, depth: int) -> Iterator[str]:
-    for child in parent:
-        if child.tag == f"{_TEXT}h":
-            level = child.get(f"{_TEXT}outline-level", "1")
-            if text := _inline(child).strip():
-                yield "#" * min(6, int(level) if level.isdecimal() else 1) + " " + text
-        elif child.tag == f"{_TEXT}p":
-            if text := _inline(child).strip():
-                yield text
-        elif child.tag == f"{_TEXT}list":
-            yield "\n".join(_items(child, depth))
-        elif child.tag == f"{_TABLE}table":
-            rows = [_row(row) for row in child.iter(f"{_TABLE}table-row")]
-            if table := markdown_table([row for row in rows if any(row)]):
-                yield "\n".join(table)
-        elif child.tag not in _UNSEEN and isinstance(child.tag, str):
-            yield from _blocks(child, depth)
+class _Reader:
+    """Walks the body; keeps the notes for its end."""
 
+    def __init__(self, archive: zipfile.ZipFile, gathered: Gathered, embedding: Embedding) -> None:
+        self._text = OdfText(archive, gathered, embedding)
+        self._content = parse_part(archive, "content.xml")
+        self._text.add_styles(self._content)
+        styles = parse_part(archive, "styles.xml") if "styles.xml" in archive.NameToInfo else None
+        self._lists = OdfLists([root for root in (styles, self._content) if root is not None])
+        self._edges = list(styles.iter("{*}header", "{*}footer")) if styles is not None else []
 
-def _items(items: etree._Element, depth: int) -> Iterator[str]:
-    for item in items:
-        for child in item:
-            if child.tag == f"{_TEXT}list":
-                yield from _items(child, depth + 1)
-            elif text := _inline(child).strip():
-                yield f"{'  ' * depth}- {text}"
+    def blocks(self) -> Iterator[str]:
+        """Headers, the body, notes, comments, footers."""
+        yield from self._page_edges("header")
+        body = self._content.find(f"{OFFICE}body")
+        if self._content.find(f".//{DRAW}control") is not None:
+            self._text.gathered.note(CaveatKind.PARTS_SKIPPED, "form fields and their state")
+        if body is not None:
+            yield from self._blocks(body)
+        yield from self._text.notes
+        yield from (f"[comment] {text}" for text in self._text.comments if text)
+        yield from self._page_edges("footer")
 
+    def _page_edges(self, kind: str) -> Iterator[str]:
+        texts = ("\n".join(self._blocks(node)) for node in self._edges if node.tag.endswith(f"}}{kind}"))
+        yield from dict.fromkeys(text for text in texts if any(map(str.isalpha, text)))
 
-def _row(row: etree._Element) -> list[str]:
-    cells: list[str] = []
-    for cell in row:
-        repeat = cell.get(f"{_TABLE}number-columns-repeated", "1")
-        count = min(int(repeat), _MAX_REPEAT) if repeat.isdecimal() else 1
-        cells += [" ".join(_blocks(cell, 0))] * count
-    while cells and not cells[-1]:
-        cells.pop()
-    return cells
+    def _blocks(self, parent: etree._Element) -> Iterator[str]:
+        for child in parent:
+            if child.tag == f"{TEXT}h":
+                level, mark = self._lists.heading(child)
+                if text := " ".join(self._text.inline(child).split()):
+                    yield f"{'#' * level} {mark}{text}"
+            elif child.tag == f"{TEXT}p":
+                if text := self._text.inline(child).strip():
+                    yield text
+            elif child.tag == f"{TEXT}list":
+                yield from self._list(child)
+            elif child.tag == f"{TABLE}table":
+                yield from table_blocks(child, self._text, self._cell)
+            elif child.tag == f"{DRAW}frame":
+                yield from self._text.frame_blocks(child)
+            elif isinstance(child.tag, str) and child.tag.startswith(DRAW):
+                yield from self._text.shape_lines(child)
+            elif child.tag == f"{OFFICE}annotation":
+                continue
+            elif child.tag not in _UNSEEN and isinstance(child.tag, str):
+                yield from self._blocks(child)
 
+    def _list(self, items: etree._Element) -> Iterator[str]:
+        """A list as one block, broken only by headings in it, as numbered chapters are written."""
+        lines: list[str] = []
+        for block in self._items(items, 1, items.get(f"{TEXT}style-name")):
+            if block.startswith("#"):
+                if lines:
+                    yield "\n".join(lines)
+                    lines = []
+                yield block
+            else:
+                lines.append(block)
+        if lines:
+            yield "\n".join(lines)
 
-def _inline(node: etree._Element) -> str:
-    pieces = [node.text or ""]
-    for child in node:
-        if child.tag == f"{_TEXT}s":
-            count = child.get(f"{_TEXT}c", "1")
-            pieces.append(" " * (min(int(count), _MAX_REPEAT) if count.isdecimal() else 1))
-        elif child.tag == f"{_TEXT}tab":
-            pieces.append("\t")
-        elif child.tag == f"{_TEXT}line-break":
-            pieces.append("\n")
-        elif child.tag not in _UNSEEN and isinstance(child.tag, str):
-            pieces.append(_inline(child))
-        pieces.append(child.tail or "")
-    return "".join(pieces)
+    def _items(self, items: etree._Element, level: int, style: str | None) -> Iterator[str]:
+        self._lists.begin(items, level, style)
+        for item in items:
+            mark = self._lists.mark(item, level, style) if item.tag == f"{TEXT}list-item" else "  " * (level - 1)
+            for child in item:
+                if child.tag == f"{TEXT}list":
+                    yield from self._items(child, level + 1, child.get(f"{TEXT}style-name") or style)
+                elif child.tag == f"{TEXT}h":
+                    yield from self._blocks_of(child)
+                elif child.tag == f"{TEXT}p" and (text := self._text.inline(child).strip()):
+                    yield f"{mark}{text}"
+                    mark = "  " * level
+
+    def _blocks_of(self, heading: etree._Element) -> Iterator[str]:
+        level, mark = self._lists.heading(heading)
+        if text := " ".join(self._text.inline(heading).split()):
+            yield f"{'#' * level} {mark}{text}"
+
+    def _cell(self, cell: etree._Element) -> str:
+        return " ".join(" ".join(block.split()) for block in self._blocks(cell))

@@ -5,10 +5,14 @@ import re
 import zipfile
 import zlib
 from pathlib import Path
+from typing import BinaryIO
 
 from lxml import etree
 
 from pipelines.documents.document import Reason, Unreadable
+
+Source = Path | BinaryIO
+"""A document as a file, or the bytes of one that stands in another."""
 
 _MAX_PARTS = 100_000
 _DECLARATION = re.compile(rb"<!(DOCTYPE|ENTITY)", re.IGNORECASE)
@@ -34,7 +38,7 @@ DAMAGED = (
 """What the office libraries raise on a damaged package: none of them has one class for it."""
 
 
-def check_package(path: Path, max_unpacked_bytes: int) -> None:
+def check_package(source: Source, max_unpacked_bytes: int) -> None:
     """Refuse a package that would unpack to more than allowed, or whose XML declares entities.
 
     The sizes come from the directory at its end; the reader stops at them, so a directory that lies is caught too.
@@ -43,7 +47,7 @@ def check_package(path: Path, max_unpacked_bytes: int) -> None:
         Unreadable: BOMB, ENCRYPTED or CORRUPT.
     """
     try:
-        with zipfile.ZipFile(path) as archive:
+        with zipfile.ZipFile(source) as archive:
             parts = archive.infolist()
             if len(parts) > _MAX_PARTS:
                 raise Unreadable(Reason.BOMB, f"a package of {len(parts)} parts")

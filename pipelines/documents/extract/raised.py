@@ -1,27 +1,27 @@
-"""Raised and lowered text (exponents, footnote marks, indices) written so that it never runs into a number."""
+"""Raised and lowered text that stays apart from what it stands beside: 10⁶, H₂O, `1250 [note]`."""
 
-from typing import Final
-
-_HIGH: Final = str.maketrans("0123456789+-−", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻")
-_LOW: Final = str.maketrans("0123456789+-−", "₀₁₂₃₄₅₆₇₈₉₊₋₋")
-# What is raised as a matter of spelling; single letters are not among them, as they mark notes too.
-_ORDINALS: Final = frozenset(("st", "nd", "rd", "th", "er", "re", "ère", "ème", "me", "lle", "tm", "sm", "®", "™", "°"))
+_PLAIN = "0123456789+-=()"
+_RAISED = dict(zip(_PLAIN + "−–abcdefghijklmnoprstuvwxyz", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾⁻⁻ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻ", strict=True))
+_LOWERED = dict(zip(_PLAIN + "−–aehijklmnoprstuvx", "₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎₋₋ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓ", strict=True))
+_APART = frozenset("*†‡§¶#¹²³⁰⁴⁵⁶⁷⁸⁹₀₁₂₃₄₅₆₇₈₉°′″®™©ªº")  # signs that nobody takes for a digit or a letter
+_ORDINALS = frozenset(("st", "nd", "rd", "th", "er", "ère", "ème"))
 
 
 def raised(text: str) -> str:
-    """`1250` and a raised `2` are `1250²`; what has no raised form stands apart: ` [1)]`."""
-    plain = " ".join(text.split())
-    return plain if plain.lower() in _ORDINALS else _written(plain, _HIGH)
+    """A superscript: `²` for `2`; ` [2, 3]` for what has no raised signs; `st` of `1st` as it is."""
+    return text if text.strip().lower() in _ORDINALS else _shifted(text, _RAISED)
 
 
 def lowered(text: str) -> str:
-    """`CO` and a lowered `2` are `CO₂`; what has no lowered form stands apart: ` [max]`."""
-    return _written(" ".join(text.split()), _LOW)
+    """A subscript: `₂` for `2`; ` [max]` for what has no lowered signs."""
+    return _shifted(text, _LOWERED)
 
 
-def _written(text: str, forms: dict[int, int]) -> str:
-    if not text:
-        return ""
-    if all(ord(char) in forms for char in text):
-        return text.translate(forms)
-    return f" {text}" if (text[0], text[-1]) in (("[", "]"), ("(", ")")) else f" [{text}]"
+def _shifted(text: str, signs: dict[str, str]) -> str:
+    inner = text.strip()
+    if not inner or all(sign in _APART for sign in inner):
+        return text
+    if all(sign in signs for sign in inner):
+        return text.replace(inner, "".join(signs[sign] for sign in inner))
+    framed = inner if (inner[0], inner[-1]) in (("[", "]"), ("(", ")")) else f"[{inner}]"
+    return f" {framed}" + (" " if text[-1].isspace() else "")

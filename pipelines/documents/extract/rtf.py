@@ -7,7 +7,6 @@ from typing import Final
 
 from striprtf.striprtf import remove_pict_groups as without_binaries
 from striprtf.striprtf import rtf_to_text
-from striprtf.striprtf import remove_pict_groups as without_binaries
 
 from pipelines.documents.document import Caveat, CaveatKind, Reason, Unreadable
 from pipelines.documents.extract.opened import (

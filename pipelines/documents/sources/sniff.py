@@ -27,6 +27,8 @@ class Kind(StrEnum):
     CODE = "code"
     EMAIL = "email"
     ODT = "odt"
+    ODS = "ods"
+    ODP = "odp"
     EPUB = "epub"
     RTF = "rtf"
     XLS = "xls"
@@ -64,6 +66,8 @@ _BINARY_BY_SUFFIX = {
     **dict.fromkeys((".pptx", ".pptm", ".ppsx", ".potx"), Kind.PPTX),
     **dict.fromkeys((".xlsx", ".xlsm", ".xltx"), Kind.XLSX),
     ".odt": Kind.ODT,
+    **dict.fromkeys((".ods", ".ots"), Kind.ODS),
+    **dict.fromkeys((".odp", ".otp"), Kind.ODP),
     ".epub": Kind.EPUB,
     ".rtf": Kind.RTF,
     ".xls": Kind.XLS,
@@ -89,8 +93,13 @@ _PARTS = (
 _MIMETYPES = {
     b"application/vnd.oasis.opendocument.text": Kind.ODT,
     b"application/vnd.oasis.opendocument.text-template": Kind.ODT,
+    b"application/vnd.oasis.opendocument.spreadsheet": Kind.ODS,
+    b"application/vnd.oasis.opendocument.spreadsheet-template": Kind.ODS,
+    b"application/vnd.oasis.opendocument.presentation": Kind.ODP,
+    b"application/vnd.oasis.opendocument.presentation-template": Kind.ODP,
     b"application/epub+zip": Kind.EPUB,
 }
+_WORKBOOKS = (Kind.XLS, Kind.XLSX)
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _STREAMS = (("EncryptedPackage", None), ("__properties_version1.0", Kind.MSG), ("Workbook", Kind.XLS))
 _STILLS = (b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"mif1", b"msf1", b"avif", b"avis")  # ISO 23008-12
@@ -121,6 +130,8 @@ def sniff(path: Path, filename: str | None = None) -> Kind:
         found = _TEXT_BY_SUFFIX.get(suffix) or (Kind.HTML if _looks_like_html(head) else Kind.TEXT)
     if found is None:
         raise _unsupported(path, head)
+    if named in _WORKBOOKS and found in (*_WORKBOOKS, Kind.HTML, Kind.MHTML, Kind.TEXT) and found is not named:
+        return Kind.XLS  # its opener tells workbooks and the tables that programs export under their name
     if named is not None and found is not named:
         raise Unreadable(Reason.UNSUPPORTED, f"the name says {named}, the content says {found}")
     return found

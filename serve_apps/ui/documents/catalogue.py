@@ -17,8 +17,8 @@ HERE: Final = f"{PREFIX}/documents"
 A_PAGE: Final = 50
 STATUSES: Final = ("pending", "processing", "completed", "degraded", "partial", "embedding_pending", "failed")
 TYPES: Final = (
-    "pdf", "image", "docx", "xlsx", "pptx", "odt", "rtf", "html", "markdown", "text", "csv", "xls", "email", "msg",
-    "epub", "code",
+    "pdf", "image", "docx", "xlsx", "pptx", "odt", "ods", "odp", "rtf", "html", "markdown", "text", "csv", "xls",
+    "email", "msg", "epub", "code",
 )  # fmt: skip
 FILTERS: Final = ("search", "status", "type", "from", "to", "zone")
 

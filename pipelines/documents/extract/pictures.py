@@ -1,0 +1,204 @@
+"""Pictures within documents: gathered while a document is walked, read by OCR when their page is asked for."""
+
+import io
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from time import monotonic
+
+from PIL import Image
+
+from pipelines.documents.document import Attempt, Caveat, CaveatKind, Page, Reason, Unreadable
+from pipelines.documents.extract.opened import Context, Part, join_blocks, storable
+from pipelines.documents.ocr.picture import dpi_of, to_array
+from pipelines.documents.ocr.reading import EngineMissing
+
+_MARK = re.compile("\0(\\d+)\0")  # XML cannot hold a NUL: no text of a document is taken for a picture's place
+_LEAST_EDGE, _LEAST_AREA = 16, 3_000  # pixels; what is smaller holds no line of text: bullets, rules, icons
+_MOST_BYTES = 256 * 2**20  # of all pictures of one document, compressed as they are
+_PER_PART = 10  # each costs seconds of OCR, and a part has a time limit as any page
+_SURE = 0.6  # below, OCR of a photograph or a drawing is noise as often as text
+_WORD = re.compile(r"[^\W\d_]{3,}|\d{2,}")
+_TIME_SHARE = 0.7  # of a page's limit, after which the pictures that are left stay unread
+_DAMAGED = (OSError, EOFError, SyntaxError, ValueError, TypeError, LookupError, AttributeError)  # as Pillow raises
+_HINT = "what they show is not in the text"
+
+
+class Gathered:
+    """What a document holds beside its own text: pictures to read, and caveats with how often each was met."""
+
+    def __init__(self, context: Context) -> None:
+        """Nothing found yet."""
+        self.context = context
+        self._pictures: list[bytes] = []
+        self._seen: set[bytes] = set()
+        self._bytes = 0
+        self._caveats: dict[tuple[CaveatKind, str], int] = {}
+
+    def note(self, kind: CaveatKind, detail: str, count: int = 1) -> None:
+        """A caveat; the same one again is counted."""
+        self._caveats[kind, detail] = self._caveats.get((kind, detail), 0) + count
+
+    def picture(self, data: bytes) -> str:
+        """The place of a picture in the text; nothing for one that is too small, was met before, or fails."""
+        digest = sha256(data).digest()
+        if digest in self._seen:
+            return ""
+        self._seen.add(digest)
+        Image.MAX_IMAGE_PIXELS = None  # the limit of the settings is ours to check
+        try:
+            with Image.open(io.BytesIO(data)) as image:
+                (width, height), drawn = image.size, image.format in ("EMF", "WMF")
+        except _DAMAGED:
+            self.note(CaveatKind.PICTURES_UNREAD, f"pictures in a format that cannot be opened: {_HINT}")
+            return ""
+        if min(width, height) < _LEAST_EDGE or width * height < _LEAST_AREA:
+            return ""
+        if drawn:
+            self.note(CaveatKind.PICTURES_UNREAD, f"drawings in a Windows format (EMF, WMF): {_HINT}")
+        elif width * height > self.context.ocr.max_pixels or self._bytes + len(data) > _MOST_BYTES:
+            self.note(CaveatKind.PICTURES_UNREAD, f"pictures that are too large: {_HINT}")
+        else:
+            self._bytes += len(data)
+            self._pictures.append(data)
+            return f"\0{len(self._pictures) - 1}\0"
+        return ""
+
+    def take_caveats(self) -> tuple[Caveat, ...]:
+        """What was noted since the last time: for the part that it belongs to."""
+        found = tuple(Caveat(kind, detail, count) for (kind, detail), count in self._caveats.items())
+        self._caveats.clear()
+        return found
+
+    def document(self, parts: Iterable[str | Part]) -> "PicturedParts":
+        """The parts as a document whose pictures are read with their part; what is still noted goes to the first."""
+        return PicturedParts(parts, self._pictures, self.take_caveats(), self.context)
+
+
+def split_blocks(blocks: Iterable[str], limit: int) -> list[str]:
+    """Blocks as parts of at most `limit` characters, and of few pictures each."""
+    parts = []
+    for part in join_blocks(blocks, limit):
+        group: list[str] = []
+        count = 0
+        for block in part.split("\n\n") if part.count("\0") > 2 * _PER_PART else [part]:
+            marks = block.count("\0") // 2
+            if group and count + marks > _PER_PART:
+                parts.append("\n\n".join(group))
+                group, count = [], 0
+            group.append(block)
+            count += marks
+        parts.append("\n\n".join(group))
+    return parts
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """What OCR made of one picture; nothing of it where it found no words."""
+
+    text: str = ""
+    engine: str = ""
+    confidence: float | None = None
+    attempts: tuple[Attempt, ...] = ()
+    caveats: tuple[Caveat, ...] = ()
+
+
+class PicturedParts:
+    """A document without pages, cut into parts that may hold pictures."""
+
+    def __init__(
+        self,
+        parts: Iterable[str | Part],
+        pictures: Sequence[bytes],
+        caveats: Iterable[Caveat],
+        context: Context,
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
+        """Keep the parts; no picture is decoded before its part is asked for."""
+        self._parts = [part if isinstance(part, Part) else Part(part) for part in parts] or [Part("")]
+        self._pictures, self._caveats = pictures, tuple(caveats)
+        self._context, self._clock = context, clock
+        self.pages = len(self._parts)
+
+    def page(self, number: int) -> Page:
+        """The part with the text of its pictures where they stand."""
+        part = self._parts[number - 1]
+        caveats = (*(self._caveats if number == 1 else ()), *part.caveats)
+        if "\0" not in part.text:
+            return Page(number, storable(part.text), caveats=caveats)
+        until = self._clock() + self._context.read.page_seconds * _TIME_SHARE
+        readings: list[_Reading] = []
+
+        def read(mark: re.Match[str]) -> str:
+            readings.append(self._read(int(mark[1]), until))
+            return _placed(readings[-1].text, mark)
+
+        text = storable("\n".join(_tidied(_MARK.sub(read, part.text))))
+        caveats += _together(caveat for one in readings for caveat in one.caveats)
+        return _page(number, text, bool(_MARK.sub("", part.text).strip()), readings, caveats)
+
+    def picture(self, number: int, dpi: int) -> bytes:
+        """Always refused."""
+        raise Unreadable(Reason.UNSUPPORTED, "this format has no picture of its pages")
+
+    def close(self) -> None:
+        """Nothing to let go of: the pictures are in memory."""
+
+    def _read(self, index: int, until: float) -> _Reading:
+        if index >= len(self._pictures) or self._clock() > until:
+            return _unread(f"pictures for which the time of their page was too short: {_HINT}")
+        try:
+            with Image.open(io.BytesIO(self._pictures[index])) as image:
+                page = self._context.engine.read(to_array(image), 1, dpi_of(image))
+        except _DAMAGED:
+            return _unread(f"damaged pictures: {_HINT}")
+        except EngineMissing:
+            return _unread(f"pictures, as no OCR engine is installed: {_HINT}")
+        except Unreadable as error:
+            return _unread(f"pictures that OCR gave up ({error.reason}): {_HINT}")
+        if not _WORD.search(page.text):
+            return _Reading(attempts=page.attempts)
+        if (page.confidence or 0) < _SURE:
+            unread = _unread(f"pictures with words that OCR could not make out: {_HINT}")
+            return _Reading(attempts=page.attempts, caveats=unread.caveats)
+        return _Reading(page.text.strip(), page.engine, page.confidence, page.attempts, page.caveats)
+
+
+def _page(number: int, text: str, written: bool, readings: list[_Reading], caveats: tuple[Caveat, ...]) -> Page:
+    sure = [one.confidence for one in readings if one.text and one.confidence is not None]
+    engine = "native" if written else next((one.engine for one in readings if one.engine), "native")
+    confidence = round(sum(sure) / len(sure), 4) if sure else None
+    attempts = tuple(attempt for one in readings for attempt in one.attempts)
+    return Page(number, text, engine=engine, confidence=confidence, attempts=attempts, caveats=caveats)
+
+
+def _unread(detail: str) -> _Reading:
+    return _Reading(caveats=(Caveat(CaveatKind.PICTURES_UNREAD, detail),))
+
+
+def _together(caveats: Iterable[Caveat]) -> tuple[Caveat, ...]:
+    """Equal ones as one that is counted."""
+    counts: dict[tuple[CaveatKind, str], int] = {}
+    for one in caveats:
+        counts[one.kind, one.detail] = counts.get((one.kind, one.detail), 0) + one.count
+    return tuple(Caveat(kind, detail, count) for (kind, detail), count in counts.items())
+
+
+def _placed(text: str, mark: re.Match[str]) -> str:
+    """Lines of its own where the picture stands alone; within a table's row or a sentence, one line."""
+    if not text:
+        return ""
+    before, after = mark.string[: mark.start()], mark.string[mark.end() :]
+    if (not before or before[-1] in "\n\0") and (not after or after[0] in "\n\0"):
+        return f"[picture]\n{text}\n" if after[:1] == "\0" else f"[picture]\n{text}"
+    return " [picture] " + " ".join(text.replace("|", "\\|").split()) + " "
+
+
+def _tidied(text: str) -> list[str]:
+    """Without the blank lines that pictures without words leave."""
+    lines: list[str] = []
+    for line in text.strip("\n").split("\n"):
+        if line.strip() or (lines and lines[-1].strip()):
+            lines.append(line)
+    return lines
