@@ -9,6 +9,7 @@ import ray.data
 from ray.data.exceptions import ExecutionTimeoutError
 from ray.exceptions import RayError
 
+from cluster.basics.background import Priority
 from cluster.basics.errors import Unavailable
 from configs.sections import ReadSettings
 from configs.settings import load
@@ -27,7 +28,7 @@ class _Survey:
 
     def __init__(self, given: Mapping[str, Any] | None = None) -> None:
         settings = load(rows=given)
-        self._reader = Reader(settings.read, settings.ocr, idle=settings.read.idle)
+        self._reader = Reader(settings.read, settings.ocr, priority=behind(settings.read))
 
     def __call__(self, batch: pa.Table) -> Iterator[pa.Table]:
         found = [rows.of_surveyed(survey_file(self._reader, rows.to_task(row))) for row in batch.to_pylist()]
@@ -39,12 +40,17 @@ class _Read:
 
     def __init__(self, given: Mapping[str, Any] | None = None) -> None:
         settings = load(rows=given)
-        self._reader = Reader(settings.read, settings.ocr, idle=settings.read.idle)
+        self._reader = Reader(settings.read, settings.ocr, priority=behind(settings.read))
 
     def __call__(self, batch: pa.Table) -> Iterator[pa.Table]:
         for row in batch.to_pylist():
             pages = [rows.of_read(page) for page in read_slice(self._reader, rows.to_slice(row))]
             yield pa.Table.from_pylist(pages)
+
+
+def behind(settings: ReadSettings) -> Priority:
+    """Where bulk work stands."""
+    return Priority.IDLE if settings.idle else Priority.NORMAL
 
 
 def survey(

@@ -14,6 +14,7 @@ from pipelines.documents.graph.stage import GraphStage
 from pipelines.documents.index.generations import BrokenVectors, Generations, Indexed, Recipe, Target
 from pipelines.documents.index.rebuild import Rebuild
 from pipelines.documents.plan import INDEX, READ, SURVEY, Planner
+from pipelines.documents.quota import OverQuota
 from pipelines.documents.slices import ReadPage, cut
 from pipelines.documents.stages import FileTask, Stages, Surveyed
 from pipelines.documents.store import Arrival, Store, StoredPage
@@ -31,6 +32,10 @@ class Turn:
     units: int
     ended: bool
     moved: bool = False
+
+
+class _Slow(Exception):
+    """A file or page costs more than those that wait beside it should wait for."""
 
 
 class Runner:
@@ -89,11 +94,16 @@ class Runner:
             if building
             else await self._generations.target(job.lease.scope, recipe)
         )
-        units = await self._survey(job, payload, stopped)
-        if job.lane is Lane.SMALL and await self._jobs.open_units(job.lease) > 2 * self._read.small_pages:
-            await self._jobs.move(job.lease, Lane.BULK)
-            return Turn(units, ended=False, moved=True)
-        units += await self._read_pages(job.lease, stopped)
+        try:
+            units = await self._survey(job, payload, stopped)
+            if job.lane is not Lane.BULK and await self._jobs.open_units(job.lease) > 2 * self._read.small_pages:
+                await self._jobs.move(job.lease, Lane.BULK)
+                return Turn(units, ended=False, moved=True)
+            units += await self._read_pages(job, stopped)
+        except _Slow as slow:
+            await self._jobs.move(job.lease, Lane.SLOW)
+            await self._jobs.note(job.lease, "moved", {"lane": Lane.SLOW, "why": str(slow)})
+            return Turn(0, ended=False, moved=True)
         units += await self._index(job.lease, target, building, stopped)
         units += await self._graph.run(job, INDEX, stopped) if self._graph else 0
         await self._tell(job.lease)
@@ -127,6 +137,7 @@ class Runner:
         done = 0
         async for surveyed in (self._here if len(tasks) <= FILES_HERE else self._bulk).survey(tasks):
             for result in surveyed:
+                _refuse_slow(job, result.failure)
                 await self._accept(job.lease, arrivals[result.key], result)
                 done += 1
             if stopped():
@@ -144,10 +155,7 @@ class Runner:
             self._blobs.delete(Location(arrival.location))  # deleted before it was read: it stays deleted
             return
         if result.failure is not None:
-            async with self._jobs.writing(lease) as tx:
-                await self._store.fail(tx, scope, arrival, result.failure)
-                settled = Settled(result.key, UnitStatus.FAILED, failure_to_json(result.failure))
-                await self._jobs.settle(tx, lease, SURVEY, [settled])
+            await self._refuse(lease, arrival, result.key, result.failure)
             return
         missing = [n for n in range(1, result.pages + 1) if known.read_with.get(n) != self._read_fingerprint]
         if known.current_version == version and known.settled and not missing:
@@ -161,15 +169,26 @@ class Runner:
         pages = [
             Unit(page_id(version, n), version, self._read_fingerprint, {**page_facts, "number": n}) for n in missing
         ]
-        async with self._jobs.writing(lease) as tx:
-            there = await self._store.add(tx, scope, arrival, row)
-            if there:
-                await self._jobs.expect(tx, lease, READ, pages)
-                await self._jobs.expect(tx, lease, INDEX, [Unit(version, version)])
-            status = UnitStatus.DONE if there else UnitStatus.UNCHANGED
-            await self._jobs.settle(tx, lease, SURVEY, [Settled(result.key, status)])
+        try:
+            async with self._jobs.writing(lease) as tx:
+                there = await self._store.add(tx, scope, arrival, row, self._read.tenant_pages)
+                if there:
+                    await self._jobs.expect(tx, lease, READ, pages)
+                    await self._jobs.expect(tx, lease, INDEX, [Unit(version, version)])
+                status = UnitStatus.DONE if there else UnitStatus.UNCHANGED
+                await self._jobs.settle(tx, lease, SURVEY, [Settled(result.key, status)])
+        except OverQuota as error:
+            failure = Failure(SURVEY, Reason.TOO_LARGE, f"{error.detail}. {error.hint}")
+            await self._refuse(lease, arrival, result.key, failure)
 
-    async def _read_pages(self, lease: Lease, stopped: Callable[[], bool]) -> int:
+    async def _refuse(self, lease: Lease, arrival: Arrival, key: str, failure: Failure) -> None:
+        """A file that is not taken is a document with a reason."""
+        async with self._jobs.writing(lease) as tx:
+            await self._store.fail(tx, lease.scope, arrival, failure)
+            await self._jobs.settle(tx, lease, SURVEY, [Settled(key, UnitStatus.FAILED, failure_to_json(failure))])
+
+    async def _read_pages(self, job: Job, stopped: Callable[[], bool]) -> int:
+        lease = job.lease
         pending = await self._jobs.pending(lease, READ, self._read.batch_pages)
         worn_out = [u for u in pending if u.attempts >= self._read.max_attempts]
         done = await self._write_pages(lease, [_given_up(unit) for unit in worn_out], {})
@@ -177,17 +196,19 @@ class Runner:
         if not units or stopped():
             return done
         async with self._begun(lease, READ, list(units.values())) as untouched:
-            done += await self._read_units(lease, units, untouched, stopped)
+            done += await self._read_units(job, units, untouched, stopped)
         return done
 
     async def _read_units(
-        self, lease: Lease, units: Mapping[str, Unit], untouched: set[str], stopped: Callable[[], bool]
+        self, job: Job, units: Mapping[str, Unit], untouched: set[str], stopped: Callable[[], bool]
     ) -> int:
-        done = 0
+        done, lease = 0, job.lease
         locations = {str(u.payload["location"]) for u in units.values()}
         paths = {location: str(self._blobs.path(Location(location))) for location in locations}
         slices = cut([(u.payload, int(u.payload["number"])) for u in units.values()], paths, SLICE_PAGES)
         async for pages in self._stages(len(units)).read(slices):
+            for page in pages:
+                _refuse_slow(job, page.page.failure)
             done += await self._write_pages(lease, pages, units)
             untouched.difference_update(page.key for page in pages)
             if stopped():
@@ -201,7 +222,7 @@ class Runner:
         untouched = {unit.key for unit in units}
         try:
             yield untouched
-        except Transient:
+        except (Transient, _Slow):
             await self._jobs.refund(lease, stage, sorted(untouched))
             raise
         await self._jobs.refund(lease, stage, sorted(untouched))
@@ -281,6 +302,12 @@ class Runner:
 
     async def _tell(self, lease: Lease) -> None:
         await self._jobs.note(lease, "progress", await self._jobs.progress(lease))
+
+
+def _refuse_slow(job: Job, failure: Failure | None) -> None:
+    """In the small lane a limit that was overrun is no answer yet: raises _Slow."""
+    if job.lane is Lane.SMALL and failure is not None and failure.reason is Reason.TIMEOUT:
+        raise _Slow(failure.detail)
 
 
 def suspects_apart(pending: Sequence[Unit], read: ReadSettings) -> list[Unit]:

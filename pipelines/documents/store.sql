@@ -48,7 +48,8 @@ on conflict (id) do update set failure = excluded.failure, processed_date = now(
 insert into document_versions (id, document_id, tenant_id, workspace_id, file_hash, file_size, kind, location, page_count)
 values (%(version)s, %(document)s, %(tenant)s, %(workspace)s, %(file_hash)s, %(file_size)s, %(kind)s, %(location)s,
         %(page_count)s)
-on conflict (id) do update set location = excluded.location, created_at = clock_timestamp();
+on conflict (id) do update set location = excluded.location, created_at = clock_timestamp()
+returning xmax = 0 as fresh;
 
 -- link: Link a document to the agent that asked for it and to those that take every upload.
 insert into document_agent_links (agent_id, document_id, tenant_id, workspace_id)

@@ -2,6 +2,7 @@
 
 import importlib
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 from numpy import uint8
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from configs.sections import OcrSettings, ReadSettings
 from pipelines.documents.document import Page, Reason, Unreadable
 from pipelines.documents.extract.opened import Context, Opened, PageReader
+from pipelines.documents.guard import more_memory
 from pipelines.documents.sources.sniff import Kind, sniff
 
 Opener = Callable[[Path, Context], Opened]
@@ -57,15 +59,22 @@ class Desk:
     def survey(self, path: Path, filename: str | None) -> tuple[Kind, int]:
         """The kind and the number of pages. Raises Unreadable."""
         kind = sniff(path, filename)
-        return kind, self._open(path, kind).pages
+        with self._room(kind):
+            return kind, self._open(path, kind).pages
 
     def page(self, path: Path, kind: Kind, number: int) -> Page:
         """One page. Raises Unreadable."""
-        return self._at(path, kind, number).page(number)
+        with self._room(kind):
+            return self._at(path, kind, number).page(number)
 
     def picture(self, path: Path, kind: Kind, number: int, dpi: int) -> bytes:
         """A PNG of one page. Raises Unreadable."""
-        return self._at(path, kind, number).picture(number, dpi)
+        with self._room(kind):
+            return self._at(path, kind, number).picture(number, dpi)
+
+    def _room(self, kind: Kind) -> AbstractContextManager[None]:
+        """A picture's memory follows from its pixels, which are counted before any is decoded."""
+        return more_memory(self._context.ocr.memory_bytes) if kind is Kind.IMAGE else nullcontext()
 
     def _at(self, path: Path, kind: Kind, number: int) -> Opened:
         document = self._open(path, kind)
@@ -102,4 +111,5 @@ class _LazyEngine:
     def read(self, image: NDArray[uint8], number: int, dpi: int | None = None) -> Page:
         if self._engine is None:
             self._engine = self._make(self._settings)
-        return self._engine.read(image, number, dpi)
+        with more_memory(self._settings.memory_bytes):
+            return self._engine.read(image, number, dpi)
