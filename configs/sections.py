@@ -97,11 +97,12 @@ class OcrSettings(Section):
 class ReadSettings(Section):
     """Limits on what a file may cost, and how many pages travel together.
 
-    A file is opened and read by a process of its own. `memory_bytes` is the data that this may hold (for pictures, whose
-    pixels are counted before, and for the OCR engines, which are processes of their own, it is ocr.memory_bytes).
-    `cpu_seconds` is what opening a file, or reading one page, may cost; `open_seconds` and `page_seconds` limit the same
-    by the clock, for what waits. `max_pages` is of one file, `tenant_pages` what all files of a tenant may have
-    together. A file beyond a limit becomes a document with its reason: bomb, timeout or too_large.
+    A file is opened and read by a process of its own. `memory_bytes` is the data that this may hold (for pictures,
+    whose pixels are counted before, and for the OCR engines, which are processes of their own, it is
+    ocr.memory_bytes). `cpu_seconds` is what opening a file, or reading one page, may cost; `open_seconds` and
+    `page_seconds` limit the same by the clock, for what waits. `max_pages` is of one file, `tenant_pages` what all
+    files of a tenant may have together. A file beyond a limit becomes a document with its reason: bomb, timeout or
+    too_large.
 
     `idle`: bulk jobs get a core only while nobody else wants it, so that nobody waits for them. Switch it off where
     other programs keep all cores busy for hours: pages would be given up as too slow, and jobs would hardly start.

@@ -72,7 +72,7 @@ class DatasetStages:
 
 @serve.deployment
 class Worker:
-    """Shifts of every lane, several of the small one. If a shift dies of something without a name, the replica is replaced."""
+    """Shifts of every lane. If one dies of something without a name, the replica is replaced."""
 
     def __init__(self) -> None:
         """Connections are opened by the shifts themselves, on the replica's event loop."""
@@ -145,7 +145,10 @@ def reader_of(lane: Lane, settings: Settings) -> Reader:
     if lane is not Lane.SMALL:
         return Reader(settings.read, settings.ocr, priority=Priority.LOW if lane is Lane.SLOW else Priority.NORMAL)
     quick = settings.worker.quick_seconds
-    limits = {"cpu_seconds": min(settings.read.cpu_seconds, quick), "open_seconds": min(settings.read.open_seconds, 2 * quick)}
+    limits = {
+        "cpu_seconds": min(settings.read.cpu_seconds, quick),
+        "open_seconds": min(settings.read.open_seconds, 2 * quick),
+    }
     return Reader(settings.read.model_copy(update=limits), settings.ocr, helpers=True)
 
 

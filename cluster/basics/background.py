@@ -24,8 +24,8 @@ class Priority(StrEnum):
 def step_back(priority: Priority = Priority.IDLE) -> None:
     """Let this process, its threads to come and the processes it starts stand behind the others of the machine.
 
-    For work that nobody waits for a higher niceness would not do: its share of a core is smaller, but a waking process of a lower one still waits for
-    the end of its slice, again and again on the way of one question.
+    For work that nobody waits for, a higher niceness would not do: its share of a core is smaller, but a waking process
+    of a lower one still waits for the end of its slice, again and again on the way of one question. So that is IDLE.
 
     Linux shares cores out to sessions first (sched(7), autogroups): a process that leads one gives up its share, too,
     or all that is idle in it would weigh as much as a whole other session.

@@ -7,16 +7,17 @@ from dataclasses import dataclass
 from cluster.basics.errors import Transient, Unavailable
 from cluster.state.jobs import Job, Jobs, JobState, Lane, Lease, Settled, Unit, UnitStatus
 from configs.sections import ReadSettings
+from pipelines.documents.attempts import TooSlow, given_up, refuse_slow, suspects_apart
 from pipelines.documents.blobs import BlobStore, Location
 from pipelines.documents.codec import failure_to_json
-from pipelines.documents.document import Failure, Page, Reason, VersionId, page_id, version_id
+from pipelines.documents.document import Failure, Reason, VersionId
 from pipelines.documents.graph.stage import GraphStage
 from pipelines.documents.index.generations import BrokenVectors, Generations, Indexed, Recipe, Target
 from pipelines.documents.index.rebuild import Rebuild
+from pipelines.documents.intake import Intake
 from pipelines.documents.plan import INDEX, READ, SURVEY, Planner
-from pipelines.documents.quota import OverQuota
 from pipelines.documents.slices import ReadPage, cut
-from pipelines.documents.stages import FileTask, Stages, Surveyed
+from pipelines.documents.stages import FileTask, Stages
 from pipelines.documents.store import Arrival, Store, StoredPage
 
 FILES_A_TURN = 512
@@ -32,10 +33,6 @@ class Turn:
     units: int
     ended: bool
     moved: bool = False
-
-
-class _Slow(Exception):
-    """A file or page costs more than those that wait beside it should wait for."""
 
 
 class Runner:
@@ -71,6 +68,7 @@ class Runner:
         self._here, self._bulk = here, bulk
         self._jobs, self._store, self._generations, self._blobs = jobs, store, generations, blobs
         self._read, self._read_fingerprint, self._exact_scope = read, read_fingerprint, exact_scope
+        self._intake = Intake(jobs, store, blobs, read, read_fingerprint)
         self._rebuild, self._planner, self._graph = rebuild, Planner(jobs, generations, rebuild), graph
 
     async def turn(self, job: Job, recipe: Recipe, stopped: Callable[[], bool]) -> Turn:
@@ -100,7 +98,7 @@ class Runner:
                 await self._jobs.move(job.lease, Lane.BULK)
                 return Turn(units, ended=False, moved=True)
             units += await self._read_pages(job, stopped)
-        except _Slow as slow:
+        except TooSlow as slow:
             await self._jobs.move(job.lease, Lane.SLOW)
             await self._jobs.note(job.lease, "moved", {"lane": Lane.SLOW, "why": str(slow)})
             return Turn(0, ended=False, moved=True)
@@ -137,61 +135,18 @@ class Runner:
         done = 0
         async for surveyed in (self._here if len(tasks) <= FILES_HERE else self._bulk).survey(tasks):
             for result in surveyed:
-                _refuse_slow(job, result.failure)
-                await self._accept(job.lease, arrivals[result.key], result)
+                refuse_slow(job, result.failure)
+                await self._intake.accept(job.lease, arrivals[result.key], result)
                 done += 1
             if stopped():
                 break
         return done
 
-    async def _accept(self, lease: Lease, arrival: Arrival, result: Surveyed) -> None:
-        """Write what a survey found: a reason, nothing new, or a version with the pages that are to be read."""
-        scope, document = lease.scope, arrival.document(lease.scope)
-        version = version_id(document, result.file_hash)
-        known = await self._store.known(scope, document, version)
-        if (arrival.refresh or arrival.source_type == "upload") and not known.exists:
-            async with self._jobs.writing(lease) as tx:
-                await self._jobs.settle(tx, lease, SURVEY, [Settled(result.key, UnitStatus.UNCHANGED)])
-            self._blobs.delete(Location(arrival.location))  # deleted before it was read: it stays deleted
-            return
-        if result.failure is not None:
-            await self._refuse(lease, arrival, result.key, result.failure)
-            return
-        missing = [n for n in range(1, result.pages + 1) if known.read_with.get(n) != self._read_fingerprint]
-        if known.current_version == version and known.settled and not missing:
-            async with self._jobs.writing(lease) as tx:
-                await self._store.link(tx, scope, arrival)
-                await self._jobs.settle(tx, lease, SURVEY, [Settled(result.key, UnitStatus.UNCHANGED)])
-            return
-        facts = {"kind": result.kind, "file_hash": result.file_hash, "file_size": result.file_size}
-        row = {"version": version, "page_count": result.pages, **facts}
-        page_facts = {"version": version, "location": arrival.location, "mtime_ns": result.mtime_ns, **facts}
-        pages = [
-            Unit(page_id(version, n), version, self._read_fingerprint, {**page_facts, "number": n}) for n in missing
-        ]
-        try:
-            async with self._jobs.writing(lease) as tx:
-                there = await self._store.add(tx, scope, arrival, row, self._read.tenant_pages)
-                if there:
-                    await self._jobs.expect(tx, lease, READ, pages)
-                    await self._jobs.expect(tx, lease, INDEX, [Unit(version, version)])
-                status = UnitStatus.DONE if there else UnitStatus.UNCHANGED
-                await self._jobs.settle(tx, lease, SURVEY, [Settled(result.key, status)])
-        except OverQuota as error:
-            failure = Failure(SURVEY, Reason.TOO_LARGE, f"{error.detail}. {error.hint}")
-            await self._refuse(lease, arrival, result.key, failure)
-
-    async def _refuse(self, lease: Lease, arrival: Arrival, key: str, failure: Failure) -> None:
-        """A file that is not taken is a document with a reason."""
-        async with self._jobs.writing(lease) as tx:
-            await self._store.fail(tx, lease.scope, arrival, failure)
-            await self._jobs.settle(tx, lease, SURVEY, [Settled(key, UnitStatus.FAILED, failure_to_json(failure))])
-
     async def _read_pages(self, job: Job, stopped: Callable[[], bool]) -> int:
         lease = job.lease
         pending = await self._jobs.pending(lease, READ, self._read.batch_pages)
         worn_out = [u for u in pending if u.attempts >= self._read.max_attempts]
-        done = await self._write_pages(lease, [_given_up(unit) for unit in worn_out], {})
+        done = await self._write_pages(lease, [given_up(unit) for unit in worn_out], {})
         units = {u.key: u for u in suspects_apart(pending, self._read)}
         if not units or stopped():
             return done
@@ -208,7 +163,7 @@ class Runner:
         slices = cut([(u.payload, int(u.payload["number"])) for u in units.values()], paths, SLICE_PAGES)
         async for pages in self._stages(len(units)).read(slices):
             for page in pages:
-                _refuse_slow(job, page.page.failure)
+                refuse_slow(job, page.page.failure)
             done += await self._write_pages(lease, pages, units)
             untouched.difference_update(page.key for page in pages)
             if stopped():
@@ -222,7 +177,7 @@ class Runner:
         untouched = {unit.key for unit in units}
         try:
             yield untouched
-        except (Transient, _Slow):
+        except (Transient, TooSlow):
             await self._jobs.refund(lease, stage, sorted(untouched))
             raise
         await self._jobs.refund(lease, stage, sorted(untouched))
@@ -302,26 +257,3 @@ class Runner:
 
     async def _tell(self, lease: Lease) -> None:
         await self._jobs.note(lease, "progress", await self._jobs.progress(lease))
-
-
-def _refuse_slow(job: Job, failure: Failure | None) -> None:
-    """In the small lane a limit that was overrun is no answer yet: raises _Slow."""
-    if job.lane is Lane.SMALL and failure is not None and failure.reason is Reason.TIMEOUT:
-        raise _Slow(failure.detail)
-
-
-def suspects_apart(pending: Sequence[Unit], read: ReadSettings) -> list[Unit]:
-    """Which of the next units to do together: one that has a single attempt left is done alone.
-
-    Attempts are counted for a whole batch. Without this, three restarts would make every page that waited beside them
-    look as if it had ended its worker.
-    """
-    left = [unit for unit in pending if unit.attempts < read.max_attempts]
-    last_chance = [unit for unit in left if unit.attempts + 1 == read.max_attempts and unit.attempts > 0]
-    return last_chance[:1] or left
-
-
-def _given_up(unit: Unit) -> ReadPage:
-    """A page whose worker died each time it was tried."""
-    failure = Failure("read", Reason.CRASHED, f"reading this page ended its worker {unit.attempts} times")
-    return ReadPage(VersionId(unit.subject), Page(int(unit.payload["number"]), "", engine="none", failure=failure))
