@@ -109,11 +109,19 @@ class OcrSettings(Section):
     max_pixels: int = Field(120_000_000, ge=1)
     easyocr_max_lines: int = Field(12, ge=0)
     easyocr_models: str | None = None
+    memory_bytes: int = Field(4 * 2**30, ge=256 * 2**20)
     gpu: Gpu = "auto"
 
 
 class ReadSettings(Section):
-    """Limits on files, and how many pages travel together.
+    """Limits on what a file may cost, and how many pages travel together.
+
+    A file is opened and read by a process of its own. `memory_bytes` is the data that this may hold (for pictures,
+    whose pixels are counted before, and for the OCR engines, which are processes of their own, it is
+    ocr.memory_bytes). `cpu_seconds` is what opening a file, or reading one page, may cost; `open_seconds` and
+    `page_seconds` limit the same by the clock, for what waits. `max_pages` is of one file, `tenant_pages` what all
+    files of a tenant may have together. A file beyond a limit becomes a document with its reason: bomb, timeout or
+    too_large.
 
     `idle`: bulk jobs get a core only while nobody else wants it, so that nobody waits for them. Switch it off where
     other programs keep all cores busy for hours: pages would be given up as too slow, and jobs would hardly start.
@@ -124,9 +132,12 @@ class ReadSettings(Section):
     part_chars: int = Field(20_000, ge=1_000)
     max_file_bytes: int = Field(2 * 2**30, ge=1)
     max_unpacked_bytes: int = Field(1 * 2**30, ge=1)
-    max_pages: int = Field(50_000, ge=1)
+    max_pages: int = Field(20_000, ge=1)
+    tenant_pages: int = Field(5_000_000, ge=1)
+    memory_bytes: int = Field(1 * 2**30, ge=256 * 2**20)
+    cpu_seconds: float = Field(60, gt=0)
     page_seconds: float = Field(180, gt=0)
-    open_seconds: float = Field(60, gt=0)
+    open_seconds: float = Field(120, gt=0)
     batch_pages: int = Field(200, ge=1)
     small_pages: int = Field(20, ge=1)
     max_attempts: int = Field(3, ge=1)
@@ -234,13 +245,21 @@ class TelemetrySettings(Section):
 
 
 class WorkerSettings(Section):
-    """How jobs are claimed. `vain_claims`: so many in a row that settle nothing end a re-index with the reason."""
+    """How jobs are claimed. `vain_claims`: so many in a row that settle nothing end a re-index with the reason.
+
+    `small_jobs` of the small lane run at once, each with a reader of its own, and give their place back after
+    `slice_seconds`. A file or page that costs more CPU than `quick_seconds`, its OCR counted, goes on in the slow lane,
+    where it keeps nobody waiting and has the limits of `read`.
+    """
 
     lease_seconds: float = Field(30, gt=0)
     heartbeat_seconds: float = Field(5, gt=0)
     poll_seconds: float = Field(0.2, gt=0)
     replicas: int = Field(1, ge=1)
     vain_claims: int = Field(10, ge=1)
+    small_jobs: int = Field(2, ge=1, le=64)
+    slice_seconds: float = Field(5, gt=0)
+    quick_seconds: float = Field(20, gt=0)
 
 
 class RaySettings(Section):

@@ -10,7 +10,7 @@ from ray.data.exceptions import ExecutionTimeoutError
 from ray.exceptions import RayError
 
 from cluster import connect
-from cluster.basics.background import end_me_first
+from cluster.basics.background import Priority, end_me_first
 from cluster.basics.errors import Unavailable
 from cluster.watch.answering import answer
 from configs.sections import ReadSettings, Settings
@@ -37,7 +37,7 @@ class _Survey:
     def __init__(self, given: Mapping[str, Any] | None = None) -> None:
         settings = load(rows=given)
         be_a_reader(settings)
-        self._reader = Reader(settings.read, settings.ocr, idle=settings.read.idle)
+        self._reader = Reader(settings.read, settings.ocr, priority=behind(settings.read))
 
     def __call__(self, batch: pa.Table) -> Iterator[pa.Table]:
         found = [rows.of_surveyed(survey_file(self._reader, rows.to_task(row))) for row in batch.to_pylist()]
@@ -50,12 +50,17 @@ class _Read:
     def __init__(self, given: Mapping[str, Any] | None = None) -> None:
         settings = load(rows=given)
         be_a_reader(settings)
-        self._reader = Reader(settings.read, settings.ocr, idle=settings.read.idle)
+        self._reader = Reader(settings.read, settings.ocr, priority=behind(settings.read))
 
     def __call__(self, batch: pa.Table) -> Iterator[pa.Table]:
         for row in batch.to_pylist():
             pages = [rows.of_read(page) for page in read_slice(self._reader, rows.to_slice(row))]
             yield pa.Table.from_pylist(pages)
+
+
+def behind(settings: ReadSettings) -> Priority:
+    """Where bulk work stands."""
+    return Priority.IDLE if settings.idle else Priority.NORMAL
 
 
 def survey(

@@ -1,4 +1,4 @@
-"""The worker deployment: claims jobs in both lanes and runs them here or as Ray Data."""
+"""The worker deployment: claims jobs in every lane and runs them here or as Ray Data."""
 
 import asyncio
 import os
@@ -10,6 +10,7 @@ from ray import serve
 from ray.serve import Application
 
 from cluster import connect, handles, logs
+from cluster.basics.background import Priority
 from cluster.basics.scope import Scope
 from cluster.deploy import reader_gpus
 from cluster.models.ports import Embedder
@@ -73,7 +74,7 @@ class DatasetStages:
 
 @serve.deployment
 class Worker:
-    """One shift a lane. If a shift dies of something without a name, the replica is replaced."""
+    """Shifts of every lane. If one dies of something without a name, the replica is replaced."""
 
     def __init__(self) -> None:
         """Connections are opened by the shifts themselves, on the replica's event loop."""
@@ -88,28 +89,29 @@ class Worker:
     async def _run(self) -> None:
         settings = self._settings
         found = resolve(settings)
-        database = Database(found.postgres, size=4, timeout=settings.postgres.pool_timeout)
+        database = Database(found.postgres, size=4 + settings.worker.small_jobs, timeout=settings.postgres.pool_timeout)
         await database.open()
         vault = vault_of(settings.models.vault_key, settings.state_dir)
         watch = Watch(self._snapshots, SettingsRows(database, vault))
         embedder, care = handles.embedder(settings), Care(database, found.postgres_admin)
         await watch.open()  # for the log level alone: what decides how pages are read stays until the next start
         try:
-            self._shifts.extend(self._shift(database, embedder, lane) for lane in Lane)
+            lanes = (*(Lane.SMALL for _ in range(settings.worker.small_jobs)), Lane.SLOW, Lane.BULK)
+            self._shifts.extend(self._shift(database, embedder, lane, at) for at, lane in enumerate(lanes))
             async with asyncio.TaskGroup() as tasks:
                 # Before anything is written to an index that has lost what it had; a worker that is to go is not kept.
                 self._first = tasks.create_task(care.look(care.renew_words))
                 await asyncio.wait([self._first])
-                works = [tasks.create_task(shift.work(lane)) for shift, lane in zip(self._shifts, Lane, strict=True)]
+                works = [tasks.create_task(shift.work(lane)) for shift, lane in zip(self._shifts, lanes, strict=True)]
                 keeper = tasks.create_task(care.keep())
                 await asyncio.wait(works)
                 keeper.cancel()
         finally:
             await watch.close()
 
-    def _shift(self, database: Database, embedder: Embedder, lane: Lane) -> Shift:
+    def _shift(self, database: Database, embedder: Embedder, lane: Lane, at: int) -> Shift:
         settings, store, jobs = self._settings, Store(database), Jobs(database)
-        reader = Reader(settings.read, settings.ocr)
+        reader = reader_of(lane, settings)
         self._readers.append(reader)
         model_lane = ModelLane.QUESTION if lane is Lane.SMALL else ModelLane.BULK
         here = HereStages(reader, Indexer(store, embedder, settings.chunk, model_lane))
@@ -121,7 +123,7 @@ class Worker:
             read_fingerprint=fingerprint(settings.read, settings.ocr), exact_scope=settings.search.exact_scope,
             graph=graph_stage(settings, database, jobs),
         )  # fmt: skip
-        owner = f"{socket.gethostname()}:{os.getpid()}:{lane}"
+        owner = f"{socket.gethostname()}:{os.getpid()}:{lane}:{at}"
         return Shift(jobs, runner, lambda anew: recipe(embedder, settings, anew), settings.worker, owner)
 
     async def check_health(self) -> None:
@@ -139,6 +141,18 @@ class Worker:
         await asyncio.wait([self._task], timeout=STOP_SECONDS)
         for reader in self._readers:
             await asyncio.to_thread(reader.close)
+
+
+def reader_of(lane: Lane, settings: Settings) -> Reader:
+    """The reader of one shift; that of the slow lane is as patient as `read` says, and stands behind the others."""
+    if lane is not Lane.SMALL:
+        return Reader(settings.read, settings.ocr, priority=Priority.LOW if lane is Lane.SLOW else Priority.NORMAL)
+    quick = settings.worker.quick_seconds
+    limits = {
+        "cpu_seconds": min(settings.read.cpu_seconds, quick),
+        "open_seconds": min(settings.read.open_seconds, 2 * quick),
+    }
+    return Reader(settings.read.model_copy(update=limits), settings.ocr, helpers=True)
 
 
 async def recipe(embedder: Embedder, settings: Settings, anew: bool) -> Recipe:

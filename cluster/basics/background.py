@@ -4,6 +4,7 @@ import os
 import threading
 import time
 from contextlib import suppress
+from enum import StrEnum
 from pathlib import Path
 
 AUTOGROUP = Path("/proc/self/autogroup")
@@ -14,17 +15,30 @@ TRIES = 5
 BETWEEN_SECONDS = 0.1  # the kernel takes one change in so long from whoever is not root
 
 
-def step_back() -> None:
-    """Let this process, its threads to come and the processes it starts run only while no other wants the core.
+class Priority(StrEnum):
+    """How work stands behind other work on the machine."""
 
-    A higher niceness would not do: its share of a core is smaller, but a waking process of a lower one still waits for
-    the end of its slice, again and again on the way of one question.
+    NORMAL = "normal"
+    LOW = "low"  # the smallest share of a core that is wanted by others, but never none
+    IDLE = "idle"  # only while no other wants the core
+
+
+def step_back(priority: Priority = Priority.IDLE) -> None:
+    """Let this process, its threads to come and the processes it starts stand behind the others of the machine.
+
+    For work that nobody waits for, a higher niceness would not do: its share of a core is smaller, but a waking process
+    of a lower one still waits for the end of its slice, again and again on the way of one question. So that is IDLE.
 
     Linux shares cores out to sessions first (sched(7), autogroups): a process that leads one gives up its share, too,
     or all that is idle in it would weigh as much as a whole other session.
     """
+    if priority is Priority.NORMAL:
+        return
     try:
-        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+        if priority is Priority.IDLE:
+            os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+        else:
+            os.nice(LAST)
     except OSError:  # a sandbox that knows no such policy
         os.nice(LAST)
     if os.getsid(0) == os.getpid() == threading.get_native_id():

@@ -20,9 +20,10 @@ JobId = NewType("JobId", str)
 
 
 class Lane(StrEnum):
-    """Small uploads are served before bulk."""
+    """Small uploads are served before bulk, and those that are slow apart from those that are not."""
 
     SMALL = "small"
+    SLOW = "slow"  # one file or page of it costs more than others may wait for
     BULK = "bulk"
 
 
@@ -281,10 +282,10 @@ class Jobs:
             raise LeaseLost(f"job {job.lease.job} is gone")
         return _job(job.lease, row)
 
-    async def release(self, lease: Lease) -> None:
-        """Put the job back in the queue with what is done kept."""
+    async def release(self, lease: Lease, *, behind: bool = False) -> None:
+        """Put the job back in the queue with what is done kept; with `behind`, behind those that wait already."""
         async with self._db.transaction(lease.scope) as tx:
-            await tx.run(self._sql["release"], **_named(lease), fence=lease.fence)
+            await tx.run(self._sql["release"], **_named(lease), fence=lease.fence, behind=behind)
 
     async def claimed_in_vain(self, lease: Lease) -> int:
         """Count a claim that settled nothing; how many there were in a row. 0 where the lease is lost."""
@@ -293,7 +294,7 @@ class Jobs:
         return 0 if row is None else int(row["vain_claims"])
 
     async def end_turn(self, job: Job, units: int) -> bool:
-        """Count what the tenant was served and tell whether another tenant waits for its turn."""
+        """Count what the tenant was served (units, or seconds where those are more) and tell whether another waits."""
         tenant = job.lease.scope.tenant
         async with self._db.transaction(job.lease.scope) as tx:
             await tx.run(self._sql["turn_done"], **_named(job.lease))

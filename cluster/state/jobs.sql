@@ -34,7 +34,8 @@ update jobs set phase = 'run', payload = payload || %(found)s where id = %(job)s
 update jobs set lane = %(lane)s where id = %(job)s and workspace_id = %(workspace)s;
 
 -- release: Let another tenant have its turn; the units keep what is done.
-update jobs set state = 'queued', owner = null, lease_until = null
+update jobs set state = 'queued', owner = null, lease_until = null,
+    yielded_at = case when %(behind)s then clock_timestamp() end
 where id = %(job)s and workspace_id = %(workspace)s and fence = %(fence)s and state = 'running';
 
 -- claimed_in_vain: Count a claim after which nothing more is settled than at the one before; how many there were in a row.

@@ -1,11 +1,21 @@
-"""Units that may have ended their worker: done alone before they are given up."""
+"""Which units are tried next and together, and what becomes of those that are too slow or were tried too often."""
 
 from collections.abc import Sequence
 
-from cluster.state.jobs import Unit
+from cluster.state.jobs import Job, Lane, Unit
 from configs.sections import ReadSettings
 from pipelines.documents.document import Failure, Page, Reason, VersionId
 from pipelines.documents.slices import ReadPage
+
+
+class TooSlow(Exception):
+    """A file or page costs more than those that wait beside it should wait for."""
+
+
+def refuse_slow(job: Job, failure: Failure | None) -> None:
+    """In the small lane a limit that was overrun is no answer yet: raises TooSlow."""
+    if job.lane is Lane.SMALL and failure is not None and failure.reason is Reason.TIMEOUT:
+        raise TooSlow(failure.detail)
 
 
 def suspects_apart(pending: Sequence[Unit], read: ReadSettings) -> list[Unit]:

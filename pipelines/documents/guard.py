@@ -1,4 +1,4 @@
-"""A child process that opens hostile files for us: bounded in time and memory, and replaceable."""
+"""A child process that opens hostile files for us: bounded in time, CPU and memory, and replaceable."""
 
 import contextlib
 import fcntl
@@ -8,18 +8,26 @@ import resource
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection, Pipe
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from pipelines.documents.document import Reason, Unreadable
+from pipelines.documents.document import Unreadable
 
-MEMORY_BYTES = 6 * 2**30
-"""Data a child may hold (RLIMIT_DATA). EasyOCR with torch needs about 1.5 GiB, a large picture as much again.
+MEMORY_BYTES = 4 * 2**30
+"""Data a child may hold (RLIMIT_DATA) where its owner says nothing else. EasyOCR with torch needs about 1.5 GiB, a
+large picture as much again.
 
 The address space itself is not the measure: torch alone maps 4.6 GiB of libraries that cost no memory."""
 
+LOOK_SECONDS = 0.25  # between two looks at what a call has cost
+_TICKS = os.sysconf("SC_CLK_TCK")
+# How a program ends that got no memory and does not check, or checks and gives up.
+_OUT_OF_MEMORY = (-signal.SIGABRT, -signal.SIGSEGV, -signal.SIGTRAP, -signal.SIGILL, -signal.SIGBUS)
+_NEAR = 0.4  # of what it may hold: pdfium aborts when it cannot *double* a buffer
 _START_SECONDS = 180.0  # of which an idle child on a busy machine waits for most
 _F_SETSIG = 10  # <fcntl.h>; the fcntl module does not name it
 _BOOT = "import sys; sys.path[:] = {path!r}; from pipelines.documents.guard import serve; serve({calls}, {lifeline})"
@@ -29,13 +37,20 @@ class TookTooLong(Exception):
     """The call overran its deadline; the child was killed."""
 
 
-class Died(Exception):
-    """The child ended in the middle of a call; `cause` is its own error, empty where a signal took it."""
+class TookTooMuch(TookTooLong):
+    """The call used up the CPU that it may have: it would again."""
 
-    def __init__(self, cause: str, code: int) -> None:
+
+class Died(Exception):
+    """The child ended in the middle of a call; `cause` is its own error, empty where a signal took it.
+
+    `starved` is true where it ended by itself for want of memory; `fresh` where it had done nothing before this call.
+    """
+
+    def __init__(self, cause: str, code: int, *, starved: bool = False, fresh: bool = True) -> None:
         """Keep what the child said, and how it ended (negative = signal)."""
         super().__init__(cause or f"ended with {code}")
-        self.cause, self.code = cause, code
+        self.cause, self.code, self.starved, self.fresh = cause, code, starved, fresh
 
 
 class Guard:
@@ -53,39 +68,54 @@ class Guard:
         memory_bytes: int = MEMORY_BYTES,
         name: str = "reader",
         before: tuple[str, ...] = (),
+        helpers: bool = False,
     ) -> None:
         """Start nothing yet.
 
         Args:
             make: makes the object; it is pickled and runs in the child.
-            memory_bytes: data that the child may hold.
+            memory_bytes: data that the child may hold; `more_memory` lets it have more for a while.
             name: the last word of its command line, for whoever looks at the processes.
             before: words before the command, such as `env NAME=VALUE`.
+            helpers: what the child has started and not waited for counts as its CPU, too.
         """
+        self._helpers = helpers
         self._make = pickle.dumps(make)
         self._memory = memory_bytes
         self._before, self._name = before, name
         self._child: _Child | None = None
+        self._answered = 0
 
     @property
     def pid(self) -> int | None:
         """The child's process id while there is one."""
         return self._child.process.pid if self._child else None
 
-    def call(self, method: str, *arguments: object, seconds: float) -> Any:
+    def call(self, method: str, *arguments: object, seconds: float, cpu_seconds: float | None = None) -> Any:
         """What `method(*arguments)` of the child's object returns.
+
+        Args:
+            method: its name.
+            arguments: they are pickled.
+            seconds: by the clock: also for what waits and costs nothing.
+            cpu_seconds: of the child and the programs it has waited for; None sets no limit.
 
         Raises:
             TookTooLong: it took longer than `seconds`.
+            TookTooMuch: it took more than `cpu_seconds`.
             Died: the child ended; the next call gets a fresh one.
             Unreadable: raised by the method.
         """
         try:
             child = self._child or self._start()
             child.calls.send((method, arguments))
-            kind, value = self._receive(child, seconds)
+            kind, value = self._receive(child, seconds, cpu_seconds)
         except (EOFError, ConnectionError) as error:
-            raise Died("", self._bury()) from error
+            fresh = self._answered == 0
+            code, most = self._bury()
+            starved = code in _OUT_OF_MEMORY and most > _NEAR * self._memory
+            raise Died("", code, starved=starved, fresh=fresh) from error
+        self._answered += 1
         if kind == "unreadable":
             reason, detail, retryable = value
             raise Unreadable(reason, detail, retryable=retryable)
@@ -93,27 +123,33 @@ class Guard:
 
     def _start(self) -> "_Child":
         """A child whose object is made; its start does not count against a call's deadline."""
-        self._child = _Child(self._make, self._memory, self._before, self._name)
+        self._child, self._answered = _Child(self._make, self._memory, self._before, self._name), 0
         self._receive(self._child, _START_SECONDS)
         return self._child
 
-    def _receive(self, child: "_Child", seconds: float) -> tuple[str, Any]:
-        if not child.calls.poll(seconds):
-            self.close()
-            raise TookTooLong(f"no result within {seconds:g} s")
+    def _receive(self, child: "_Child", seconds: float, cpu_seconds: float | None = None) -> tuple[str, Any]:
+        end, before = time.monotonic() + seconds, child.cpu_seconds(self._helpers)
+        while not child.calls.poll(max(0.0, min(LOOK_SECONDS, end - time.monotonic()))):
+            if cpu_seconds is not None and child.cpu_seconds(self._helpers) - before > cpu_seconds:
+                self.close()
+                raise TookTooMuch(f"no result within {cpu_seconds:g} s of CPU")
+            if time.monotonic() >= end:
+                self.close()
+                raise TookTooLong(f"no result within {seconds:g} s")
         kind, value = child.calls.recv()
-        if kind == "died":
+        if kind in ("died", "starved"):
+            fresh = self._answered == 0
             self._bury()
-            raise Died(value, 1)
+            raise Died(value, 1, starved=kind == "starved", fresh=fresh)
         return kind, value
 
     def close(self) -> None:
         """End the child and everything it has started."""
         self._bury()
 
-    def _bury(self) -> int:
+    def _bury(self) -> tuple[int, int]:
         child, self._child = self._child, None
-        return child.kill() if child else 0
+        return child.kill() if child else (0, 0)
 
     def __enter__(self) -> Self:
         """Nothing is started before the first call."""
@@ -147,14 +183,23 @@ class _Child:
         os.close(lifeline)
         self.calls.send((make, memory_bytes))
 
-    def kill(self) -> int:
-        """End the whole group and return how the child ended."""
+    def cpu_seconds(self, helpers: bool) -> float:
+        """What it has used so far, with the programs it has waited for; with `helpers`, also with those that run."""
+        return _cpu_seconds(self.process.pid, helpers)
+
+    def kill(self) -> tuple[int, int]:
+        """End the whole group; how the child ended, and the most memory it ever held, in bytes."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
+        most = 0
+        if self.process.returncode is None:
+            with contextlib.suppress(ChildProcessError):  # somebody else waited for it
+                _, status, used = os.wait4(self.process.pid, 0)
+                self.process.returncode, most = os.waitstatus_to_exitcode(status), used.ru_maxrss * 1024
         code = self.process.wait()
         self.calls.close()
         self._lifeline.close()
-        return code
+        return code, most
 
 
 def serve(calls: int, lifeline: int) -> None:
@@ -172,7 +217,7 @@ def serve(calls: int, lifeline: int) -> None:
     sys.excepthook = lambda kind, error, _: connection.send(("died", f"{kind.__name__}: {error}"[:500]))
     make, memory_bytes = connection.recv()
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_DATA, (memory_bytes, memory_bytes))
+    _allow(memory_bytes)
     target = pickle.loads(make)()
     connection.send(("ready", None))
     while True:
@@ -183,13 +228,48 @@ def serve(calls: int, lifeline: int) -> None:
         connection.send(_answer(target, method, arguments))
 
 
+@contextlib.contextmanager
+def more_memory(memory_bytes: int) -> Iterator[None]:
+    """In the child: let this process hold so much for a while, where that is more than it may now."""
+    may, _ = resource.getrlimit(resource.RLIMIT_DATA)
+    if may == resource.RLIM_INFINITY or may >= memory_bytes:
+        yield
+        return
+    _allow(memory_bytes)
+    try:
+        yield
+    finally:
+        _allow(may)
+
+
+def _allow(memory_bytes: int) -> None:
+    """The soft limit alone: a program that this one starts has a limit of its own, which may be higher."""
+    _, most = resource.getrlimit(resource.RLIMIT_DATA)
+    resource.setrlimit(
+        resource.RLIMIT_DATA, (memory_bytes if most == resource.RLIM_INFINITY else min(memory_bytes, most), most)
+    )
+
+
 def _answer(target: object, method: str, arguments: tuple[object, ...]) -> tuple[str, object]:
     try:
         return "value", getattr(target, method)(*arguments)
     except Unreadable as error:
         return "unreadable", (error.reason, error.detail, error.retryable)
     except MemoryError:
-        return "unreadable", (Reason.BOMB, "it needs more memory than one file may have", False)
+        return "starved", "MemoryError"
+
+
+def _cpu_seconds(pid: int, helpers: bool) -> float:
+    """Of a process, from its start: 0 where it is gone."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+        own = sum(map(int, fields.rpartition(")")[2].split()[11:15])) / _TICKS
+        if not helpers:
+            return own
+        threads = Path(f"/proc/{pid}/task").glob("*/children")
+        return own + sum(_cpu_seconds(int(child), True) for thread in threads for child in thread.read_text().split())
+    except OSError:
+        return 0.0
 
 
 def _die_with_parent(lifeline: int) -> None:

@@ -9,16 +9,16 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from cluster.basics.background import step_back
+from cluster.basics.background import Priority, step_back
 from configs.sections import OcrSettings, ReadSettings
 from pipelines.documents import document
 from pipelines.documents.document import Page, Reason, Unreadable
 from pipelines.documents.extract.opened import PageReader
-from pipelines.documents.guard import Died, Guard, TookTooLong
+from pipelines.documents.guard import Died, Guard, TookTooLong, TookTooMuch
 from pipelines.documents.sources.files import Kind, hash_file
 
 STAGE = "read"
-IDLE_PATIENCE = 4
+LOW_PATIENCE = 4
 EXTRACTION = 4
 """Count up when the same bytes would give another text."""
 
@@ -58,7 +58,8 @@ class Reader:
         ocr: OcrSettings,
         make_engine: Callable[[OcrSettings], PageReader] | None = None,
         *,
-        idle: bool = False,
+        priority: Priority = Priority.NORMAL,
+        helpers: bool = False,
     ) -> None:
         """Start nothing yet.
 
@@ -66,12 +67,14 @@ class Reader:
             read: limits.
             ocr: how pictures are read.
             make_engine: a top-level function that makes the reader of pictures; the default is the OCR cascade.
-            idle: the child, and what it starts, get a core only while nobody else wants it: bulk work must not make
-                people wait. Its time limits are `IDLE_PATIENCE` times as long, as it may have to wait itself.
+            priority: of the child and what it starts: bulk work must not make people wait. Below the normal one, time
+                limits by the clock are `LOW_PATIENCE` times as long, as it may have to wait itself.
+            helpers: what OCR costs counts as CPU of the page, too.
         """
         self._read = read
-        self._patience = IDLE_PATIENCE if idle else 1
-        self._guard = Guard(functools.partial(make_desk, read, ocr, make_engine, idle))
+        self._patience = 1 if priority is Priority.NORMAL else LOW_PATIENCE
+        make = functools.partial(make_desk, read, ocr, make_engine, priority)
+        self._guard = Guard(make, memory_bytes=read.memory_bytes, helpers=helpers)
 
     @property
     def child(self) -> int | None:
@@ -101,7 +104,11 @@ class Reader:
             raise _unreachable(error) from error
         kind, pages = self._ask("survey", path, filename, encoding, language, seconds=self._read.open_seconds)
         if pages > self._read.max_pages:
-            raise Unreadable(Reason.TOO_LARGE, f"{pages} pages, more than {self._read.max_pages}")
+            raise Unreadable(
+                Reason.TOO_LARGE,
+                f"{pages} pages, more than {self._read.max_pages}; divide the file, or raise read.max_pages "
+                "(AOS_READ_MAX_PAGES)",
+            )
         return Survey(kind, file_hash, size, pages)
 
     def read(
@@ -152,30 +159,37 @@ class Reader:
         return page if page.ms else replace(page, ms=round((time.monotonic() - started) * 1000))
 
     def _ask(self, method: str, *arguments: object, seconds: float) -> Any:
-        """Call the child; its end is a reason too. One that was killed from outside did nothing wrong: once more."""
-        seconds *= self._patience
+        """Call the child; its end is a reason too. One that was killed from outside, or whose child had no room left,
+        did nothing wrong: once more."""
+        call = functools.partial(
+            self._guard.call, method, *arguments,
+            seconds=seconds * self._patience, cpu_seconds=self._read.cpu_seconds,
+        )  # fmt: skip
         try:
             try:
-                return self._guard.call(method, *arguments, seconds=seconds)
+                return call()
             except Died as death:
-                if death.cause or death.code not in _KILLED_FROM_OUTSIDE:
+                # Files before this one may have left little of the memory that it may have.
+                crowded = death.starved and not death.fresh
+                if not crowded and (death.cause or death.code not in _KILLED_FROM_OUTSIDE):
                     raise
-                return self._guard.call(method, *arguments, seconds=seconds)
+                return call()
+        except TookTooMuch as error:  # whenever it is tried
+            raise Unreadable(Reason.TIMEOUT, f"{error}; raise read.cpu_seconds (AOS_READ_CPU_SECONDS)") from error
         except TookTooLong as error:
             raise Unreadable(Reason.TIMEOUT, str(error), retryable=True) from error
         except Died as error:
-            raise _crashed(error) from error
+            raise _crashed(error, self._read.memory_bytes) from error
 
 
 def make_desk(
     read: ReadSettings,
     ocr: OcrSettings,
     make_engine: Callable[[OcrSettings], PageReader] | None,
-    idle: bool = False,
+    priority: Priority = Priority.NORMAL,
 ) -> object:
     """In the child: the parsers are imported here and not in the parent."""
-    if idle:
-        step_back()
+    step_back(priority)
     from pipelines.documents.extract.desk import Desk
 
     if make_engine is None:
@@ -211,9 +225,15 @@ def _unreachable(error: OSError) -> Unreadable:
     return Unreadable(Reason.CORRUPT, f"the file cannot be opened: {error.strerror}", retryable=True)
 
 
-def _crashed(error: Died) -> Unreadable:
+def _crashed(error: Died, memory_bytes: int) -> Unreadable:
     """The parser's process ended: a defect in it that this file found, or the machine ran out of memory."""
     gone = ("FileNotFoundError", "IsADirectoryError")
     if error.cause.startswith(gone):
         return Unreadable(Reason.CHANGED, "the file is gone")
+    if error.starved:
+        return Unreadable(
+            Reason.BOMB,
+            f"it needs more memory than one file may have, {memory_bytes >> 20} MiB; raise read.memory_bytes "
+            "(AOS_READ_MEMORY_BYTES)",
+        )
     return Unreadable(Reason.CRASHED, error.cause or f"the reading process ended with {error.code}", retryable=True)

@@ -7,18 +7,19 @@ from dataclasses import dataclass
 from cluster.basics.errors import Transient, Unavailable
 from cluster.state.jobs import Job, Jobs, JobState, Lane, Lease, Settled, Unit, UnitStatus
 from configs.sections import ReadSettings
-from pipelines.documents.attempts import given_up, suspects_apart
+from pipelines.documents.attempts import TooSlow, given_up, refuse_slow, suspects_apart
 from pipelines.documents.blobs import BlobStore, Location
 from pipelines.documents.codec import failure_to_json
-from pipelines.documents.document import Failure, Reason, VersionId, page_id, version_id
+from pipelines.documents.document import Failure, Reason, VersionId
 from pipelines.documents.graph.stage import GraphStage
 from pipelines.documents.index.generations import BrokenVectors, Generations, Indexed, Recipe, Target
 from pipelines.documents.index.rebuild import Rebuild
-from pipelines.documents.outcome import index_settled, outcome_of, outcome_of_page
+from pipelines.documents.intake import Intake
+from pipelines.documents.outcome import index_settled, outcome_of_page
 from pipelines.documents.plan import INDEX, READ, SURVEY, Planner
 from pipelines.documents.reader import fingerprint_with
 from pipelines.documents.slices import ReadPage, cut
-from pipelines.documents.stages import FileTask, Stages, Surveyed
+from pipelines.documents.stages import FileTask, Stages
 from pipelines.documents.store import Arrival, Store, StoredPage
 from pipelines.documents.verdict import Verdicts
 
@@ -70,6 +71,7 @@ class Runner:
         self._here, self._bulk = here, bulk
         self._jobs, self._store, self._generations, self._blobs = jobs, store, generations, blobs
         self._read, self._read_fingerprint, self._exact_scope = read, read_fingerprint, exact_scope
+        self._intake = Intake(jobs, store, blobs, read, read_fingerprint)
         self._rebuild, self._planner, self._graph = rebuild, Planner(jobs, generations, rebuild), graph
         self._verdicts = Verdicts(jobs, store)
 
@@ -94,11 +96,16 @@ class Runner:
             if building
             else await self._generations.target(job.lease.scope, recipe)
         )
-        units = await self._survey(job, payload, stopped)
-        if job.lane is Lane.SMALL and await self._jobs.open_units(job.lease) > 2 * self._read.small_pages:
-            await self._jobs.move(job.lease, Lane.BULK)
-            return Turn(units, ended=False, moved=True)
-        units += await self._read_pages(job.lease, stopped)
+        try:
+            units = await self._survey(job, payload, stopped)
+            if job.lane is not Lane.BULK and await self._jobs.open_units(job.lease) > 2 * self._read.small_pages:
+                await self._jobs.move(job.lease, Lane.BULK)
+                return Turn(units, ended=False, moved=True)
+            units += await self._read_pages(job, stopped)
+        except TooSlow as slow:
+            await self._jobs.move(job.lease, Lane.SLOW)
+            await self._jobs.note(job.lease, "moved", {"lane": Lane.SLOW, "why": str(slow)})
+            return Turn(0, ended=False, moved=True)
         units += await self._index(job.lease, target, building, stopped)
         units += await self._graph.run(job, INDEX, stopped) if self._graph else 0
         await self._verdicts.tell(job.lease)
@@ -133,51 +140,15 @@ class Runner:
         done = 0
         async for surveyed in (self._here if len(tasks) <= FILES_HERE else self._bulk).survey(tasks):
             for result in surveyed:
-                await self._accept(job.lease, arrivals[result.key], result)
+                refuse_slow(job, result.failure)
+                await self._intake.accept(job.lease, arrivals[result.key], result)
                 done += 1
             if stopped():
                 break
         return done
 
-    async def _accept(self, lease: Lease, arrival: Arrival, result: Surveyed) -> None:
-        """Write what a survey found: a reason, nothing new, or a version with the pages that are to be read."""
-        scope, document = lease.scope, arrival.document(lease.scope)
-        version = version_id(document, result.file_hash)
-        known = await self._store.known(scope, document, version)
-        if (arrival.refresh or arrival.source_type == "upload") and not known.exists:
-            async with self._jobs.writing(lease) as tx:
-                await self._jobs.settle(tx, lease, SURVEY, [Settled(result.key, UnitStatus.UNCHANGED)])
-            self._blobs.delete(Location(arrival.location))  # deleted before it was read: it stays deleted
-            return
-        if result.failure is not None:
-            async with self._jobs.writing(lease) as tx:
-                await self._store.fail(tx, scope, arrival, result.failure)
-                settled = Settled(result.key, UnitStatus.FAILED, failure_to_json(result.failure))
-                await self._jobs.settle(tx, lease, SURVEY, [settled])
-            return
-        reading = fingerprint_with(self._read_fingerprint, arrival.encoding)
-        missing = [n for n in range(1, result.pages + 1) if known.read_with.get(n) != reading]
-        if known.current_version == version and known.settled and not missing:
-            outcome = outcome_of(known.status)
-            same = Settled(result.key, UnitStatus.UNCHANGED, None, outcome, known.caveats if outcome else ())
-            async with self._jobs.writing(lease) as tx:
-                await self._store.link(tx, scope, arrival)
-                await self._jobs.settle(tx, lease, SURVEY, [same])
-            return
-        facts = {"kind": result.kind, "file_hash": result.file_hash, "file_size": result.file_size}
-        row = {"version": version, "page_count": result.pages, **facts}
-        page_facts = {"version": version, "location": arrival.location, "mtime_ns": result.mtime_ns, **facts}
-        page_facts |= {"encoding": arrival.encoding, "language": arrival.language}
-        pages = [Unit(page_id(version, n), version, reading, {**page_facts, "number": n}) for n in missing]
-        async with self._jobs.writing(lease) as tx:
-            there = await self._store.add(tx, scope, arrival, row)
-            if there:
-                await self._jobs.expect(tx, lease, READ, pages)
-                await self._jobs.expect(tx, lease, INDEX, [Unit(version, version)])
-            status = UnitStatus.DONE if there else UnitStatus.UNCHANGED
-            await self._jobs.settle(tx, lease, SURVEY, [Settled(result.key, status)])
-
-    async def _read_pages(self, lease: Lease, stopped: Callable[[], bool]) -> int:
+    async def _read_pages(self, job: Job, stopped: Callable[[], bool]) -> int:
+        lease = job.lease
         pending = await self._jobs.pending(lease, READ, self._read.batch_pages)
         worn_out = [u for u in pending if u.attempts >= self._read.max_attempts]
         done = await self._write_pages(lease, [given_up(u) for u in worn_out], {u.key: u for u in worn_out})
@@ -185,17 +156,19 @@ class Runner:
         if not units or stopped():
             return done
         async with self._begun(lease, READ, list(units.values())) as untouched:
-            done += await self._read_units(lease, units, untouched, stopped)
+            done += await self._read_units(job, units, untouched, stopped)
         return done
 
     async def _read_units(
-        self, lease: Lease, units: Mapping[str, Unit], untouched: set[str], stopped: Callable[[], bool]
+        self, job: Job, units: Mapping[str, Unit], untouched: set[str], stopped: Callable[[], bool]
     ) -> int:
-        done = 0
+        done, lease = 0, job.lease
         locations = {str(u.payload["location"]) for u in units.values()}
         paths = {location: str(self._blobs.path(Location(location))) for location in locations}
         slices = cut([(u.payload, int(u.payload["number"])) for u in units.values()], paths, SLICE_PAGES)
         async for pages in self._stages(len(units)).read(slices):
+            for page in pages:
+                refuse_slow(job, page.page.failure)
             done += await self._write_pages(lease, pages, units)
             untouched.difference_update(page.key for page in pages)
             if stopped():
@@ -209,7 +182,7 @@ class Runner:
         untouched = {unit.key for unit in units}
         try:
             yield untouched
-        except Transient:
+        except (Transient, TooSlow):
             await self._jobs.refund(lease, stage, sorted(untouched))
             raise
         await self._jobs.refund(lease, stage, sorted(untouched))

@@ -3,6 +3,8 @@
 import asyncio
 import contextlib
 import logging
+import math
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
@@ -85,16 +87,20 @@ class Shift:
         return True
 
     async def _turns(self, job: Job, recipe: Recipe, signals: _Signals) -> None:
+        sliced = job.lane is not Lane.BULK
         while True:
-            turn = await self._runner.turn(job, recipe, signals.stop)
-            waits = await self._jobs.end_turn(job, turn.units)
+            began = time.monotonic()
+            over = began + self._settings.slice_seconds if sliced else math.inf
+            turn = await self._runner.turn(job, recipe, lambda over=over: signals.stop() or time.monotonic() > over)
+            waits = await self._jobs.end_turn(job, max(turn.units, round(time.monotonic() - began)))
             if turn.ended:
                 return
             if signals.cancelled:
                 await self._end(job, JobState.CANCELLED, None)
                 return
-            if waits or turn.moved or signals.stop():
-                await self._jobs.release(job.lease)
+            # Whoever waits is served before this job's next slice, be it of another tenant or of the same.
+            if sliced or waits or turn.moved or signals.stop():
+                await self._jobs.release(job.lease, behind=sliced)
                 return
             job = await self._jobs.reload(job)
 

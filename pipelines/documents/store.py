@@ -12,6 +12,7 @@ from cluster.state.postgres import Database, Transaction, load_queries
 from pipelines.documents.codec import failure_to_json, page_from_json, page_to_json
 from pipelines.documents.document import DocumentId, Failure, Page, VersionId, document_id, page_id
 from pipelines.documents.encoding import code_of
+from pipelines.documents.quota import refuse_beyond
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +132,9 @@ class Store:
             for key, one in arrivals.items()
         }
 
-    async def add(self, tx: Transaction, scope: Scope, arrival: Arrival, version: Mapping[str, Any]) -> bool:
+    async def add(
+        self, tx: Transaction, scope: Scope, arrival: Arrival, version: Mapping[str, Any], most_pages: int
+    ) -> bool:
         """Write a document and its version, and link it; False where it was to be refreshed and is gone.
 
         Args:
@@ -139,6 +142,10 @@ class Store:
             scope: the job's.
             arrival: the file.
             version: version, file_hash, file_size, kind, page_count.
+            most_pages: that all documents of the tenant may have together.
+
+        Raises:
+            OverQuota: the pages of a version that is new are too many.
         """
         await self._lock(tx, scope)
         if not await self._still_there(tx, scope, arrival):
@@ -149,12 +156,14 @@ class Store:
             file_type=version["kind"],
         )  # fmt: skip
         await tx.run(self._sql["put_document"], **self._named(scope, arrival), file_type=version["kind"])
-        await tx.run(
+        row = await tx.one(
             self._sql["put_version"],
             document=arrival.document(scope), tenant=scope.tenant, workspace=scope.workspace,
             location=arrival.location, **version,
         )  # fmt: skip
         await self._drop_pages_beyond(tx, scope, version)
+        if row and row["fresh"]:
+            await refuse_beyond(tx, scope, most_pages, int(version["page_count"]))
         await self.link(tx, scope, arrival)
         return True
 

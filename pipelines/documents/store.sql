@@ -54,7 +54,8 @@ insert into document_versions (id, document_id, tenant_id, workspace_id, file_ha
 values (%(version)s, %(document)s, %(tenant)s, %(workspace)s, %(file_hash)s, %(file_size)s, %(kind)s, %(location)s,
         %(page_count)s)
 on conflict (id) do update set location = excluded.location, kind = excluded.kind, page_count = excluded.page_count,
-    created_at = clock_timestamp();
+    created_at = clock_timestamp()
+returning xmax = 0 as fresh;
 
 -- drop_pages_beyond: Pages of an earlier reading that cut the same bytes into more of them.
 delete from pages where version_id = %(version)s and workspace_id = %(workspace)s and number > %(page_count)s;

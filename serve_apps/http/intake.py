@@ -15,6 +15,7 @@ from cluster.state.jobs import Enqueued, JobId, Lane, Lease, Unit
 from pipelines.documents.document import Status, document_id
 from pipelines.documents.library import NewUpload
 from pipelines.documents.plan import SURVEY
+from pipelines.documents.quota import OverQuota, pages_left
 from serve_apps.http.admit import Guarded, Its, Me, agree
 from serve_apps.http.fields import (
     AgentInQuery,
@@ -106,6 +107,8 @@ async def upload(
     if known := await parts.library.same_bytes(me.scope, file_hash):
         response.status_code = 200
         return await _duplicate(parts, me, known, agent)
+    if not await pages_left(parts.database, me.scope, parts.read.tenant_pages):
+        raise OverQuota(f"this tenant has all of the {parts.read.tenant_pages} pages that it may have")
     stored = await store(parts.blobs, me, file, filename)
     origin = origin_of(filename, seen_by)
     id_ = document_id(me.workspace, origin)

@@ -21,6 +21,7 @@ from pipelines.documents.blobs import location_of
 from pipelines.documents.estimate import Looked, folder, listing, look, reckon
 from pipelines.documents.library import Library
 from pipelines.documents.pace import Paces
+from pipelines.documents.quota import pages_left
 from pipelines.documents.reader import Reader
 from pipelines.documents.sources.files import confine
 from serve_apps.http.admit import Guarded, Its, Me
@@ -52,6 +53,8 @@ class Estimated(BaseModel):
     everything else is said of those.
     `passed_over` counts by kind what no scan reads: hidden files, locks of open documents, what systems keep for
     themselves.
+    `pages_left` is what the tenant may still have of its quota (read.tenant_pages): where `pages` is more, files become
+    documents with the reason too_large once it is used up. Files with more than read.max_pages are among `reasons`.
     `seconds` is `pages` at the pace of the workspace's `jobs` newest jobs, null where none has read a page.
     """
 
@@ -64,6 +67,7 @@ class Estimated(BaseModel):
     exact: bool
     unchanged: int
     pages: int
+    pages_left: int
     kinds: dict[str, int]
     reasons: dict[str, int]
     passed_over: dict[str, int]
@@ -123,12 +127,13 @@ async def dry_run(parts: Parts, scope: Scope, root: Path) -> Estimated:
     files, complete, seen = await asyncio.to_thread(_survey, parts.read, root, passed)
     known = await _known(parts.library, scope, seen)
     estimate, rate = reckon(files, seen, known, complete), await Paces(parts.database).recent(scope)
+    left = await pages_left(parts.database, scope, parts.read.tenant_pages)
     pace = rate.per_second
     return Estimated(
         base=str(base_of(parts.read)), root=_shown(root), files=estimate.files, complete=complete,
         looked_at=estimate.looked_at, exact=estimate.exact, unchanged=estimate.unchanged, pages=estimate.pages,
-        passed_over=dict(passed), kinds=dict(estimate.kinds), reasons=dict(estimate.reasons), pages_per_second=pace,
-        seconds=estimate.pages / pace if pace else None, jobs=rate.jobs,
+        pages_left=left, passed_over=dict(passed), kinds=dict(estimate.kinds), reasons=dict(estimate.reasons),
+        pages_per_second=pace, seconds=estimate.pages / pace if pace else None, jobs=rate.jobs,
     )  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from cluster.basics.scope import Scope
 from cluster.console.findings import Colour, Finding
 from cluster.models.connection import Connection
 from cluster.models.probe import Reason
+from cluster.state.jobs import Lane as Queue
 from serve_apps.http.operating import Deployment, Probe
 from serve_apps.http.parts import Parts
 
@@ -116,7 +117,7 @@ def _deployment(one: Deployment) -> Vital:
 async def _queue(parts: Parts) -> list[Vital]:
     lanes = {lane.name: lane for lane in await parts.operating.system.lanes()}
     found = []
-    for name in ("small", "bulk"):
+    for name in map(str, Queue):
         lane = lanes.get(name)
         if lane is None:
             found.append(Vital(f"queue {name}", "queue", "green", "empty"))

@@ -7,6 +7,7 @@ import os
 import signal
 import time
 import zipfile
+import zlib
 from collections.abc import Callable, Mapping
 from pathlib import Path, PosixPath
 
@@ -51,6 +52,43 @@ def _make_troubled(troubles: Mapping[int, Callable[[], None]], settings: OcrSett
 
 def hang() -> None:
     time.sleep(600)
+
+
+def spin() -> None:
+    """Costs CPU until somebody ends it."""
+    while True:
+        pass
+
+
+_KEPT: list[bytearray] = []
+
+
+def keep_200_mib() -> None:
+    """As a library that does not give back what it had."""
+    _KEPT.append(bytearray(200 * 2**20))
+
+
+def take_200_mib() -> None:
+    bytearray(200 * 2**20)
+
+
+def pdf_of_content(content: bytes) -> bytes:
+    """A PDF of one page that draws this; packed, as hostile ones are."""
+    packed = zlib.compress(content, 9)
+    bodies = [
+        b"<</Type/Catalog/Pages 2 0 R>>",
+        b"<</Type/Pages/Kids[3 0 R]/Count 1>>",
+        b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 612 792]/Contents 4 0 R>>",
+        b"<</Length %d/Filter/FlateDecode>>stream\n" % len(packed) + packed + b"\nendstream",
+    ]
+    made, places = b"%PDF-1.4\n", []
+    for number, body in enumerate(bodies, 1):
+        places.append(len(made))
+        made += b"%d 0 obj" % number + body + b"endobj\n"
+    table = b"".join(b"%010d 00000 n \n" % place for place in places)
+    start = len(made)
+    made += b"xref\n0 %d\n0000000000 65535 f \n" % (len(bodies) + 1) + table
+    return made + b"trailer<</Root 1 0 R/Size %d>>\nstartxref\n%d\n%%%%EOF\n" % (len(bodies) + 1, start)
 
 
 def segfault() -> None:

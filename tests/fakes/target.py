@@ -2,10 +2,12 @@
 
 import os
 import subprocess
+import sys
 import time
 from pathlib import Path
 
 from pipelines.documents.document import Reason, Unreadable
+from pipelines.documents.guard import Guard, more_memory
 
 
 class Target:
@@ -37,5 +39,28 @@ class Target:
     def refuse(self) -> None:
         raise Unreadable(Reason.TIMEOUT, "one line", retryable=True)
 
-    def grow(self) -> int:
-        return len(bytearray(2**40))
+    def grow(self, size: int) -> int:
+        return len(bytearray(size))
+
+    def grow_with_more(self, size: int) -> int:
+        with more_memory(2 * size):
+            return len(bytearray(size))
+
+    def grow_in_a_guard(self, size: int) -> int:
+        with Guard(Target, memory_bytes=2 * size) as guard:
+            return int(guard.call("grow", size, seconds=30))
+
+    def abort_holding(self, size: int) -> None:
+        """As a library of C does that gets no more memory."""
+        held = bytearray(size)
+        held[::4096] = b"x" * len(held[::4096])
+        os.abort()
+
+    def spin(self, seconds: float) -> None:
+        end = time.process_time() + seconds
+        while time.process_time() < end:
+            pass
+
+    def helper_that_spins(self) -> None:
+        subprocess.Popen([sys.executable, "-c", "while True: pass"])
+        time.sleep(60)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from cluster.basics.background import Priority
 from configs.sections import OcrSettings, ReadSettings
 from pipelines.documents.document import Reason, Unreadable
 from pipelines.documents.reader import Reader, fingerprint
@@ -92,12 +93,50 @@ def test_the_fingerprint_follows_what_changes_the_text_and_nothing_else() -> Non
 def test_bulk_reading_runs_behind_everything_else_and_may_take_longer(three_frames: Path) -> None:
     """The child has the kernel's idle class, and its session the last place; a page that waited is not given up."""
     late = files.troubled({2: functools.partial(time.sleep, 4)})
-    for idle, policy in ((True, os.SCHED_IDLE), (False, os.SCHED_OTHER)):
-        with Reader(ReadSettings(page_seconds=2), OcrSettings(), late, idle=idle) as reader:
+    for priority, policy in (
+        (Priority.IDLE, os.SCHED_IDLE), (Priority.LOW, os.SCHED_OTHER), (Priority.NORMAL, os.SCHED_OTHER),
+    ):  # fmt: skip
+        behind = priority is not Priority.NORMAL
+        with Reader(ReadSettings(page_seconds=2), OcrSettings(), late, priority=priority) as reader:
             reader.survey(three_frames)
             assert reader.child is not None and os.sched_getscheduler(reader.child) == policy
             assert os.sched_getscheduler(0) == os.SCHED_OTHER
             if (group := Path(f"/proc/{reader.child}/autogroup")).exists():
-                assert group.read_text().endswith("nice 19\n") is idle
+                assert group.read_text().endswith("nice 19\n") is behind
+            assert (os.getpriority(os.PRIO_PROCESS, reader.child) == 19) is (priority is Priority.LOW)
             (page,) = reader.read(three_frames, Kind.IMAGE, [2])
-            assert (page.failure is None) is idle
+            assert (page.failure is None) is behind
+
+
+def test_a_page_that_uses_up_its_cpu_is_given_up_for_good(three_frames: Path) -> None:
+    busy = files.troubled({2: files.spin})
+    with Reader(ReadSettings(cpu_seconds=0.5), OcrSettings(), busy) as reader:
+        pages = list(reader.read(three_frames, Kind.IMAGE, (1, 2, 3)))
+    assert [page.failure.reason if page.failure else None for page in pages] == [None, Reason.TIMEOUT, None]
+    failure = pages[1].failure
+    assert failure is not None and not failure.retryable and "AOS_READ_CPU_SECONDS" in failure.detail
+
+
+def test_a_page_that_unpacks_to_more_than_the_memory_of_a_file_is_a_bomb_and_harms_no_other(
+    tmp_path: Path, three_frames: Path
+) -> None:
+    """pdfium ends its process where it gets no memory; the machine has more than a file may have."""
+    bomb = tmp_path / "bomb.pdf"
+    bomb.write_bytes(files.pdf_of_content(b"0 0 m 9 9 l S\n" * 25_000_000))
+    assert bomb.stat().st_size < 3_000_000
+    limit = 256 * 2**20
+    with Reader(ReadSettings(memory_bytes=limit), OcrSettings(), files.transcriber) as reader:
+        kind = reader.survey(bomb).kind
+        (page,) = reader.read(bomb, kind, [1])
+        assert page.failure is not None and page.failure.reason is Reason.BOMB and not page.failure.retryable
+        assert "256 MiB" in page.failure.detail and "AOS_READ_MEMORY_BYTES" in page.failure.detail
+        assert reader.survey(three_frames).pages == 3
+
+
+def test_a_child_that_earlier_files_have_filled_is_replaced_before_a_file_is_refused(three_frames: Path) -> None:
+    """Page 1 leaves 200 MiB behind, as a library does that keeps what it has; page 2 alone fits."""
+    greedy = files.troubled({1: files.keep_200_mib, 2: files.take_200_mib})
+    settings = OcrSettings(memory_bytes=2**28 + 2**27)
+    with Reader(ReadSettings(memory_bytes=2**28 + 2**27), settings, greedy) as reader:
+        pages = list(reader.read(three_frames, Kind.IMAGE, (1, 2)))
+    assert [page.failure for page in pages] == [None, None]

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.documents.document import Reason, Unreadable
-from pipelines.documents.guard import Died, Guard, TookTooLong
+from pipelines.documents.guard import Died, Guard, TookTooLong, TookTooMuch
 from tests.fakes.target import Target
 
 
@@ -83,11 +83,51 @@ def test_a_child_killed_between_calls_is_noticed(guard: Guard) -> None:
     assert died.value.code == -signal.SIGKILL
 
 
-def test_memory_beyond_the_limit_is_a_bomb_and_no_death(guard: Guard) -> None:
-    with pytest.raises(Unreadable) as refused:
-        guard.call("grow", seconds=5)
-    assert refused.value.reason is Reason.BOMB
+def test_a_child_that_gets_no_memory_ends_and_says_so(guard: Guard) -> None:
+    with pytest.raises(Died) as died:
+        guard.call("grow", 2**40, seconds=5)
+    assert (died.value.starved, died.value.fresh) == (True, True)
     assert guard.call("count", seconds=5) == 1
+    with pytest.raises(Died) as died:
+        guard.call("grow", 2**40, seconds=5)
+    assert (died.value.starved, died.value.fresh) == (True, False)
+
+
+def test_a_library_that_aborts_for_want_of_memory_starved_and_one_that_aborts_without_did_not() -> None:
+    with Guard(Target, memory_bytes=256 * 2**20) as guard:
+        with pytest.raises(Died) as died:
+            guard.call("abort_holding", 200 * 2**20, seconds=20)
+        assert (died.value.code, died.value.starved) == (-signal.SIGABRT, True)
+        with pytest.raises(Died) as died:
+            guard.call("abort_holding", 0, seconds=20)
+        assert (died.value.code, died.value.starved) == (-signal.SIGABRT, False)
+
+
+def test_more_memory_is_for_a_while_and_for_what_the_child_starts() -> None:
+    with Guard(Target, memory_bytes=256 * 2**20) as guard:
+        assert guard.call("grow_with_more", 400 * 2**20, seconds=20) == 400 * 2**20
+        with pytest.raises(Died):
+            guard.call("grow", 400 * 2**20, seconds=20)
+        assert guard.call("grow_in_a_guard", 400 * 2**20, seconds=60) == 400 * 2**20
+
+
+def test_cpu_is_limited_by_what_was_used_and_not_by_the_clock(guard: Guard) -> None:
+    guard.call("count", seconds=5)
+    guard.call("sleep", 1.2, seconds=20, cpu_seconds=0.3)
+    guard.call("spin", 0.2, seconds=20, cpu_seconds=5)
+    with pytest.raises(TookTooMuch):
+        guard.call("spin", 60, seconds=50, cpu_seconds=0.3)
+    guard.call("spin", 0.2, seconds=20, cpu_seconds=0.5)  # what was used before does not count
+
+
+@pytest.mark.parametrize("helpers", [True, False])
+def test_cpu_of_programs_that_run_beside_the_child_counts_where_asked(helpers: bool) -> None:
+    with Guard(Target, helpers=helpers) as guard:
+        began = time.monotonic()
+        with pytest.raises(TookTooLong) as over:
+            guard.call("helper_that_spins", seconds=3, cpu_seconds=0.3)
+        assert isinstance(over.value, TookTooMuch) is helpers
+        assert helpers or time.monotonic() - began >= 3
 
 
 def test_a_forgotten_guard_leaves_no_process() -> None:

@@ -2,6 +2,7 @@
 
 import importlib
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from configs.sections import OcrSettings, ReadSettings
 from pipelines.documents.document import Page, Reason, Unreadable
 from pipelines.documents.extract.opened import Context, Opened, PageReader
+from pipelines.documents.guard import more_memory
 from pipelines.documents.sources.sniff import Kind, sniff
 
 Opener = Callable[[Path, Context], Opened]
@@ -66,18 +68,25 @@ class Desk:
         """The kind and the number of pages; see `Context` for encoding and language. Raises Unreadable."""
         self._hear(encoding, language)
         kind = sniff(path, filename)
-        return kind, self._open(path, kind).pages
+        with self._room(kind):
+            return kind, self._open(path, kind).pages
 
     def page(
         self, path: Path, kind: Kind, number: int, encoding: str | None = None, language: str | None = None
     ) -> Page:
         """One page, as `survey` counted it. Raises Unreadable."""
         self._hear(encoding, language)
-        return self._at(path, kind, number).page(number)
+        with self._room(kind):
+            return self._at(path, kind, number).page(number)
 
     def picture(self, path: Path, kind: Kind, number: int, dpi: int) -> bytes:
         """A PNG of one page. Raises Unreadable."""
-        return self._at(path, kind, number).picture(number, dpi)
+        with self._room(kind):
+            return self._at(path, kind, number).picture(number, dpi)
+
+    def _room(self, kind: Kind) -> AbstractContextManager[None]:
+        """A picture's memory follows from its pixels, which are counted before any is decoded."""
+        return more_memory(self._context.ocr.memory_bytes) if kind is Kind.IMAGE else nullcontext()
 
     def _hear(self, encoding: str | None, language: str | None) -> None:
         """What is known of a text beside its bytes, from the next file that is opened on."""
@@ -119,4 +128,5 @@ class _LazyEngine:
     def read(self, image: NDArray[uint8], number: int, dpi: int | None = None) -> Page:
         if self._engine is None:
             self._engine = self._make(self._settings)
-        return self._engine.read(image, number, dpi)
+        with more_memory(self._settings.memory_bytes):
+            return self._engine.read(image, number, dpi)

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from importlib.metadata import PackageNotFoundError
 from importlib.metadata import version as package_version
 from time import monotonic
@@ -14,6 +15,7 @@ from configs.sections import OcrSettings
 from pipelines.documents import document
 from pipelines.documents.document import Attempt, Page, Reason, Unreadable
 from pipelines.documents.ocr import preprocess
+from pipelines.documents.ocr.apart import Apart
 from pipelines.documents.ocr.compose import as_line, compose
 from pipelines.documents.ocr.easyocr import EasyOcr
 from pipelines.documents.ocr.preprocess import Prepared
@@ -36,6 +38,7 @@ DOUBTFUL = 0.80
 # Capitals and digits that stand on their heads still read with some confidence, 0.63 at most where it was measured.
 TURNED = 0.70
 SINGLE_BLOCK = 6  # Tesseract's segmentation mode for a page it cuts up wrongly otherwise (receipts, forms)
+LINE_PATIENCE = 4  # times engine_seconds: the detector takes minutes on a busy CPU, and the page's own limit holds
 LINE_MARGIN = 0.12  # of the line's height: ascenders that the word boxes cut off
 
 
@@ -222,10 +225,11 @@ class Cascade:
 
 def build(settings: OcrSettings) -> Cascade:
     """The cascade with the real engines; EasyOCR is loaded when a page first needs it."""
-    tesseract = Tesseract(settings.languages, settings.psm)
+    tesseract = Tesseract(settings.languages, settings.psm, memory_bytes=settings.memory_bytes)
     if settings.strategy == "tesseract":
         return Cascade(settings, tesseract, None)
-    return Cascade(settings, tesseract, EasyOcr(settings.languages, settings.easyocr_models, settings.gpu))
+    make = partial(EasyOcr, settings.languages, settings.easyocr_models, settings.gpu)
+    return Cascade(settings, tesseract, Apart(make, settings.memory_bytes, LINE_PATIENCE * settings.engine_seconds))
 
 
 def fingerprint(settings: OcrSettings) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from pipelines.documents.document import Reason, Unreadable
-from pipelines.documents.guard import Died, Guard, TookTooLong
+from pipelines.documents.guard import MEMORY_BYTES, Died, Guard, TookTooLong
 from pipelines.documents.ocr.reading import Area, EngineMissing, Line, Picture, Token
 from pipelines.documents.ocr.resident import Loaded, Raster, Resident
 from pipelines.documents.ocr.survey import bilevel
@@ -43,6 +43,7 @@ class Tesseract:
         layout: int = 3,
         binary: str = "tesseract",
         load: Load = Loaded,
+        memory_bytes: int = MEMORY_BYTES,
     ) -> None:
         """Start nothing yet.
 
@@ -51,7 +52,9 @@ class Tesseract:
             layout: the page segmentation mode.
             binary: the installed program, which knows where its data lie; it reads no page.
             load: a top-level function that loads the languages from a folder, in the child.
+            memory_bytes: data that each process may hold.
         """
+        self._memory = memory_bytes
         self._languages, self._layout, self._binary, self._load = languages, layout, binary, load
         self._idle: list[Guard] = []
 
@@ -84,6 +87,8 @@ class Tesseract:
         except TookTooLong:
             raise Unreadable(Reason.TIMEOUT, f"tesseract took longer than {seconds:.0f} s") from None
         except Died as death:
+            if death.starved:
+                raise Unreadable(Reason.BOMB, "OCR needs more memory than ocr.memory_bytes allows") from None
             how = death.cause or (f"was killed by signal {-death.code}" if death.code < 0 else f"ended: {death.code}")
             raise Unreadable(Reason.CRASHED, f"tesseract {how}"[:250], retryable=True) from None
         finally:
@@ -93,7 +98,8 @@ class Tesseract:
         data = self._data()
         for language in self._languages:
             self._check(data, language)
-        return Guard(partial(self._load, self._languages, str(data)), name=self.name, before=SINGLE_THREADED)
+        make = partial(self._load, self._languages, str(data))
+        return Guard(make, memory_bytes=self._memory, name=self.name, before=SINGLE_THREADED)
 
     def _data(self) -> Path:
         """Where the installed program looks for traineddata: it says so when asked for what cannot be there."""

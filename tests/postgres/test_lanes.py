@@ -1,0 +1,190 @@
+"""Lanes are shared by time: a long upload gives its place back, what is slow waits apart, and nothing is lost by it."""
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from cluster.basics.scope import Scope
+from cluster.state.jobs import JobId, Lane
+from configs.sections import WorkerSettings
+from pipelines.documents.document import Failure, Page, Reason, Unreadable
+from pipelines.documents.reader import Survey
+from pipelines.documents.shift import Shift
+from pipelines.documents.sources.files import Kind
+from tests.fakes.ledger import Bench, new_workspace
+from tests.fakes.reading import FormFeedReader
+
+SLICES = WorkerSettings(lease_seconds=5, heartbeat_seconds=0.2, poll_seconds=0.02, slice_seconds=0.3)
+
+
+@dataclass
+class Sluggish(FormFeedReader):
+    """Needs a while for each page of `long.txt`; what says STUCK overruns its limit unless the reader is `patient`."""
+
+    patient: bool = False
+    surveys: Counter[str] = field(default_factory=Counter)
+
+    def survey(self, path: Path, filename: str | None = None) -> Survey:
+        self.surveys[path.name] += 1
+        if "STUCK FILE" in path.read_text() and not self.patient:
+            raise Unreadable(Reason.TIMEOUT, "no result within 20 s of CPU")
+        return super().survey(path, filename)
+
+    def read(self, path: Path, kind: Kind, numbers: Sequence[int]) -> Iterator[Page]:
+        for page in super().read(path, kind, numbers):
+            if path.name == "long.txt":
+                time.sleep(0.12)
+            stuck = "STUCK PAGE" in page.text and not self.patient
+            failure = Failure("read", Reason.TIMEOUT, "no result within 20 s of CPU") if stuck else None
+            yield Page(page.number, "", failure=failure) if failure else page
+
+
+def shift(ledger: Bench, owner: str = "w") -> Shift:
+    return Shift(ledger.jobs, ledger.runner(), ledger.recipe, SLICES, owner)
+
+
+def write(folder: Path, name: str, pages: Sequence[str]) -> None:
+    folder.mkdir(exist_ok=True)
+    (folder / name).write_text("\f".join(pages))
+
+
+async def upload(ledger: Bench, scope: Scope, folder: Path, name: str, pages: Sequence[str]) -> JobId:
+    await asyncio.to_thread(write, folder, name, pages)
+    file = {"origin": f"upload:{name}", "filename": name, "location": f"file:{folder / name}"}
+    return await ledger.enqueue(scope, "upload", {"files": [file]}, Lane.SMALL)
+
+
+async def shown(ledger: Bench, scope: Scope, job: JobId) -> dict[str, Any]:
+    return await ledger.desk.show(scope, job)
+
+
+async def until_ended(ledger: Bench, jobs: Sequence[tuple[Scope, JobId]], *lanes: tuple[Shift, Lane]) -> list[JobId]:
+    """Work in these lanes until the jobs have ended; in the order of their ends."""
+    works = [asyncio.create_task(one.work(lane)) for one, lane in lanes]
+    ended: list[JobId] = []
+    async with asyncio.timeout(60):
+        while len(ended) < len(jobs):
+            for scope, job in jobs:
+                state = (await shown(ledger, scope, job))["state"]
+                if job not in ended and state not in ("queued", "running"):
+                    ended.append(job)
+            await asyncio.sleep(0.02)
+    for one, _ in lanes:
+        one.stop()
+    await asyncio.gather(*works)
+    return ended
+
+
+async def test_a_long_upload_gives_its_place_back_to_those_behind_it(
+    ledger: Bench, scope: Scope, tmp_path: Path
+) -> None:
+    """Of the same tenant as well; each page is read once, and a slice is no attempt of the job."""
+    ledger.reader = Sluggish()
+    long = await upload(ledger, scope, tmp_path / "in", "long.txt", [f"page {n} of the long one" for n in range(12)])
+    quick = [await upload(ledger, scope, tmp_path / "in", f"q{n}.txt", [f"quick {n}"]) for n in range(5)]
+    order = await until_ended(ledger, [(scope, job) for job in (long, *quick)], (shift(ledger), Lane.SMALL))
+    assert order[-1] == long and set(order[:-1]) == set(quick)
+    states = [(await shown(ledger, scope, job))["state"] for job in (long, *quick)]
+    assert states == ["completed"] * 6
+    assert {ledger.reader.readings["long.txt", n] for n in range(1, 13)} == {1}
+    assert (await shown(ledger, scope, long))["attempts"] == 1
+
+
+async def test_a_long_upload_gets_on_while_new_ones_keep_coming(ledger: Bench, scope: Scope, tmp_path: Path) -> None:
+    ledger.reader = Sluggish()
+    long = await upload(ledger, scope, tmp_path / "in", "long.txt", [f"page {n} of the long one" for n in range(10)])
+    worker = shift(ledger)
+    for n in range(12):
+        await upload(ledger, scope, tmp_path / "in", f"n{n}.txt", [f"new {n}"])
+        await worker.once(Lane.SMALL)
+        await worker.once(Lane.SMALL)
+    done = (await shown(ledger, scope, long))["progress"]["read"]["done"]
+    assert done == 10
+
+
+async def test_tenants_share_a_lane_by_the_time_they_take(
+    ledger: Bench, scope: Scope, admin_dsn: str, tmp_path: Path
+) -> None:
+    """One whose pages are slow does not get as many turns as one whose pages are quick."""
+    ledger.reader = Sluggish()
+    other = await new_workspace(admin_dsn)
+    for n in range(3):
+        pages = [f"page {m} of a long one" for m in range(9)]
+        (tmp_path / f"d{n}").mkdir()
+        await upload(ledger, scope, tmp_path / f"d{n}", "long.txt", [*pages, str(n)])
+    await shift(ledger).once(Lane.SMALL)
+    quick = [await upload(ledger, other, tmp_path / "in", f"q{n}.txt", ["quick"]) for n in range(4)]
+    order = await until_ended(ledger, [(other, job) for job in quick], (shift(ledger), Lane.SMALL))
+    assert len(order) == 4
+    counted = await ledger.rows(scope, "select coalesce(sum(done), 0) as done from job_progress where stage = 'read'")
+    assert int(counted[0]["done"]) < 20
+
+
+async def test_a_file_that_is_slow_to_open_keeps_nobody_waiting(ledger: Bench, scope: Scope, tmp_path: Path) -> None:
+    """It overruns the small lane's limit once, and is done in the slow lane with the full one."""
+    patient = Sluggish(patient=True)
+    ledger.reader = Sluggish()
+    slow = await upload(ledger, scope, tmp_path / "in", "slow.txt", ["STUCK FILE"])
+    small = shift(ledger)
+    assert await small.once(Lane.SMALL)
+    row = await shown(ledger, scope, slow)
+    assert (row["state"], row["lane"]) == ("queued", "slow")
+    told = [e["payload"] for e in await ledger.desk.events_after(scope, slow, 0) if e["type"] == "moved"]
+    assert [t["lane"] for t in told] == ["slow"] and "20 s of CPU" in told[0]["why"]
+    assert await small.once(Lane.SMALL) is False
+    ledger.reader = patient
+    assert await shift(ledger).once(Lane.SLOW)
+    assert (await shown(ledger, scope, slow))["state"] == "completed"
+
+
+async def test_a_slow_page_moves_its_job_and_what_was_read_stays_read(
+    ledger: Bench, scope: Scope, tmp_path: Path
+) -> None:
+    ledger.reader = Sluggish()
+    pages = ["first page", "second page", "STUCK PAGE", "fourth page"]
+    job = await upload(ledger, scope, tmp_path / "in", "p.txt", pages)
+    assert await shift(ledger).once(Lane.SMALL)
+    row = await shown(ledger, scope, job)
+    assert (row["state"], row["lane"], row["progress"]["read"]["done"]) == ("queued", "slow", 2)
+    units = await ledger.rows(scope, "select attempts from units where stage = 'read' and status = 'pending'")
+    assert [unit["attempts"] for unit in units] == [0, 0]
+    readings = Counter(ledger.reader.readings)
+    ledger.reader = Sluggish(patient=True)
+    assert await shift(ledger).once(Lane.SLOW)
+    assert (await shown(ledger, scope, job))["state"] == "completed"
+    assert not {key for key in ledger.reader.readings if readings[key]} - {("p.txt", 3)}
+
+
+async def test_in_the_slow_lane_a_limit_that_is_overrun_is_the_answer(
+    ledger: Bench, scope: Scope, tmp_path: Path
+) -> None:
+    ledger.reader = Sluggish()
+    job = await upload(ledger, scope, tmp_path / "in", "bad.txt", ["STUCK FILE"])
+    worker = shift(ledger)
+    assert await worker.once(Lane.SMALL) and await worker.once(Lane.SLOW)
+    row = await shown(ledger, scope, job)
+    assert (row["state"], row["failures"]) == ("failed", {"timeout": 1})
+    assert ledger.reader.surveys["bad.txt"] == 2
+
+
+async def test_a_worker_that_dies_in_a_slice_loses_no_page_of_it(ledger: Bench, scope: Scope, tmp_path: Path) -> None:
+    ledger.reader = Sluggish()
+    pages = [f"page {n} of the long one" for n in range(8)]
+    job = await upload(ledger, scope, tmp_path / "in", "long.txt", pages)
+    await shift(ledger).once(Lane.SMALL)
+    victim = asyncio.create_task(shift(ledger, "victim").once(Lane.SMALL))
+    await asyncio.sleep(0.15)
+    victim.cancel()
+    await asyncio.gather(victim, return_exceptions=True)
+    await ledger.rows(
+        scope, "update jobs set lease_until = now() - interval '1 s' where state = 'running' returning id"
+    )
+    await until_ended(ledger, [(scope, job)], (shift(ledger, "heir"), Lane.SMALL))
+    row = await shown(ledger, scope, job)
+    assert (row["state"], row["progress"]["read"]["done"]) == ("completed", 8)
+    stored = await ledger.rows(scope, "select number from pages order by number")
+    assert [page["number"] for page in stored] == list(range(1, 9))
