@@ -2,6 +2,7 @@
 
 import asyncio
 import fcntl
+import functools
 import math
 import os
 import signal
@@ -237,6 +238,10 @@ def main() -> None:
     sys.exit(kept(_supervised))
 
 
+def _pass_on(child: int, number: int, frame: FrameType | None) -> None:
+    os.kill(child, number)
+
+
 def kept(work: Callable[[], int]) -> int:
     """Do the work in a child, and again in another one where that was killed; its exit status.
 
@@ -247,7 +252,7 @@ def kept(work: Callable[[], int]) -> int:
         child = os.fork()
         if child == 0:
             os._exit(work())
-        signal.signal(signal.SIGTERM, lambda number, frame, child=child: os.kill(child, number))
+        signal.signal(signal.SIGTERM, functools.partial(_pass_on, child))
         _, status = os.waitpid(child, 0)
         if os.WIFEXITED(status):
             return os.WEXITSTATUS(status)

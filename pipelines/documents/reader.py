@@ -19,7 +19,7 @@ from pipelines.documents.sources.files import Kind, hash_file
 
 STAGE = "read"
 LOW_PATIENCE = 4
-EXTRACTION = 4
+EXTRACTION = 5
 """Count up when the same bytes would give another text."""
 
 _LIBRARIES = (

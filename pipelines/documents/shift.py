@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import functools
 import logging
 import math
 import time
@@ -31,6 +32,10 @@ class _Signals:
 
     def stop(self) -> bool:
         return self.cancelled or self.lost or self.stopping()
+
+    def stop_by(self, moment: float) -> bool:
+        """Also once a moment of `time.monotonic` has passed."""
+        return self.stop() or time.monotonic() > moment
 
 
 class Shift:
@@ -91,7 +96,7 @@ class Shift:
         while True:
             began = time.monotonic()
             over = began + self._settings.slice_seconds if sliced else math.inf
-            turn = await self._runner.turn(job, recipe, lambda over=over: signals.stop() or time.monotonic() > over)
+            turn = await self._runner.turn(job, recipe, functools.partial(signals.stop_by, over))
             waits = await self._jobs.end_turn(job, max(turn.units, round(time.monotonic() - began)))
             if turn.ended:
                 return
