@@ -30,7 +30,7 @@ def name(path: Path) -> str:
 
 @pytest.mark.parametrize("path", MODULES, ids=name)
 def test_a_module_is_a_concept_that_fits(path: Path) -> None:
-    assert len(path.read_text(encoding="utf-8").splitlines()) <= 300
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= 400
     assert path.stem not in UGLY_NAMES
     docstring = ast.get_docstring(tree(path))
     assert docstring
