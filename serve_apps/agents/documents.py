@@ -11,7 +11,7 @@ from serve_apps.agents.events import EventKind
 from serve_apps.agents.limits import ENDINGS
 from serve_apps.agents.ports import Handler, Journal, Json, Outcome, Path, Turn
 from serve_apps.agents.route import command_of
-from serve_apps.retrieval.answer import Answer
+from serve_apps.retrieval.answer import COMMAND_ONLY, Answer
 from serve_apps.retrieval.follow_up import LAST, leans
 from serve_apps.retrieval.query import Hit
 from serve_apps.retrieval.quote import Citation
@@ -98,10 +98,14 @@ def _retrieved(journal: Journal, given: Json) -> None:
 
 def _nearest(sources: Sequence[Json], why: str) -> str:
     """What was found, without the claim that it answers."""
+    if why == COMMAND_ONLY:
+        return f"I did not search the documents: {why}."
     if not sources:
         return f"I found nothing about this in the documents: {why}."
     shown = dict.fromkeys(f"- {one['filename']}, page {one['page']}" for one in sources)
-    return "\n".join(["No sentence of the documents answers this by itself. Nearest to it are:", *list(shown)[:NEAREST]])
+    return "\n".join(
+        ["No sentence of the documents answers this by itself. Nearest to it are:", *list(shown)[:NEAREST]]
+    )
 
 
 def _as_json(answer: Answer) -> Json:

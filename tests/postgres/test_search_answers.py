@@ -257,9 +257,7 @@ def _add(desk: Desk, filename: str, text: str) -> None:
 
 
 @pytest.mark.parametrize("reply", [None, quoting("It weighs twelve kilograms.", "The pump weighs twelve kilograms.")])
-async def test_sources_that_contradict_each_other_are_both_shown(
-    desk: Desk, reply: Writing | None
-) -> None:
+async def test_sources_that_contradict_each_other_are_both_shown(desk: Desk, reply: Writing | None) -> None:
     """Also where a model saw only one of them."""
     _add(desk, "letter.txt", "We write to you about the delivery. The pump weighs fifteen kilograms.")
     answer = await desk.ask(reply=reply)

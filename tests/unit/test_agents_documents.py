@@ -79,7 +79,9 @@ async def test_where_the_documents_have_nothing_the_agent_goes_on_as_general() -
     assert outcome.trace[0]["outcome"] == "not_found" and outcome.trace[0]["handed_to"] == "general"
     assert models.asked[0][1].messages[-1].content == "When does it end?"
     walked = journal.again(replaying=True)
-    assert await Documents(Silent(), General(crew(models, FakeTool())))(turn("/docs When does it end?"), walked) == outcome
+    assert (
+        await Documents(Silent(), General(crew(models, FakeTool())))(turn("/docs When does it end?"), walked) == outcome
+    )
     assert walked.events == journal.events and len(models.asked) == 1
 
 
@@ -111,7 +113,10 @@ async def test_a_model_that_never_replied_ends_the_run_with_that_reason(dead: An
 async def test_a_follow_up_is_asked_together_with_what_was_said() -> None:
     said = (Message("user", "When does the lease end?"), Message("assistant", "In May."))
     answers = Silent()
-    for message in ("And what does the document say about its rent?", "Which document is about the new pump of Corvane?"):
+    for message in (
+        "And what does the document say about its rent?",
+        "Which document is about the new pump of Corvane?",
+    ):
         await Documents(answers, general("Hm."))(turn(message, history=said), MemoryJournal())
     assert answers.before == [("When does the lease end?", "In May."), ()]
 

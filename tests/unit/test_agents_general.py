@@ -106,7 +106,9 @@ async def test_a_model_that_never_replied_fails_the_turn_with_that_reason(hits: 
     """And nothing is said of the documents, which nobody has read."""
     journal = MemoryJournal()
     with pytest.raises(Unavailable, match="nobody there"):
-        await carry(scripted(otherwise=Unavailable("nobody there")), turn("Sum it up"), FakeTool(), hits=hits, journal=journal)
+        await carry(
+            scripted(otherwise=Unavailable("nobody there")), turn("Sum it up"), FakeTool(), hits=hits, journal=journal
+        )
     assert journal.of(EventKind.TEXT) == []
 
 

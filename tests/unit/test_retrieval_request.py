@@ -36,7 +36,14 @@ def test_a_request_without_its_command(message: str, about: str) -> None:
 
 @pytest.mark.parametrize(
     "message",
-    ["search", "List the documents", "Can you search?", "Thanks for searching the documents!", "Liste alle Dokumente auf", ""],
+    [
+        "search",
+        "List the documents",
+        "Can you search?",
+        "Thanks for searching the documents!",
+        "Liste alle Dokumente auf",
+        "",
+    ],
 )
 def test_a_command_alone_is_about_nothing(message: str) -> None:
     assert subject(message) == ""
@@ -60,7 +67,9 @@ def test_what_is_pasted_is_material_and_no_command() -> None:
     assert subject(pasted) == pasted
 
 
-@pytest.mark.parametrize("part", ["search the documents ", "in the ", "please ", "a of ", "find me all the ", "zusammen "])
+@pytest.mark.parametrize(
+    "part", ["search the documents ", "in the ", "please ", "a of ", "find me all the ", "zusammen "]
+)
 def test_a_message_made_to_be_slow_is_read_in_no_time(part: str) -> None:
     began = time.perf_counter()
     subject((part * LONGEST)[:LONGEST])
