@@ -20,9 +20,12 @@ NEAREST = 5  # documents that are named where none answers
 _CITED = ("n", "chunk_id", "document_id", "version_id", "filename", "page", "quote", "start", "end", "ocr_confidence")
 _FOUND = ("chunk_id", "document_id", "version_id", "filename", "page", "score")
 _ALONE = (
-    "No language model is configured, so I can only show what is there: sentences of the documents that answer a question"
-    " asked in their words, passages by their words and meaning (/search), and figures of this workspace such as documents,"
-    " jobs and runs (/metrics). Summaries, conversation and tasks need a model: an administrator adds a connection, or sets"
+    "No language model is configured, so I can only show what is there: sentences of the documents that answer a "
+    "question"
+    " asked in their words, passages by their words and meaning (/search), and figures of this workspace such as "
+    "documents,"
+    " jobs and runs (/metrics). Summaries, conversation and tasks need a model: an administrator adds a connection, "
+    "or sets"
     " LLM_BASE_URL and LLM_DEFAULT_MODEL."
 )
 

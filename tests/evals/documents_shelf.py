@@ -7,27 +7,38 @@ Kind = Literal["command", "question", "follow-up", "not held", "chit-chat"]
 
 # File name to text; every value that is asked for stands in one sentence.
 DOCUMENTS = {
-    "pump-manual.md": "# Maintenance manual of the Corvane P7 pump\n\nThe oil of the pump is changed every 400 operating hours. "
+    "pump-manual.md": "# Maintenance manual of the Corvane P7 pump\n\nThe oil of the pump is changed every 400 "
+    "operating hours. "
     "The lid of the pump is tightened with a torque of 35 Nm.\n\nThe pump weighs 62 kilograms. It is painted green.",
-    "lease.md": "# Lease of the workshop in Harbour Street\n\nThe lease ends on 31 May 2031. The monthly rent is 4,150 euros. "
+    "lease.md": "# Lease of the workshop in Harbour Street\n\nThe lease ends on 31 May 2031. The monthly rent is "
+    "4,150 euros. "
     "Notice of termination has to be given six months before the end.",
-    "handbook.md": "# Employee handbook\n\nEvery employee has 28 days of vacation a year. Overtime is paid with a supplement of 25 "
+    "handbook.md": "# Employee handbook\n\nEvery employee has 28 days of vacation a year. Overtime is paid with a "
+    "supplement of 25 "
     "percent.\n\nParental leave has to be announced seven weeks ahead.",
-    "fire-safety.md": "# Fire safety policy\n\nFire drills take place every March and September. The assembly point is the car park "
+    "fire-safety.md": "# Fire safety policy\n\nFire drills take place every March and September. The assembly point "
+    "is the car park "
     "behind hall 3.",
-    "invoice-2291.md": "# Invoice 2291 of Miller Tools\n\nThe invoice covers twelve torque wrenches for 1,860 euros in all. It is "
+    "invoice-2291.md": "# Invoice 2291 of Miller Tools\n\nThe invoice covers twelve torque wrenches for 1,860 euros "
+    "in all. It is "
     "payable within 14 days.",
-    "network.md": "# Guide to the network\n\nVisitors use the wireless network Corvane-Guest. Its password is renewed every Monday. "
+    "network.md": "# Guide to the network\n\nVisitors use the wireless network Corvane-Guest. Its password is "
+    "renewed every Monday. "
     "The printer on the second floor answers at 10.0.4.17.",
     "canteen.md": "# Canteen\n\nThe canteen opens at 11:30 and closes at 14:00. On Fridays the canteen serves fish.",
-    "survey.md": "# Survey of hall 2\n\nAsbestos was found in the roof of hall 2. The asbestos was removed by the firm Ellmann in "
+    "survey.md": "# Survey of hall 2\n\nAsbestos was found in the roof of hall 2. The asbestos was removed by the "
+    "firm Ellmann in "
     "2019.",
-    "minutes.md": "# Minutes of the board, 4 February\n\nThe board decided to buy a second crane. The crane costs 212,000 euros. "
+    "minutes.md": "# Minutes of the board, 4 February\n\nThe board decided to buy a second crane. The crane costs "
+    "212,000 euros. "
     "Ms Okafor was named lead of the project.",
-    "spare-parts.md": "# Spare parts\n\nThe serial number of the gearbox is KX-4471. The filter has the part number FT-208.",
-    "laerm.md": "# Richtlinie zum Lärmschutz\n\nAb 85 Dezibel ist Gehörschutz Pflicht. Die Messung des Lärms wird jedes Jahr "
+    "spare-parts.md": "# Spare parts\n\nThe serial number of the gearbox is KX-4471. The filter has the part number "
+    "FT-208.",
+    "laerm.md": "# Richtlinie zum Lärmschutz\n\nAb 85 Dezibel ist Gehörschutz Pflicht. Die Messung des Lärms wird "
+    "jedes Jahr "
     "wiederholt.",
-    "wartung.md": "# Wartungsvertrag\n\nDie Kündigungsfrist des Wartungsvertrags beträgt drei Monate. Die Wartung kostet 980 Euro im "
+    "wartung.md": "# Wartungsvertrag\n\nDie Kündigungsfrist des Wartungsvertrags beträgt drei Monate. Die Wartung "
+    "kostet 980 Euro im "
     "Jahr.",
 }  # fmt: skip
 

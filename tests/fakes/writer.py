@@ -13,7 +13,7 @@ from serve_apps.retrieval.writer import Written
 
 @dataclass
 class FakeWriter:
-    """A `Writer`; `reply` is a text, an object that is sent as JSON, or makes one of the request; `failing` is raised."""
+    """A `Writer`; `reply` is a text, a JSON object, or makes one of the request; `failing` is raised."""
 
     reply: Any = ""
     failing: Exception | None = None

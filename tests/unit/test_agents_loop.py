@@ -11,7 +11,7 @@ from cluster.basics.errors import Invalid, Unavailable
 from cluster.models.messages import ChatRequest, Delta, Fallback, Message, Reply, ToolCall, Usage
 from serve_apps.agents.approval import Policy
 from serve_apps.agents.conversation import LAST, UNDONE
-from serve_apps.agents.errors import NoReply, NoModel, OverBudget, Waiting
+from serve_apps.agents.errors import NoModel, NoReply, OverBudget, Waiting
 from serve_apps.agents.events import EventKind
 from serve_apps.agents.loop import Crew, Loop, converse
 from serve_apps.agents.ports import Outcome, Turn

@@ -32,18 +32,22 @@ _PLANNED = re.compile(
     r"\bplan (?:it |this |that )?and (?:then )?(?:execute|carry|do|run)\b|\bfirst\b[^\n]{3,120}\bthen\b",
     re.IGNORECASE,
 )
-# A sum: numbers with what is done to them and nothing else, such as `what is 17*23`, `12 % of 80`, `wie viel ist 3 mal 4`.
+# A sum: numbers and what is done to them, and nothing else: `what is 17*23`, `12 % of 80`, `wie viel ist 3 mal 4`.
 _NUMBER = r"(?:[$€£]?\d[\d.,' ]*(?:\s?(?:%|percent|prozent|\^\d+|²|³|!|squared|cubed|hoch \d+|[$€£]))?|pi|π)"
 _OPERATOR = (
-    r"(?:[-+*/×·÷:^−]|\*\*|\bx\b|\b(?:plus|minus|times|multiplied by|divided by|over|mod(?:ulo)?|to the power of|percent of|of|"
+    r"(?:[-+*/×·÷:^−]|\*\*|\bx\b|\b(?:plus|minus|times|multiplied by|divided by|over|mod(?:ulo)?|to the power of|"
+    r"percent of|of|"
     r"mal|geteilt durch|durch|hoch|prozent von|von)\b)"
 )
 _ROOT = r"(?:(?:the )?(?:square |cube )?root of|die (?:quadrat)?wurzel (?:aus|von)|sqrt|√|log|ln|sin|cos|tan)"
 _SUM = re.compile(
     rf"(?:(?:please|bitte|hey|ok(?:ay)?|so|and|und)[\s,]+)*"
-    rf"(?:(?:what(?:'s| is| are)|how much (?:is|are)|calculate|compute|work out|solve|evaluate|tell me|(?:can|could) you (?:please )?"
-    rf"(?:calculate|compute|work out|solve)|was (?:ist|sind|ergibt|macht)|wie ?viel (?:ist|sind|ergibt|macht)|berechne|rechne)\b[\s:]*)?"
-    rf"(?:the (?:sum|product|result|value) of\s+)?[\s(]*-?(?:{_NUMBER}[\s()]*(?:{_OPERATOR}[\s(]*-?(?:{_ROOT}[\s(]*)?{_NUMBER}[\s()]*)+"
+    rf"(?:(?:what(?:'s| is| are)|how much (?:is|are)|calculate|compute|work out|solve|evaluate|tell me|(?:can|could) "
+    rf"you (?:please )?"
+    rf"(?:calculate|compute|work out|solve)|was (?:ist|sind|ergibt|macht)|wie ?viel (?:ist|sind|ergibt|macht)|"
+    rf"berechne|rechne)\b[\s:]*)?"
+    rf"(?:the (?:sum|product|result|value) "
+    rf"of\s+)?[\s(]*-?(?:{_NUMBER}[\s()]*(?:{_OPERATOR}[\s(]*-?(?:{_ROOT}[\s(]*)?{_NUMBER}[\s()]*)+"
     rf"|{_ROOT}[\s(]*{_NUMBER}[\s()]*(?:{_OPERATOR}[\s(]*-?{_NUMBER}[\s()]*)*)"
     rf"(?:=|\?|!|\.|equal|equals|please|bitte|aus|\s)*",
     re.IGNORECASE,
