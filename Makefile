@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .PHONY: help install install-runtime notices system demo up down doctor test test-unit lint \
         eval-ocr eval-qa eval-ir eval-cache eval-embedding eval-ingest eval-agents eval-security eval-tokens eval-replay eval-routing eval-guard eval-sandbox \
-        eval-graph eval-cases \
+        eval-graph eval-cases eval-documents-path \
         packs bench bench-1m test-kill test-console browser test-approvals test-api test-vllm clean
 
 PYTHON ?= python3.11
@@ -126,6 +126,9 @@ eval-replay: install ## varied runs again, without a network
 
 eval-routing: install ## questions that no rule of the path router should catch
 	$(RUN) -m tests.evals.eval_routing
+
+eval-documents-path: install ## sixty phrasings to the DOCUMENTS path: none may be a dead end
+	$(RUN) -m tests.evals.eval_documents_path
 
 eval-guard: install ## personal data and injections before they are remembered
 	$(RUN) -m tests.evals.eval_guard

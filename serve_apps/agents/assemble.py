@@ -12,7 +12,6 @@ from importlib.resources import files
 from pathlib import Path as FilePath
 from uuid import uuid4
 
-import httpx
 from redis.asyncio import Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
@@ -72,6 +71,7 @@ from serve_apps.agents.runner import Runner, Timing
 from serve_apps.agents.schedule_assemble import scheduler
 from serve_apps.agents.searching import search_of
 from serve_apps.agents.traced import Traced
+from serve_apps.agents.writing import RoutedWriter
 from serve_apps.retrieval.answer import Answerer
 from serve_apps.retrieval.cache_parts import Caching, Helpers, Moments, caching
 from serve_apps.retrieval.search import Search
@@ -112,7 +112,6 @@ class Ground:
     sandbox: Sandbox
     fence: Fence
     tools: Catalog
-    http: httpx.AsyncClient
     models: ModelClients
     telemetry: telemetry.Telemetry
     upkeep: Upkeep
@@ -122,7 +121,6 @@ class Ground:
         await self.upkeep.close()
         await self.fence.ground.remotes.aclose()
         await self.sandbox.aclose()
-        await self.http.aclose()
         await self.models.aclose()
         await self.redis.aclose()
         await self.telemetry.aclose()
@@ -145,7 +143,6 @@ def ground(
         socket_connect_timeout=REDIS_SECONDS,
         retry=Retry(NoBackoff(), 1),
     )
-    client = httpx.AsyncClient(timeout=settings.llm.seconds)
     models = model_clients(egress_of(settings.models.allow, settings.http.host))
     audit, conversations = Audit(database), Conversations(database)
     history = History(database, conversations, redis, settings.memory, time.time)
@@ -156,10 +153,12 @@ def ground(
     switchboard = Switchboard(connections, models, settings.models, asyncio.sleep)
     links = Links(database, standing(audit))
     embedder = each(embedder, lambda one: VectorCache(one, redis, settings.embedding, time.time))
-    search = search_of(settings, database, embedder, reranker, switchboard, links, models.configured, _now)
+    router = Router(switchboard, Spend(database, _now), most=settings.models.max_fallbacks)
+    writer = RoutedWriter(router, switchboard, links)
+    search = search_of(settings, database, embedder, reranker, writer, models.configured)
     sandbox = Sandbox(settings.sandbox)
     upkeep = Upkeep.of(database, vault, redis, snapshots or Snapshots(settings))
-    answerer = Answerer(search, database, embedder, settings.llm, client)
+    answerer = Answerer(search, database, embedder, writer)
     moments = Moments(time.time, time.monotonic, lambda: uuid4().hex)
     helpers = Helpers(ASSISTANT.name, of_all)
     cached = caching(settings, database, redis, embedder, search, answerer, moments, helpers)
@@ -183,7 +182,6 @@ def ground(
         sandbox=sandbox,
         fence=around,
         tools=base_tools(around),
-        http=client,
         models=models,
         telemetry=telemetry.connect(settings.telemetry, time.monotonic, {}, counting=upkeep.figures.meter),
         upkeep=upkeep,
@@ -265,10 +263,11 @@ def _handlers(settings: Settings, base: Ground, models: TurnModels) -> dict[Path
     )  # fmt: skip
     catalogue = read_catalogue(CONFIGS / "metrics.yaml")
     memo = Memo(base.redis, f"aos:metrics:{catalogue.fingerprint}:", TTL_SECONDS, time.monotonic)
+    general = General(crew)
     return {
         Path.ANALYTICS: Analytics(catalogue, Measures(base.database, catalogue, memo), _now),
-        Path.DOCUMENTS: Documents(base.cached.answerer),
-        Path.GENERAL: General(crew),
+        Path.DOCUMENTS: Documents(base.cached.answerer, general),
+        Path.GENERAL: general,
     }
 
 

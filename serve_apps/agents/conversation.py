@@ -15,6 +15,7 @@ from serve_apps.agents.approval import Policy
 from serve_apps.agents.delegate import Agents, CarryOut, TurnDelegations
 from serve_apps.agents.dispatch import dispatch
 from serve_apps.agents.doing import Doing, as_messages, native, written
+from serve_apps.agents.errors import NoReply
 from serve_apps.agents.events import EventKind
 from serve_apps.agents.hear import Manner, choose, first, hear, told_usage
 from serve_apps.agents.knowledge import Knowledge, Sources
@@ -30,7 +31,6 @@ from skills.catalog import Catalog
 from skills.fence import Fence, searches
 
 LAST = "This is the last round of this turn: answer now with what you have, and call no tools."
-NOTHING = "The model gave no answer."
 UNDONE = "(No tool ran in this turn: nothing of this was carried out.)"
 PARTED = "\n\n"  # texts of one answer
 MOST_STEPS = 50  # of a plan
@@ -208,8 +208,8 @@ class Conversation:
             await (self._act(reply, parsed, calls) if calls else self._recover(answer, intent))
             return None
         if not self._texts:
-            self._text(NOTHING)
-            return self._outcome("stop", 0.5)
+            spent = reply.finish_reason == "length"
+            raise NoReply("its tokens were used up before it said anything; raise max_tokens" if spent else "")
         return self._outcome("length" if reply.finish_reason == "length" else "stop", 0.5 if undone else 0.9)
 
     def _calls(self, parsed: Parsed) -> list[tuple[Wanted, str | None]]:

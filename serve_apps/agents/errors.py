@@ -31,6 +31,13 @@ class Refused(Permanent):
     fix = "Add a pattern for it to configs/approvals.yaml."
 
 
+class NoReply(Permanent):
+    """The model gave no answer."""
+
+    code, status = "no_reply", 502
+    fix = "Ask again, or give the agent another model."
+
+
 class Diverged(Permanent):
     """The replay asks for something else than the recorded run."""
 

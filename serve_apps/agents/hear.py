@@ -1,14 +1,16 @@
 """One reply of a model: asked for within the time that is left, shown as it comes, told with what it cost."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from cluster.models.messages import ChatRequest, Delta, Fallback, Message, Reply, Sampling, ToolSpec
 from cluster.state.canonical import normal
 from configs.sections import AgentSettings
+from serve_apps.agents.errors import NoReply
 from serve_apps.agents.events import EventKind
-from serve_apps.agents.limits import Allowance, within
+from serve_apps.agents.limits import Allowance, OutOfTime, within
 from serve_apps.agents.ports import Choice, Journal, Json, Models, Said, Turn
 from serve_apps.agents.release import Release
 
@@ -80,6 +82,7 @@ async def hear(
 
     Raises:
         OutOfTime: the turn's time was over before the reply was whole.
+        NoReply: it was over before the reply began.
         OverBudget, Unavailable, Overloaded, Invalid: as the router says, or as recorded.
     """
     payer = allowance.payer
@@ -88,7 +91,7 @@ async def hear(
     seconds = allowance.seconds(journal)
 
     def saying() -> AsyncIterator[Said]:
-        return within(models.stream(billed, task, request), seconds)
+        return _in_time(models.stream(billed, task, request), seconds)
 
     reply: Reply | None = None
     async for said in journal.stream(task, request, saying):
@@ -103,6 +106,20 @@ async def hear(
     # As it will come back from the record, so that it is read the same way then.
     clean = [replace(one, name=normal(one.name), arguments=normal(one.arguments)) for one in reply.tool_calls]
     return replace(reply, content=normal(reply.content), reasoning=normal(reply.reasoning), tool_calls=tuple(clean))
+
+
+async def _in_time(said: AsyncIterator[Said], seconds: float) -> AsyncGenerator[Said]:
+    """As `within`; a model that has not begun by then never replied, which is another end than one that broke off."""
+    begun = False
+    try:
+        async with aclosing(within(said, seconds)) as items:
+            async for item in items:
+                begun = begun or not isinstance(item, Fallback)
+                yield item
+    except OutOfTime as error:
+        if begun:
+            raise
+        raise NoReply(f"it did not begin to reply within the {seconds:.0f} s that were left") from error
 
 
 def told_usage(journal: Journal, reply: Reply) -> None:

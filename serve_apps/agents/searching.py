@@ -1,23 +1,17 @@
 """Puts the search together from settings: with what enhances questions, who judges, and how contexts are packed."""
 
 import asyncio
-from collections.abc import Callable
-from datetime import datetime
 
 import httpx2
 
 from cluster.models.ports import Embedder, Reranker
 from cluster.models.rerank_remote import RemoteReranker
-from cluster.models.router import Router
-from cluster.models.spend import Spend
-from cluster.models.switchboard import Switchboard
 from cluster.state.postgres import Database
 from configs.sections import Settings
-from pipelines.documents.links import Links
-from serve_apps.agents.writing import RoutedWriter
 from serve_apps.retrieval.enhance import Enhancer
 from serve_apps.retrieval.judge import ServiceJudge, WriterJudge
 from serve_apps.retrieval.search import Search
+from serve_apps.retrieval.writer import Writer
 
 
 def search_of(
@@ -25,10 +19,8 @@ def search_of(
     database: Database,
     embedder: Embedder,
     reranker: Reranker | None,
-    switchboard: Switchboard,
-    links: Links,
+    writer: Writer,
     client: httpx2.AsyncClient,
-    clock: Callable[[], datetime],
 ) -> Search:
     """The search of a process; nothing is asked yet.
 
@@ -37,13 +29,9 @@ def search_of(
         database: where the index is.
         embedder: makes vectors of questions.
         reranker: the cross-encoder; None where there are no weights for one.
-        switchboard: opens language models.
-        links: knows the agents that pay for them.
+        writer: asks the workspace's language models.
         client: for a reranking service.
-        clock: now, with a time zone.
     """
-    router = Router(switchboard, Spend(database, clock), most=settings.models.max_fallbacks)
-    writer = RoutedWriter(router, switchboard, links)
     return Search(
         database,
         embedder,

@@ -1,20 +1,16 @@
 """Answers with citations: the documents' own best sentences, or a model's words checked against their quotes."""
 
-import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-import httpx
-
-from cluster.basics.errors import AosError
 from cluster.basics.scope import Scope
-from cluster.models.errors import AWAY
+from cluster.models.errors import AWAY, NoModel
 from cluster.models.ports import Embedder
+from cluster.models.tasks import Task
 from cluster.models.vectors_cache import within
 from cluster.state.postgres import Database, load_queries
-from configs.sections import LlmSettings
 from serve_apps.retrieval import abstain, conflict, evidence, generate, support
 from serve_apps.retrieval.abstain import Foreign
 from serve_apps.retrieval.attribute import Passages
@@ -23,13 +19,18 @@ from serve_apps.retrieval.claims import Basis, Claim, Conflict, Dropped, Stated,
 from serve_apps.retrieval.evidence import Judged
 from serve_apps.retrieval.query import Hit, Query, Results
 from serve_apps.retrieval.quote import LEAST_WORDS, Citation, page_of
+from serve_apps.retrieval.request import subject
 from serve_apps.retrieval.search import Search
 from serve_apps.retrieval.values import values
 from serve_apps.retrieval.words import content
+from serve_apps.retrieval.writer import REFUSALS, Writer
 
 SQL = load_queries(Path(__file__).with_name("answer.sql"))
 
 NOT_FOUND = "Not found in the documents."
+# The documents may well hold it: whoever would have read them did not reply.
+NO_REPLY = "The language model did not reply, and no sentence of the documents answers this by itself."
+COMMAND_ONLY = "the message says what to do, and names nothing to look for"
 HITS = 8  # passages that are looked at
 KNOWN = 24  # passages that are asked whether they know what a question names
 MEASURED = 20  # sentences that are embedded, those that cover most of the question
@@ -75,44 +76,68 @@ class Answerer:
         search: Search,
         database: Database,
         embedder: Embedder,
-        llm: LlmSettings,
-        client: httpx.AsyncClient,
-        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        writer: Writer | None = None,
     ) -> None:
-        """Without `llm.base_url` answers are extractive and `client` is not used."""
-        self._search, self._database, self._embedder = search, database, embedder
-        self._llm, self._client, self._sleep = llm, client, sleep
+        """`writer` asks the workspace's language models; without one, or where it has none, answers are extractive."""
+        self._search, self._database, self._embedder, self._writer = search, database, embedder, writer
 
-    async def ask(self, scope: Scope, question: str, agent_id: str | None = None) -> Answer:
+    async def ask(
+        self, scope: Scope, question: str, agent_id: str | None = None, history: tuple[str, ...] = ()
+    ) -> Answer:
         """Answer from the workspace's documents, or only from those linked to an agent.
+
+        Args:
+            scope: whose documents; readers are checked.
+            question: as it was asked; what of it is a command (`subject`) is not looked for.
+            agent_id: only what is linked to it, with its models and its money; None for the workspace's.
+            history: what was said before; a question that leans on it is searched for together with it.
 
         Raises:
             Unavailable: Postgres cannot be reached. A model that cannot is left out, and `fallback` says so.
         """
-        results = await self._search.run(scope, Query(question, limit=KNOWN, agent_id=agent_id, spread=False))
-        strange = abstain.foreign(question, results.hits)
+        asked = subject(question)
+        query = Query(asked, limit=KNOWN, agent_id=agent_id, spread=False, history=history)
+        results = await self._search.run(scope, query)
+        strange = abstain.foreign(asked, results.hits)
         results = replace(results, hits=results.hits[:HITS])
         if not results.hits:
-            return _nothing(results, abstain.reason((), strange), fallback=results.fallback)
+            why = abstain.reason((), strange) if asked else COMMAND_ONLY
+            return _nothing(results, why, fallback=results.fallback)
         cited = Citations(results.hits, await self._pages(scope, results.hits))
+        said: tuple[str, str] | None = None
         why, dropped = None, tuple[Dropped, ...]()
-        if self._llm.base_url and strange.share < 1:
-            written, why, dropped = await self._generated(scope, question, results, cited, strange)
+        if self._writer is not None and strange.share < 1:
+            said, why = await self._written(self._writer, scope, question, query, results)
+        if said is not None:
+            written, why, dropped = await self._generated(scope, asked, results, cited, strange, *said)
             if written is not None:
                 return written
-        answer = await self._extractive(scope, question, results, Citations(results.hits, cited.pages), strange, why)
+        answer = await self._extractive(scope, asked, results, Citations(results.hits, cited.pages), strange, why)
+        if answer.mode == "not_found" and said is None and why is not None:
+            answer = replace(answer, text=NO_REPLY, abstained=why)
         return replace(answer, dropped=dropped)
 
+    @staticmethod
+    async def _written(
+        writer: Writer, scope: Scope, question: str, query: Query, results: Results
+    ) -> tuple[tuple[str, str] | None, str | None]:
+        """(text, model) of what a model writes, or why none did; neither where none is configured."""
+        sources = [generate.Source(f"{hit.filename}, page {hit.page}", hit.text) for hit in results.hits]
+        wanted = generate.request(question, sources, query.history)
+        try:
+            written = await writer.write(scope, query.agent_id, Task.RAG_ANSWER, wanted)
+        except NoModel:
+            return None, None
+        except REFUSALS as error:
+            return None, f"extractive, {error}"
+        if not written.text.strip():
+            return None, f"extractive, {written.model} replied without a word"
+        return (written.text, written.model), None
+
     async def _generated(
-        self, scope: Scope, question: str, results: Results, cited: Citations, strange: Foreign
+        self, scope: Scope, question: str, results: Results, cited: Citations, strange: Foreign, text: str, model: str
     ) -> tuple[Answer | None, str | None, tuple[Dropped, ...]]:
         """The model's answer with every claim checked, or why there is none, and what of it nothing supports."""
-        sources = [generate.Source(f"{hit.filename}, page {hit.page}", hit.text) for hit in results.hits]
-        model = self._llm.model or "default"
-        try:
-            text = await generate.write(self._client, self._llm, question, sources, self._sleep)
-        except AosError as error:
-            return None, f"extractive, {error}", ()
         claims, dropped, unmeasured = await self._checked(question, generate.parse(text), cited)
         fallback = _joined(results.fallback, unmeasured)
         judged, away = list[Judged](), None

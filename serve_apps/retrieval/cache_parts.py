@@ -24,7 +24,7 @@ from serve_apps.retrieval.gate import Technique
 from serve_apps.retrieval.lexicon import Lexicon
 from serve_apps.retrieval.query import Results
 
-ANSWERS = 3  # how answers are made of passages; with another number no earlier answer is given any more
+ANSWERS = 4  # how answers are made of passages; with another number no earlier answer is given any more
 
 # What results depend on, section by section.
 FOUND_WITH = ("chunk", "embedding", "search", "enhance", "pack", "rerank", "models")

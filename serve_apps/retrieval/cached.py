@@ -37,7 +37,9 @@ class Searches(Protocol):
 class Answers(Protocol):
     """Answers from the documents: `serve_apps.retrieval.answer.Answerer`."""
 
-    async def ask(self, scope: Scope, question: str, agent_id: str | None = None) -> Answer:
+    async def ask(
+        self, scope: Scope, question: str, agent_id: str | None = None, history: tuple[str, ...] = ()
+    ) -> Answer:
         """An answer from what the scope, and the agent if there is one, may see."""
         ...
 
@@ -193,15 +195,17 @@ class CachedAnswerer:
         self._answers = answers
         self._remembered = Remembered("answer", corpora, cache, embedder, _unfit_answer, made_with)
 
-    async def ask(self, scope: Scope, question: str, agent_id: str | None = None) -> Answer:
+    async def ask(
+        self, scope: Scope, question: str, agent_id: str | None = None, history: tuple[str, ...] = ()
+    ) -> Answer:
         """As `Answerer.ask`; `search.cache` says where the answer comes from.
 
         Raises:
             Unavailable: Postgres cannot be reached.
         """
-        query = Query(question, limit=HITS, agent_id=agent_id)
+        query = Query(question, limit=HITS, agent_id=agent_id, history=history)
         answer, decision = await self._remembered.ask(
-            scope, query, None, lambda _: self._answers.ask(scope, question, agent_id)
+            scope, query, None, lambda _: self._answers.ask(scope, question, agent_id, history)
         )
         return replace(answer, search=replace(answer.search, cache=decision))
 

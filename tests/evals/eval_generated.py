@@ -34,7 +34,8 @@ GOAL = (
 def plain(model: httpx.Client, name: str, question: str, hits: Sequence[Mapping[str, Any]]) -> tuple[str, list[bool]]:
     """The model's own words about the first passages, and whether each quote stands in the passage that it names."""
     sources = [Source(hit["filename"], hit["text"]) for hit in hits]
-    body = {"model": name, "messages": generate.messages(question, sources), "temperature": 0}
+    asked = [{"role": one.role, "content": one.content} for one in generate.messages(question, sources)]
+    body = {"model": name, "messages": asked, "temperature": 0}
     said: str = post(model, "chat/completions", body)["choices"][0]["message"]["content"]
     claims = generate.parse(said)
     good = [

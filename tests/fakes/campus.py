@@ -11,7 +11,6 @@ import httpx
 from cluster.basics.scope import Role
 from cluster.models.ports import Embedder
 from cluster.state.jobs import Lane
-from configs.sections import LlmSettings
 from configs.sections_retrieval import RerankSettings, SearchSettings
 from configs.sections_skills import SandboxSettings, SkillSettings
 from serve_apps.retrieval.answer import Answerer
@@ -72,12 +71,11 @@ async def open_campus(
     async with (
         bench(app_dsn, folder) as worker,
         Sandbox(SandboxSettings(warm=0, untrusted_without=tuple(Layer))) as sandbox,
-        httpx.AsyncClient() as nobody,
     ):
         worker.embedder = embedder or worker.embedder  # type: ignore[assignment]
         worker.reader = reader or worker.reader
         search = Search(worker.database, worker.embedder, None, SearchSettings(), RerankSettings())
-        answerer = Answerer(search, worker.database, worker.embedder, LlmSettings(), nobody)
+        answerer = Answerer(search, worker.database, worker.embedder)
         on = ground(settings=SkillSettings(off=("shell",)), scripts=sandbox)
         async with serve(make_parts(app_dsn, folder, ground=on, answerer=answerer)) as api:
             office = open_office(admin_dsn)

@@ -131,7 +131,7 @@ class ScriptedAnswerer:
 
     asked: list[tuple[Scope, str, str | None]] = field(default_factory=list)
 
-    async def ask(self, scope: Scope, question: str, agent_id: str | None) -> Answer:
+    async def ask(self, scope: Scope, question: str, agent_id: str | None, history: tuple[str, ...] = ()) -> Answer:
         self.asked.append((scope, question, agent_id))
         found = await ScriptedSearch().run(scope, Query(question))
         hit = found.hits[0]

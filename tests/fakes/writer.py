@@ -13,7 +13,7 @@ from serve_apps.retrieval.writer import Written
 
 @dataclass
 class FakeWriter:
-    """A `Writer`; `reply` is a text, or an object that is sent as JSON; `failing` is raised instead."""
+    """A `Writer`; `reply` is a text, a JSON object, or makes one of the request; `failing` is raised."""
 
     reply: Any = ""
     failing: Exception | None = None
@@ -25,4 +25,5 @@ class FakeWriter:
         await asyncio.sleep(self.seconds)
         if self.failing is not None:
             raise self.failing
-        return Written(self.reply if isinstance(self.reply, str) else json.dumps(self.reply), "scripted-1")
+        reply = self.reply(request) if callable(self.reply) else self.reply
+        return Written(reply if isinstance(reply, str) else json.dumps(reply), "scripted-1")

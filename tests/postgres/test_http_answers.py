@@ -14,7 +14,6 @@ import pytest
 from cluster.basics.scope import Role, UserId
 from cluster.state.jobs import Lane
 from cluster.state.postgres import Database, Transaction
-from configs.sections import LlmSettings
 from configs.sections_retrieval import RerankSettings, SearchSettings
 from serve_apps.agents.answered import keeping
 from serve_apps.agents.ports import AgentId, Outcome, RunId, Turn
@@ -65,9 +64,9 @@ class Desk:
 
 @pytest.fixture
 async def desk(app_dsn: str, admin_dsn: str, tmp_path: Path) -> AsyncIterator[Desk]:
-    async with bench(app_dsn, tmp_path) as worker, httpx.AsyncClient() as nobody:
+    async with bench(app_dsn, tmp_path) as worker:
         search = Search(worker.database, worker.embedder, None, SearchSettings(), RerankSettings())
-        answerer = Answerer(search, worker.database, worker.embedder, LlmSettings(), nobody)
+        answerer = Answerer(search, worker.database, worker.embedder)
         async with serve(make_parts(app_dsn, tmp_path, answerer=answerer)) as api:
             office = open_office(admin_dsn)
             client = await api.sign_in(office.emails[Role.DEVELOPER])

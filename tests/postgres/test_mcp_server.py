@@ -20,7 +20,6 @@ from mcp.types import CallToolResult
 
 from cluster.basics.errors import Unavailable
 from cluster.basics.scope import Role
-from configs.sections import LlmSettings
 from configs.sections_retrieval import RerankSettings, SearchSettings
 from configs.sections_skills import SkillSettings
 from serve_apps.http.mcp_tools import OFFERS
@@ -86,7 +85,7 @@ def served(admin_dsn: str, app_dsn: str, tmp_path: Path) -> Iterator[Served]:
     )
     parts = make_parts(app_dsn, tmp_path, orchestrator=agents, ground=on)
     search = Search(parts.database, FakeEmbedder(), None, SearchSettings(), RerankSettings())
-    answerer = Answerer(search, parts.database, FakeEmbedder(), LlmSettings(), httpx.AsyncClient())
+    answerer = Answerer(search, parts.database, FakeEmbedder())
     with listening(replace(parts, search=search, answerer=answerer)) as url:
         yield Served(url, here, there, agents, lease, secret)
 

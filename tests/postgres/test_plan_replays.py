@@ -114,7 +114,7 @@ async def test_metrics_and_documents_are_replayed_without_their_sources(here: St
 
     answers = ScriptedAnswerer()
     turn = await here.begin("When does the lease end?", path=Path.DOCUMENTS)
-    events = await here.carry(turn, Documents(answers))
+    events = await here.carry(turn, Documents(answers, General(crew(ScriptedModels()))))
     assert events[-1].data["citations"][0]["quote"] == "The lease ends in May."
-    await replayed(here, turn, Documents(ScriptedAnswerer()))
+    await replayed(here, turn, Documents(ScriptedAnswerer(), General(crew(ScriptedModels()))))
     assert len(answers.asked) == 1

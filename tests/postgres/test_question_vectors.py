@@ -3,13 +3,11 @@
 import time
 from pathlib import Path
 
-import httpx
 import psycopg
 
 from cluster.models.ports import Lane
 from cluster.models.vectors_cache import VectorCache
 from cluster.state.postgres import Database
-from configs.sections import LlmSettings
 from configs.sections_retrieval import EmbeddingSettings, RerankSettings, SearchSettings
 from serve_apps.retrieval.answer import Answerer
 from serve_apps.retrieval.search import Search
@@ -36,10 +34,10 @@ async def test_what_is_asked_again_in_a_workspace_is_not_embedded_again(
     database = Database(app_dsn, size=3)
     await database.open()
     with valkey(tmp_path) as server:
-        async with client(server.url) as redis, httpx.AsyncClient() as http:
+        async with client(server.url) as redis:
             embedder = VectorCache(inner, redis, EmbeddingSettings(), time.time)
             search = Search(database, embedder, None, SearchSettings(), RerankSettings())
-            answerer = Answerer(search, database, embedder, LlmSettings(), http)
+            answerer = Answerer(search, database, embedder)
             first = await answerer.ask(scopes[0], QUESTION)
             asked = [text for _, texts in inner.asked for text in texts]
             assert first.mode == "extractive" and asked.count(QUESTION) == 1

@@ -1,25 +1,26 @@
 """Answers and their citations, from the application's role."""
 
-import json
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from typing import Any
 
-import httpx
 import psycopg
 import pytest
 
-from cluster.basics.errors import Unavailable
+from cluster.basics.errors import AosError, Unavailable
 from cluster.basics.scope import Scope
+from cluster.models.errors import Busy, NoModel, OverBudget, Unusable
+from cluster.models.messages import ChatRequest
+from cluster.models.tasks import Task
 from cluster.state.postgres import Database
-from configs.sections import LlmSettings
 from configs.sections_retrieval import RerankSettings, SearchSettings
 from pipelines.documents.document import Box, Word
-from serve_apps.retrieval.answer import NOT_FOUND, Answer, Answerer
+from serve_apps.retrieval.answer import NO_REPLY, NOT_FOUND, Answer, Answerer
 from serve_apps.retrieval.search import Search
 from tests.fakes import corpus
 from tests.fakes.corpus import Book, Passage, Sheet, hash_vector
 from tests.fakes.models import FakeEmbedder, TiredEmbedder
+from tests.fakes.writer import FakeWriter
 
 SCAN = "Service sheet\n\nThe pump weighs twelve kilograms. It is painted red."
 WORDS = tuple(
@@ -40,39 +41,32 @@ class Desk:
     async def ask(
         self,
         question: str = QUESTION,
-        reply: Callable[[httpx.Request], httpx.Response] | None = None,
+        reply: "Writing | None" = None,
         embedder: FakeEmbedder | None = None,
         agent: str | None = None,
+        failing: AosError | None = None,
+        history: tuple[str, ...] = (),
     ) -> Answer:
         embedder = embedder or FakeEmbedder()
         search = Search(self.database, embedder, None, SearchSettings(), RerankSettings())
-        llm = LlmSettings(base_url="http://model.test/v1" if reply else None, model="tiny")
-
-        async def no_wait(seconds: float) -> None:
-            assert seconds <= 15
-
-        async with httpx.AsyncClient(transport=httpx.MockTransport(reply or _nobody)) as client:
-            return await Answerer(search, self.database, embedder, llm, client, no_wait).ask(
-                self.scope, question, agent
-            )
+        writer = FakeWriter(reply, failing) if reply or failing else None
+        return await Answerer(search, self.database, embedder, writer).ask(self.scope, question, agent, history)
 
 
-def _nobody(request: httpx.Request) -> httpx.Response:
-    raise AssertionError("no model is configured")
+Writing = str | Callable[[ChatRequest], str]
 
 
-def says(text: str) -> Callable[[httpx.Request], httpx.Response]:
-    return lambda request: httpx.Response(200, json={"choices": [{"message": {"content": text}}]})
+def says(text: str) -> Writing:
+    return text
 
 
-def quoting(claim: str, quote: str) -> Callable[[httpx.Request], httpx.Response]:
+def quoting(claim: str, quote: str) -> Writing:
     """Claims something with a quote from whichever source has it."""
 
-    def reply(request: httpx.Request) -> httpx.Response:
-        user = json.loads(request.content)["messages"][1]["content"]
-        sources = user.split("<source n=")[1:]
+    def reply(request: ChatRequest) -> str:
+        sources = request.messages[1].content.split("<source n=")[1:]
         n = next(source.split(" ", 1)[0] for source in sources if quote in source)
-        return says(f'{claim} [{n}: "{quote}"]')(request)
+        return f'{claim} [{n}: "{quote}"]'
 
     return reply
 
@@ -147,7 +141,7 @@ async def test_a_generated_answer_shows_only_claims_whose_quotes_are_on_the_page
             "No evidence at all."
         )
     )
-    assert answer.mode == "generated" and answer.model == "tiny"
+    assert answer.mode == "generated" and answer.model == "scripted-1"
     assert answer.text == "The pump weighs twelve kilograms. [1]"
     assert [one.quote for one in answer.citations] == ["pump weighs twelve kilograms"]
 
@@ -158,51 +152,102 @@ async def test_claims_on_the_same_place_share_a_number(desk: Desk) -> None:
     assert answer.text == "It is red. [1]\nPainted red. [1]" and len(answer.citations) == 1
 
 
+async def test_a_model_that_makes_things_up_leaves_the_documents_words(desk: Desk) -> None:
+    answer = await desk.ask(reply=says("The pump is heavy, believe me."))
+    assert answer.mode == "extractive" and answer.citations and "nothing that scripted-1 said" in str(answer.fallback)
+
+
 @pytest.mark.parametrize(
-    ("reply", "why"),
+    "failing", [Unavailable("503"), Busy("too much to do"), Unusable("401"), OverBudget("all spent")]
+)
+async def test_a_model_that_fails_leaves_the_documents_words(desk: Desk, failing: AosError) -> None:
+    answer = await desk.ask(failing=failing)
+    assert answer.mode == "extractive" and answer.citations and failing.detail in str(answer.fallback)
+
+
+@pytest.mark.parametrize("silent", [{"failing": Unavailable("503")}, {"reply": lambda request: " "}])
+async def test_nothing_in_the_documents_is_not_said_of_a_model_that_did_not_reply(desk: Desk, silent: Any) -> None:
+    answer = await desk.ask("What is its colour made of?", **silent)
+    assert (answer.mode, answer.text) == ("not_found", NO_REPLY) and answer.abstained == answer.fallback
+    assert "503" in str(answer.fallback) or "without a word" in str(answer.fallback)
+
+
+async def test_a_workspace_without_a_model_gets_the_documents_words(desk: Desk) -> None:
+    answer = await desk.ask(failing=NoModel("none is configured"))
+    assert (answer.mode, answer.fallback) == ("extractive", None)
+    assert (await desk.ask("zanzibar", failing=NoModel("none is configured"))).text == NOT_FOUND
+
+
+async def test_the_agent_that_is_asked_pays_for_its_answer(desk: Desk) -> None:
+    agent = corpus.open_agent(desk.admin, desk.scope, "payer")
+    desk.admin.execute("update agents set whole_workspace = true where id = %s", (agent,))
+    embedder, writer = FakeEmbedder(), FakeWriter("NOT IN THE SOURCES")
+    search = Search(desk.database, embedder, None, SearchSettings(), RerankSettings())
+    for asked in (agent, None):
+        await Answerer(search, desk.database, embedder, writer).ask(desk.scope, QUESTION, asked)
+    assert [(who, task) for who, task, _ in writer.asked] == [(agent, Task.RAG_ANSWER), (None, Task.RAG_ANSWER)]
+
+
+@pytest.mark.parametrize(
+    "command",
     [
-        (says("The pump is heavy, believe me."), "nothing that tiny said"),
-        (lambda request: httpx.Response(503), "503"),
-        (lambda request: httpx.Response(429), "too much to do"),
-        (lambda request: httpx.Response(401), "401"),
-        (lambda request: httpx.Response(200, text="garbage"), "no chat completion"),
+        "Search the documents for: how many kilograms does the pump weigh?",
+        "According to our manual, how many kilograms does the pump weigh?",
+        "Please find the file that says how many kilograms the pump weighs, and quote the page",
+        "Can you look in our docs and tell me how many kilograms the pump weighs?",
     ],
 )
-async def test_a_model_that_fails_leaves_the_documents_words(
-    desk: Desk, reply: Callable[[httpx.Request], httpx.Response], why: str
-) -> None:
-    answer = await desk.ask(reply=reply)
-    assert answer.mode == "extractive" and answer.citations and why in str(answer.fallback)
+async def test_command_words_count_against_no_sentence(desk: Desk, command: str) -> None:
+    answer = await desk.ask(command)
+    assert answer.mode == "extractive" and answer.text.startswith("The pump weighs twelve kilograms. [1]")
+
+
+async def test_a_command_alone_looks_for_nothing(desk: Desk) -> None:
+    answer = await desk.ask("List the documents, please")
+    assert answer.mode == "not_found" and "names nothing to look for" in str(answer.abstained)
+
+
+async def test_a_question_that_leans_is_asked_together_with_what_was_said(desk: Desk) -> None:
+    asked: list[ChatRequest] = []
+
+    def reply(request: ChatRequest) -> str:
+        asked.append(request)
+        return quoting("It is red.", "It is painted red.")(request)  # type: ignore[operator]
+
+    answer = await desk.ask("And what does that document say of its colour?", reply, history=(QUESTION, "Twelve."))
+    assert answer.text == "It is red. [1]"
+    assert f"Said before: {QUESTION}" in asked[0].messages[1].content
 
 
 async def test_a_model_may_say_that_the_sources_do_not_tell(desk: Desk) -> None:
     answer = await desk.ask(reply=says("NOT IN THE SOURCES"))
-    assert (answer.mode, answer.model) == ("not_found", "tiny")
+    assert (answer.mode, answer.model) == ("not_found", "scripted-1")
 
 
 async def test_documents_go_to_the_model_as_data(desk: Desk) -> None:
-    bodies: list[str] = []
+    asked: list[ChatRequest] = []
 
-    def reply(request: httpx.Request) -> httpx.Response:
-        bodies.append(request.content.decode())
-        return says("NOT IN THE SOURCES")(request)
+    def reply(request: ChatRequest) -> str:
+        asked.append(request)
+        return "NOT IN THE SOURCES"
 
     await desk.ask(reply=reply)
-    system, user = httpx.Response(200, content=bodies[0]).json()["messages"]
-    assert "kilograms" not in system["content"] and "The pump weighs twelve kilograms." in user["content"]
+    system, user = asked[0].messages
+    assert (system.role, user.role) == ("system", "user")
+    assert "kilograms" not in system.content and "The pump weighs twelve kilograms." in user.content
 
 
 async def test_a_question_about_somebody_whom_no_document_knows_is_not_answered(desk: Desk) -> None:
     answer = await desk.ask("How many kilograms does the Zanzibar pump weigh?")
     assert (answer.mode, answer.citations) == ("not_found", ()) and "Zanzibar" in str(answer.abstained)
-    bodies: list[httpx.Request] = []
+    asked: list[ChatRequest] = []
 
-    def reply(request: httpx.Request) -> httpx.Response:
-        bodies.append(request)
-        return says('It weighs twelve. [1: "The pump weighs twelve kilograms."]')(request)
+    def reply(request: ChatRequest) -> str:
+        asked.append(request)
+        return 'It weighs twelve. [1: "The pump weighs twelve kilograms."]'
 
     answer = await desk.ask("How many kilograms does the pump of Zanzibar weigh?", reply=reply)
-    assert (answer.mode, bodies) == ("not_found", [])
+    assert (answer.mode, asked) == ("not_found", [])
 
 
 def _add(desk: Desk, filename: str, text: str) -> None:
@@ -212,9 +257,7 @@ def _add(desk: Desk, filename: str, text: str) -> None:
 
 
 @pytest.mark.parametrize("reply", [None, quoting("It weighs twelve kilograms.", "The pump weighs twelve kilograms.")])
-async def test_sources_that_contradict_each_other_are_both_shown(
-    desk: Desk, reply: Callable[[httpx.Request], httpx.Response] | None
-) -> None:
+async def test_sources_that_contradict_each_other_are_both_shown(desk: Desk, reply: Writing | None) -> None:
     """Also where a model saw only one of them."""
     _add(desk, "letter.txt", "We write to you about the delivery. The pump weighs fifteen kilograms.")
     answer = await desk.ask(reply=reply)

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from cluster.basics.errors import AosError, Forbidden, Invalid, Unavailable
-from cluster.models.messages import ChatRequest, Message
-from serve_apps.agents.errors import NoModel, OverBudget, Waiting
+from cluster.models.messages import ChatRequest, Message, Reply
+from serve_apps.agents.errors import NoModel, NoReply, OverBudget, Waiting
 from serve_apps.agents.events import EventKind
 from serve_apps.agents.plan import choose
 from serve_apps.agents.plan.choose import Mode
@@ -74,6 +74,9 @@ async def carry(models: ScriptedModels, asked: Turn, *tools: FakeTool, **other: 
     [
         ("Hello!", Mode.CHAT), ("thanks a lot", Mode.CHAT), ("Good morning everyone", Mode.CHAT),
         ("who are you?", Mode.CHAT),
+        ("what is 17*23", Mode.CHAT), ("17 * (23 - 4) = ?", Mode.CHAT), ("How much is 12 % of 80?", Mode.CHAT),
+        ("Wie viel ist 3 mal 4?", Mode.CHAT), ("square root of 144", Mode.CHAT),
+        ("Compute 3 + 4 and mail it to Bob", None), ("what is 5 of 7 invoices", None), ("what is 42", None),
         ("Make a plan and carry it out", Mode.AGENTIC), ("First fetch the page, then send it to Bob", Mode.AGENTIC),
         ("Do this:\n1. fetch\n2. sum up\n3. send", Mode.AGENTIC), ("Hello, what is the capital of Peru?", None),
         ("What happened first?", None), ("", None), ("first " * 3_000, None), ("the first. Then", None),
@@ -87,6 +90,31 @@ def test_patterns_decide_only_where_there_is_no_doubt(message: str, mode: Mode |
         by_command = choose.quick(command, message)
         assert by_command is not None
         assert (by_command.mode, by_command.by) == (forced, "command")
+
+
+async def test_a_sum_is_not_planned() -> None:
+    """The loop answers at once, with its calculator; no model is asked for a plan."""
+    models = scripted(otherwise="It is 391.")
+    outcome, journal = await carry(models, turn("what is 17*23"), FakeTool())
+    assert outcome.answer == "It is 391." and [task for task, _ in models.asked] != ["planning"]
+    assert outcome.trace[0] == {"step": "mode", "mode": "CHAT", "by": "pattern", "why": ""}
+    assert journal.of(EventKind.PLAN) == []
+
+
+@pytest.mark.parametrize("hits", [[], [LEASE]])
+async def test_a_model_that_never_replied_fails_the_turn_with_that_reason(hits: list[Any]) -> None:
+    """And nothing is said of the documents, which nobody has read."""
+    journal = MemoryJournal()
+    with pytest.raises(Unavailable, match="nobody there"):
+        await carry(
+            scripted(otherwise=Unavailable("nobody there")), turn("Sum it up"), FakeTool(), hits=hits, journal=journal
+        )
+    assert journal.of(EventKind.TEXT) == []
+
+
+async def test_a_model_that_replies_without_a_word_fails_the_turn() -> None:
+    with pytest.raises(NoReply):
+        await carry(scripted(otherwise=Reply("")), turn("Sum it up"), FakeTool(), hits=[LEASE])
 
 
 async def test_a_text_is_the_answer_and_is_streamed() -> None:

@@ -10,8 +10,8 @@ import pytest
 from cluster.basics.errors import Invalid, Unavailable
 from cluster.models.messages import ChatRequest, Delta, Fallback, Message, Reply, ToolCall, Usage
 from serve_apps.agents.approval import Policy
-from serve_apps.agents.conversation import LAST, NOTHING, UNDONE
-from serve_apps.agents.errors import NoModel, OverBudget, Waiting
+from serve_apps.agents.conversation import LAST, UNDONE
+from serve_apps.agents.errors import NoModel, NoReply, OverBudget, Waiting
 from serve_apps.agents.events import EventKind
 from serve_apps.agents.loop import Crew, Loop, converse
 from serve_apps.agents.ports import Outcome, Turn
@@ -128,6 +128,18 @@ async def test_time_is_that_of_the_steps() -> None:
     outcome, journal = await ran(models, FakeTool(), time=ticks)
     assert len(models.asked) == 3 and journal.spent_ms == 300_000
     assert outcome.finish_reason == "length" and "time" in outcome.answer
+
+
+async def test_a_model_that_does_not_begin_in_time_never_replied() -> None:
+    """One that broke off has said something; this one has not, and the run fails with that reason."""
+
+    class Mute(ScriptedModels):
+        async def stream(self, turn: Turn, task: str, request: ChatRequest) -> Any:
+            await asyncio.sleep(60)
+            yield Delta("too late")
+
+    with pytest.raises(NoReply, match="did not begin"):
+        await ran(Mute(), asked=turn(config={"timeout_seconds": 0.05}))
 
 
 async def test_a_model_that_hangs_is_closed_when_the_time_is_over() -> None:
@@ -329,10 +341,12 @@ async def test_a_rejection_is_an_observation(state: str) -> None:
     assert outcome.answer == "Then not." and tool.ran == []
 
 
-async def test_nothing_said_is_said() -> None:
-    """OR-11: an empty reply is no answer."""
-    outcome, _ = await ran(ScriptedModels(Reply("", usage=Usage(1, 0))))
-    assert (outcome.answer, outcome.confidence) == (NOTHING, 0.5)
+async def test_a_reply_without_a_word_is_no_answer() -> None:
+    """OR-11: the run fails, and says why."""
+    with pytest.raises(NoReply):
+        await ran(ScriptedModels(Reply("", usage=Usage(1, 0))))
+    with pytest.raises(NoReply, match="max_tokens"):
+        await ran(ScriptedModels(Reply("", reasoning="Hm. " * 50, finish_reason="length")))
 
 
 async def test_a_fallback_is_told() -> None:

@@ -9,7 +9,7 @@ from cluster.basics.errors import AosError
 from cluster.models.messages import Message, Reply
 from cluster.models.tasks import Task
 from serve_apps.agents import prompt
-from serve_apps.agents.hear import Manner, hear
+from serve_apps.agents.hear import Manner
 from serve_apps.agents.parse import read
 from serve_apps.agents.plan import prompts
 from serve_apps.agents.plan.planner import HOPELESS
@@ -32,6 +32,27 @@ _PLANNED = re.compile(
     r"\bplan (?:it |this |that )?and (?:then )?(?:execute|carry|do|run)\b|\bfirst\b[^\n]{3,120}\bthen\b",
     re.IGNORECASE,
 )
+# A sum: numbers and what is done to them, and nothing else: `what is 17*23`, `12 % of 80`, `wie viel ist 3 mal 4`.
+_NUMBER = r"(?:[$€£]?\d[\d.,' ]*(?:\s?(?:%|percent|prozent|\^\d+|²|³|!|squared|cubed|hoch \d+|[$€£]))?|pi|π)"
+_OPERATOR = (
+    r"(?:[-+*/×·÷:^−]|\*\*|\bx\b|\b(?:plus|minus|times|multiplied by|divided by|over|mod(?:ulo)?|to the power of|"
+    r"percent of|of|"
+    r"mal|geteilt durch|durch|hoch|prozent von|von)\b)"
+)
+_ROOT = r"(?:(?:the )?(?:square |cube )?root of|die (?:quadrat)?wurzel (?:aus|von)|sqrt|√|log|ln|sin|cos|tan)"
+_SUM = re.compile(
+    rf"(?:(?:please|bitte|hey|ok(?:ay)?|so|and|und)[\s,]+)*"
+    rf"(?:(?:what(?:'s| is| are)|how much (?:is|are)|calculate|compute|work out|solve|evaluate|tell me|(?:can|could) "
+    rf"you (?:please )?"
+    rf"(?:calculate|compute|work out|solve)|was (?:ist|sind|ergibt|macht)|wie ?viel (?:ist|sind|ergibt|macht)|"
+    rf"berechne|rechne)\b[\s:]*)?"
+    rf"(?:the (?:sum|product|result|value) "
+    rf"of\s+)?[\s(]*-?(?:{_NUMBER}[\s()]*(?:{_OPERATOR}[\s(]*-?(?:{_ROOT}[\s(]*)?{_NUMBER}[\s()]*)+"
+    rf"|{_ROOT}[\s(]*{_NUMBER}[\s()]*(?:{_OPERATOR}[\s(]*-?{_NUMBER}[\s()]*)*)"
+    rf"(?:=|\?|!|\.|equal|equals|please|bitte|aus|\s)*",
+    re.IGNORECASE,
+)
+LONGEST_SUM = 200  # characters
 _LISTED = re.compile(r"^ {0,3}\d{1,2}[.)] +\S", re.MULTILINE)
 LEAST_LISTED = 3  # tasks, one a line
 LONGEST_LOOKED_AT = 2_000
@@ -71,11 +92,16 @@ def quick(command: str, message: str) -> Chosen | None:
     if command in ("chat", "agent", "plan"):
         return Chosen(Mode.CHAT if command == "chat" else Mode.AGENTIC, "command")
     text = message.strip()[:LONGEST_LOOKED_AT]
-    if _SMALL_TALK.fullmatch(text):
+    if _SMALL_TALK.fullmatch(text) or is_sum(text):
         return Chosen(Mode.CHAT, "pattern")
     if _PLANNED.search(text) or len(_LISTED.findall(text)) >= LEAST_LISTED:
         return Chosen(Mode.AGENTIC, "pattern")
     return None
+
+
+def is_sum(text: str) -> bool:
+    """Whether a message asks for the value of an expression and nothing else."""
+    return len(text) <= LONGEST_SUM and _SUM.fullmatch(text.strip()) is not None
 
 
 async def ask(work: Work) -> Chosen:
@@ -100,7 +126,7 @@ async def ask(work: Work) -> Chosen:
         Guard(False, True, lambda text: _acts(work, text), lambda text: _claims(work, text)),
     )
     try:
-        reply = await hear(turn, work.journal, crew.models, str(Task.PLANNING), request, release, work.allowance)
+        reply = await work.hear(Task.PLANNING, request, release)
     except HOPELESS:
         raise
     except AosError as error:

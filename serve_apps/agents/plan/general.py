@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from cluster.models.tasks import Task
 from serve_apps.agents.delegate import TurnDelegations
+from serve_apps.agents.errors import NoReply
 from serve_apps.agents.events import EventKind
 from serve_apps.agents.hear import choose as choose_model
 from serve_apps.agents.hear import first, told_usage
@@ -125,8 +126,14 @@ class General:
         return await planner.make(work)
 
     async def _answer(self, work: Work, shown: str, *, out_of_time: bool = False, unplanned: bool = False) -> Outcome:
-        """What the steps came to: quotes checked, notices under it, told as one TEXT."""
+        """What the steps came to: quotes checked, notices under it, told as one TEXT.
+
+        Raises:
+            NoReply, or as the model failed: it never said a word, so what there is are the fallback plan's leavings.
+        """
         found = synthesise(list(work.results.values()), grounded=work.grounded)
+        if not work.heard:
+            raise work.unheard or NoReply()
         text = work.quotes.checked(found.text).strip() or found.text
         told = "\n".join(f"Note: {notice}" for notice in (*work.notices, *((OUT_OF_TIME,) if out_of_time else ())))
         text = f"{text}{PARTED}{told}" if told else text

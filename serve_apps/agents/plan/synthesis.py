@@ -42,7 +42,8 @@ def synthesise(results: Sequence[Result], *, grounded: bool) -> Synthesis:
         return Synthesis(_told(acted), "tools", min(DEFAULT, _limit(results)))
     if reasoned and not grounded:
         return Synthesis(reasoned[-1].text, "conversation", _sure(reasoned[-1], results))
-    return Synthesis(NO_INFORMATION if grounded else NOTHING_DONE, "none", FALLBACK)
+    # That the documents do not say it, only somebody can say who has read them.
+    return Synthesis(NO_INFORMATION if grounded and reasoned else NOTHING_DONE, "none", FALLBACK)
 
 
 def _sure(answer: Result, results: Sequence[Result]) -> float:

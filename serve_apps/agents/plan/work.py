@@ -7,6 +7,7 @@ from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel
 
+from cluster.basics.errors import AosError
 from cluster.models.messages import ChatRequest, Message, Reply
 from cluster.models.tasks import Task
 from configs.sections import AgentSettings
@@ -87,6 +88,8 @@ class Work:
         wrote: calls that changed something and succeeded, by tool and arguments: none is made twice.
         mode: CHAT or AGENTIC and who chose so, for the trace.
         notices: what the reader has to be told beside the answer.
+        heard: a model has said something in this turn.
+        unheard: how the last model failed that was asked; None where none did.
     """
 
     turn: Turn
@@ -105,6 +108,8 @@ class Work:
     mode: Mapping[str, Json] = field(default_factory=lambda: {"step": "mode"})
     calls: int = 0
     replans: int = 0
+    heard: bool = False
+    unheard: AosError | None = None
 
     def __post_init__(self) -> None:
         """Quotes are those of the sources."""
@@ -120,8 +125,18 @@ class Work:
         most = int(first(self.turn, "max_tokens", self.crew.settings.max_tokens))
         request = ChatRequest(messages, temperature=0.0, max_tokens=most, json_only=json_only)
         unseen = Release(_nobody, self.crew.clock, Quotes(Sources()), Guard(everything=True))
-        reply = await hear(self.turn, self.journal, self.crew.models, str(task), request, unseen, self.allowance)
+        reply = await self.hear(task, request, unseen)
         told_usage(self.journal, reply)
+        return reply
+
+    async def hear(self, task: Task, request: ChatRequest, release: Release) -> Reply:
+        """As `hear`, of this turn; whether a model replied at all is remembered."""
+        try:
+            reply = await hear(self.turn, self.journal, self.crew.models, str(task), request, release, self.allowance)
+        except AosError as error:
+            self.unheard = error
+            raise
+        self.heard = self.heard or bool(reply.content.strip() or reply.tool_calls)
         return reply
 
     def in_time(self) -> None:
