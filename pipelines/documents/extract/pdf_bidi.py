@@ -4,6 +4,7 @@ Programs write such lines into a PDF in either order, so the order of the conten
 """
 
 import unicodedata
+from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise, product
 
@@ -33,11 +34,13 @@ def in_reading_order(glyphs: Sequence[Glyph]) -> tuple[list[Glyph], int]:
     """
     result: list[Glyph] = []
     unsure = 0
+    kinds = Counter(_kind(glyph.char[0]) for glyph in glyphs if glyph.char.isalpha())
+    leftward = kinds["R"] >= kinds["L"]  # a line of mostly Latin names is one of its page all the same
     for line, end in _lines(glyphs):
         if not any(has_rtl(glyph.char) for glyph in line):
             result += line
         else:
-            ordered, agrees = _read_line(line)
+            ordered, agrees = _read_line(line, leftward)
             unsure += not agrees
             result += ordered
         if end is not None:
@@ -80,11 +83,11 @@ def _one_line(line: Sequence[Glyph], other: Sequence[Glyph]) -> bool:
     return max(spans[0][0], spans[1][0]) - min(spans[0][1], spans[1][1]) <= _JOINED * size
 
 
-def _read_line(line: Sequence[Glyph]) -> tuple[list[Glyph], bool]:
+def _read_line(line: Sequence[Glyph], leftward_page: bool) -> tuple[list[Glyph], bool]:
     clusters = _clusters(line)
     shown = _with_blanks(clusters, line)
     signs = "".join(cluster[0].char[0] for cluster in shown)
-    order, agrees = _logical(signs)
+    order, agrees = _logical(signs, leftward_page)
     result: list[Glyph] = []
     text = "".join(signs[at] for at, _ in order)
     turn = _is_balanced(text.translate(_MIRRORED)) or not _is_balanced(text)
@@ -148,10 +151,10 @@ def _with_blanks(clusters: list[list[Glyph]], line: Sequence[Glyph]) -> list[lis
     return result
 
 
-def _logical(shown: str) -> tuple[list[tuple[int, bool]], bool]:
+def _logical(shown: str, leftward_page: bool) -> tuple[list[tuple[int, bool]], bool]:
     """Indices of the shown signs as they are read, each with whether it is written leftwards; and whether it agrees."""
     kinds = [_kind(sign) for sign in shown]
-    base = "R" if kinds.count("R") >= kinds.count("L") else "L"
+    base = "R" if leftward_page or kinds.count("R") >= kinds.count("L") else "L"
     if base == "R":
         return _leftward(shown, kinds, 0, len(shown), base)
     order: list[tuple[int, bool]] = []

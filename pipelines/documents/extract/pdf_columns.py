@@ -79,7 +79,7 @@ def by_column(tokens: Sequence[Token], tables: Sequence[Grid], aspect: float) ->
         aspect: the page's height by its width, both in points.
     """
     free = [t for t in tokens if t.box and not any(_inside(t.box, g.box) for g in tables)]
-    rows = [row for row in _rows(free, aspect)]
+    rows = _rows(free, aspect)
     if sum(len(row.cells) > 1 for row in rows) < _LEAST_LINES:
         return tuple(tokens)
     for gutter, start, end in _gutters(rows):
@@ -176,7 +176,7 @@ def _rows(tokens: Sequence[Token], aspect: float) -> list[_Row]:
 
 
 def _blocks(rows: Sequence[_Row]) -> Iterator[list[_Row]]:
-    """Rows that follow each other closely, from the first with several cells to the last; one cell between is allowed."""
+    """Rows that follow each other closely, from the first with several cells to the last."""
     block: list[_Row] = []
     for row in rows:
         apart = block and row.y0 - block[-1].y1 > _ROW_GAP * (block[-1].y1 - block[-1].y0)

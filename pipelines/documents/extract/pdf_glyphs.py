@@ -19,6 +19,9 @@ _FONT_NAME = 200  # bytes
 _HEAVY = (b"bold", b"black", b"heavy")
 _HYPHEN = (0x2, 0xFFFE)  # what pdfium makes of a hyphen at a line end
 _SOFT_HYPHEN = 0xAD
+_UNSEEN = frozenset((_SOFT_HYPHEN, *range(0x200B, 0x2010), *range(0x2028, 0x2030), *range(0x2060, 0x2065), 0xFEFF))
+"""Codes that stand for nothing that is seen; where something is drawn for one all the same, the font is wrong."""
+
 _PRIVATE, _PRIVATE_END = 0xE000, 0xF900  # code points that mean something in one font only
 _INK = 0.02  # of the type's size, in both directions: less is not drawn
 _DASH_THIN, _DASH_LEAST, _DASH_MOST = 0.15, 0.25, 0.75  # of the type's size: the height and widths of a minus
@@ -94,12 +97,14 @@ def read_glyphs(text: pdfium.PdfTextPage) -> Iterator[Glyph]:
     runs = _Runs(text)
     handle = ctypes.cast(text.raw, ctypes.c_void_p).value
     unicode_of, object_of = _plain(raw.FPDFText_GetUnicode, _UINT), _plain(raw.FPDFText_GetTextObject, _POINTER)
-    is_unmapped = _plain(raw.FPDFText_HasUnicodeMapError, _INT)
+    is_unmapped, is_generated = (
+        _plain(function, _INT) for function in (raw.FPDFText_HasUnicodeMapError, raw.FPDFText_IsGenerated)
+    )
     box_of = _plain(raw.FPDFText_GetCharBox, _INT, *[_POINTER] * 4)
     box = (ctypes.c_double * 4)()
     start = ctypes.addressof(box)
     places = (start, start + 8, start + 16, start + 24)
-    last, run, high = 0, None, 0
+    last, run, high, before = 0, None, 0, _NOWHERE
     for index in range(raw.FPDFText_CountChars(text)):
         code = unicode_of(handle, index)
         if 0xD800 <= code < 0xDC00:
@@ -119,16 +124,25 @@ def read_glyphs(text: pdfium.PdfTextPage) -> Iterator[Glyph]:
             char = _meaning(code, run)
         if code == _HYPHEN[0] and raw.FPDFText_IsHyphen(text, index) != 1:
             char = UNKNOWN
-        if not char:
-            continue
-        left, right, bottom, top = box if box_of(handle, index, *places) else _NOWHERE
+        place = tuple(box) if box_of(handle, index, *places) else _NOWHERE
+        left, right, bottom, top = place
         doubtful = char > " " and is_unmapped(handle, index) == 1
+        own = run
+        if char <= " " or code in _UNSEEN:
+            if source and is_generated(handle, index):
+                own = None
+            elif source and place != before and _is_inked(left, bottom, right, top, run):
+                char = "-" if code == _SOFT_HYPHEN else UNKNOWN  # drawn, though it is said to be a blank
+            elif code == _SOFT_HYPHEN:
+                continue
         if doubtful and code < 0x20:
             char = UNKNOWN
-        if char == UNKNOWN:
-            char = _by_shape(left, bottom, right, top, run)
+        if char == UNKNOWN or (_PRIVATE <= code < _PRIVATE_END and char == chr(code)):
+            shape = _by_shape(left, bottom, right, top, run)
+            char = shape if char == UNKNOWN or shape == "-" else char
+        before = place
         if char:
-            yield Glyph(char, left, bottom, right, top, run, doubtful, char == "-" and code in _HYPHEN, index)
+            yield Glyph(char, left, bottom, right, top, own, doubtful, char == "-" and code in _HYPHEN, index)
 
 
 def advances(text: pdfium.PdfTextPage, glyphs: Sequence[Glyph]) -> list[Glyph]:
@@ -159,8 +173,6 @@ def _meaning(code: int, run: Run | None) -> str:
     """The text of a code; empty where it stands for nothing that is seen."""
     if code in _HYPHEN:
         return "-"
-    if code == _SOFT_HYPHEN:
-        return ""
     if _PRIVATE <= code < _PRIVATE_END:
         known = {"symbol": _SYMBOL, "wingdings": _WINGDINGS}.get(run.symbol, {}) if run else {}
         return known.get(code & 0xFF, chr(code))
@@ -176,13 +188,18 @@ def _by_shape(left: float, bottom: float, right: float, top: float, run: Run | N
     """What a sign without meaning must be by its shape: nothing, a minus, or nobody knows."""
     if run is None or run.size <= 0:
         return UNKNOWN
-    wide, high = (right - left) / run.size, (top - bottom) / run.size
-    if wide < _INK or high < _INK:
+    if not _is_inked(left, bottom, right, top, run):
         return ""
+    wide, high = (right - left) / run.size, (top - bottom) / run.size
     above = ((top + bottom) / 2 - run.level) / run.size
     upright = run.along == (1.0, 0.0)
     flat = high <= _DASH_THIN and _DASH_LEAST <= wide <= _DASH_MOST
     return "-" if upright and flat and _DASH_LOW <= above <= _DASH_HIGH else UNKNOWN
+
+
+def _is_inked(left: float, bottom: float, right: float, top: float, run: Run | None) -> bool:
+    least = _INK * (run.size if run and run.size > 0 else 1.0)
+    return right - left >= least and top - bottom >= least
 
 
 class _Runs:

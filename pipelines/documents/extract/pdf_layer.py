@@ -10,7 +10,7 @@ from pipelines.documents.document import Box
 from pipelines.documents.extract.pdf_words import Token
 from pipelines.documents.ocr.reading import Picture
 
-_MUCH_ODD = 0.12  # of the words: more, and no language reads so
+MUCH_ODD = 0.12  # of the words: more, and no language reads so
 _FEW_ON_INK, _MUCH_INK_OUTSIDE = 0.6, 0.5
 _AGREE = 0.8  # of the letters, between two readings of one page
 _STRANGE = re.compile(r"[~|^\\{}<>=*_`¬¦§¤¥©®�»«]|[\u0080-\u009f]|Ã.|â€|[\ue000-\uf8ff]")
@@ -62,7 +62,7 @@ def is_doubtful(layer: Sequence[Token], image: Picture, area: Box) -> bool:
         area: of the page, in fractions.
     """
     words = [token.text for token in layer]
-    if odd_share(words) > _MUCH_ODD:
+    if odd_share(words) > MUCH_ODD:
         return True
     ink = _ink(image)
     if ink is None or ink.sum() < 40:

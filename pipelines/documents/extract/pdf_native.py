@@ -34,7 +34,7 @@ def native_text(page: pdfium.PdfPage) -> Native:
     text = page.get_textpage()
     try:
         glyphs = list(read_glyphs(text))
-        rtl = any([glyph.char >= FIRST_RTL and has_rtl(glyph.char) for glyph in glyphs])
+        rtl = any(glyph.char >= FIRST_RTL and has_rtl(glyph.char) for glyph in glyphs)
         if rtl:
             glyphs = advances(text, glyphs)
     finally:

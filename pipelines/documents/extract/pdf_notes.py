@@ -1,4 +1,4 @@
-"""Remarks and form fields of a PDF page: what people wrote on it, each beside what it belongs to and marked as theirs."""
+"""Remarks and form fields of a PDF page: what people wrote on it, marked as theirs or beside its label."""
 
 import ctypes
 from collections.abc import Iterator, Sequence

@@ -20,6 +20,7 @@ _CELLS = 256  # the page is looked at in so many rows and columns: strips of one
 _LEAST_AREA, _LEAST_WIDE, _LEAST_HIGH = 0.002, 18.0, 7.0  # of the page; points: less is a line, a bullet, an icon
 _ON_TOP = 0.5  # of a word's box: more of it on a picture, and it lies there
 LOOK_DPI = 110
+_EDGE = 0.001  # of the page: a picture that is no further from its edges is the page
 _LETTER_LEAST, _LETTER_MOST = 4, 70  # pixels at that resolution
 _PAIR, _WORD = 2, 4  # letters side by side that count in a drawing, and in a photo
 _FLAT = 0.4  # of the pixels: a picture with so many of one shade is drawn, not taken
@@ -100,7 +101,7 @@ def render(page: pdfium.PdfPage, box: Box, scale: float) -> Picture:
     """A part of the page, at `scale` pixels a point, without the remarks that are drawn over it."""
     width, height = page.get_size()
     crop = (box.x0 * width, (1 - box.y1) * height, (1 - box.x1) * width, box.y0 * height)
-    whole = box.x0 <= 0 and box.y0 <= 0 and box.x1 >= 1 and box.y1 >= 1
+    whole = max(box.x0, box.y0, 1 - box.x1, 1 - box.y1) <= _EDGE
     bitmap = page.render(scale=scale, draw_annots=False, crop=(0, 0, 0, 0) if whole else crop)
     return to_array(bitmap.to_pil())
 

@@ -8,7 +8,7 @@ import pypdfium2 as pdfium
 
 from pipelines.documents.document import Attempt, Box, Caveat, CaveatKind, Page, Unreadable
 from pipelines.documents.extract.opened import Context
-from pipelines.documents.extract.pdf_layer import agree, is_doubtful, odd_share
+from pipelines.documents.extract.pdf_layer import MUCH_ODD, agree, is_doubtful, odd_share
 from pipelines.documents.extract.pdf_merge import as_tokens, insert, without_known
 from pipelines.documents.extract.pdf_pictures import LOOK_DPI, Area, letters_in, render, without
 from pipelines.documents.extract.pdf_words import Token
@@ -17,7 +17,6 @@ from pipelines.documents.ocr.reading import EngineMissing
 _SCAN = 0.4  # of the page: a picture so large beside little text is a scan, whatever it looks like
 _THE_PAGE = 0.5  # of the page: its lines lead, and own words are put between them
 _FEW_LETTERS, _MANY_LETTERS = 5, 24  # side by side in a picture: fewer are no text; more should give one
-_BACKGROUND = 8  # own letters on a picture for each in it: it lies behind a text, and has none
 _WORTH = 0.5  # mean confidence of what is read in a picture on a page of text; below it is grain and leaves
 _SURE = 0.7
 _MOST_AREAS = 12
@@ -69,8 +68,7 @@ class PictureReading:
                     reading = replace(reading, attempts=(*reading.attempts, kept))
                     continue
                 letters = letters_in(look)
-                words = sum(len(token.text) for token in area.on_top)
-                if not layer and (letters < _FEW_LETTERS or words > _BACKGROUND * letters):
+                if not layer and letters < _FEW_LETTERS:
                     continue
             else:
                 look, letters = None, _MANY_LETTERS
@@ -135,9 +133,9 @@ def _with_layer(reading: Reading, area: Area, found: Page) -> Reading:
     attempts = (*reading.attempts, *(replace(attempt, kept=False) for attempt in found.attempts))
     before, after = odd_share(layer), odd_share(fresh)
     note = Attempt("ocr layer", round(1 - before, 4), 0, True, "the text that the file has behind its picture")
-    if fresh and agree(layer, fresh):
-        return replace(reading, attempts=(*attempts, note))
     sure = (found.confidence or 0.0) >= _SURE and after <= max(0.1, before - 0.05) and _same_script(layer, fresh)
+    if fresh and agree(layer, fresh) and not (sure and before > MUCH_ODD):
+        return replace(reading, attempts=(*attempts, note))
     if not fresh or not sure:
         return _with_doubt(replace(reading, attempts=(*attempts, note)), "OCR reads something else, and is not sure")
     behind = set(map(id, area.behind))

@@ -12,6 +12,7 @@ from pipelines.documents.extract.pdf_words import Token, is_unread
 _SURE = 0.7
 _ON = 0.5  # of a read word's box on that of the word in question
 _WHOLE = Box(0, 0, 1, 1)
+_ALIKE = frozenset("+-–—−~<>=.,'")  # signs that OCR takes others for (± ≤ ≥ ≠ ÷): better none than a wrong one
 
 
 def in_question(token: Token) -> bool:
@@ -41,7 +42,7 @@ def resolve(tokens: Sequence[Token], read: Page | None) -> tuple[tuple[Token, ..
         text = " ".join(word.text for word in found)
         known = "".join(char for char in token.text if not is_unread(char))
         sure = bool(found) and min(word.confidence for word in found) >= _SURE
-        if sure and text != known and len(text) >= len(known):
+        if sure and text != known and len(text) >= len(known) and not set(text) - set(known) & _ALIKE:
             result[at] = replace(token, text=text, confidence=min(word.confidence for word in found))
             settled += 1
         else:
