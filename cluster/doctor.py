@@ -22,6 +22,7 @@ from cluster.console.api import base_url
 from cluster.console.findings import Colour, Finding
 from cluster.models.rerank_choice import DEFAULT, model_of
 from cluster.state import embedded, supervised
+from configs.keys import keys, value_of
 from configs.sections import Settings
 
 ENOUGH_DISK = 5 * 2**30  # bytes below which a large folder may not fit
@@ -215,6 +216,21 @@ def exposed_sockets(settings: Settings) -> list[str]:
     return sorted(found)
 
 
+def _ports(settings: Settings) -> Iterable[Finding]:
+    """Every port that can be set, by its setting; what is another program's is only spoken to."""
+    spoken_to = {"postgres": settings.postgres, "redis": settings.redis}
+    told = []
+    for name, key in keys().items():
+        section, _, last = name.rpartition(".")
+        if last != "port" and not last.endswith("_port"):
+            continue
+        unused = section in spoken_to and not embedded.is_external(spoken_to[section])
+        told.append(f"{key.environment} {value_of(settings, name)}{' (not used: embedded, no port)' if unused else ''}")
+    quiet = f"{connect.QUIET_PORTS.start} to {connect.QUIET_PORTS.stop - 1}"
+    rest = f"chosen by themselves, where free: Ray's workers 10002 to 19999, HAProxy's and agents' {quiet}, replicas 30000 and more"
+    yield Finding("ports", Colour.GREEN, f"{', '.join(told)}; {rest}")
+
+
 def _memory(settings: Settings) -> Iterable[Finding]:
     yield Finding("memory", Colour.GREEN, f"{memory_bytes(settings) / 2**30:.2f} GiB in all our processes")
 
@@ -247,5 +263,6 @@ PROBES: dict[str, Probe] = {
     "llm": _llm,
     "disk": _disk,
     "sockets": _sockets,
+    "ports": _ports,
     "memory": _memory,
 }

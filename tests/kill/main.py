@@ -17,11 +17,12 @@ import psycopg
 
 from cluster import connect
 from cluster.basics.errors import Unavailable
+from cluster.watch.memory import use_now
 from pipelines.documents.run import SLICE_PAGES
 from tests.evals.report import Report
 from tests.fakes.kills import kill_servers
 from tests.instance import Instance, instance
-from tests.kill import two_nodes
+from tests.kill import parts, two_nodes
 from tests.kill.scans import make_scans
 
 KILLS = "`kill -9` of a random OCR worker, five times in one 100-page job, and of the whole Ray cluster once"
@@ -32,7 +33,7 @@ AGAIN = "The same folder ingested again: 0 pages read, reported as unchanged."
 REINDEX = "reindex-all of the samples reads 0 images and survives a worker kill"
 SERVERS = "`kill -9` of all of Postgres, then of Valkey, in one job: it ends complete, with the same set of chunk ids"
 INDEXES = "after Postgres was killed both indexes are asked again, and find what they found before"
-
+ROOM = 6 * 2**30  # bytes that the product gets before readers are ended
 
 COUNTED = """import importlib, os, sys
 here = os.path.dirname(__file__)
@@ -255,6 +256,19 @@ def reindex(made: Instance, counter: Counter, report: Report, expected: list[str
     report.figure("vectors after reindex-all", embedded, reference=len(expected), goal=REINDEX, holds=whole)
 
 
+def ingesting(made: Instance, folder: Path, expected: list[str]) -> parts.Ingesting:
+    """The 100 pages of the scans again and again, each time as they were undisturbed."""
+    return parts.Ingesting(
+        made, folder, lambda: pages(made) == (100, 100) and chunk_ids(made) == expected, lambda: clean(made)
+    )
+
+
+def memory_high() -> str:
+    """A share of the memory that the product alone does not reach, and that a hog may reach without harm to others."""
+    use = use_now()
+    return f"{min(0.93, use.share + ROOM / use.total):.3f}"
+
+
 def _kill(process: psutil.Process) -> None:
     with contextlib.suppress(psutil.NoSuchProcess):
         process.kill()
@@ -275,6 +289,7 @@ def main() -> int:
             "AOS_WORKER_REPLICAS": "2", "AOS_WORKER_LEASE_SECONDS": "6", "AOS_WORKER_HEARTBEAT_SECONDS": "1",
             # No scope is small: both legs ask their indexes, as they do where there are many thousands of chunks.
             "AOS_SEARCH_EXACT_SCOPE": "0", "AOS_SEARCH_FETCH": "10",
+            "AOS_RAY_MEMORY_HIGH": memory_high(),
             "AOS_GATE_QUESTIONS": "0",  # pages that are made alike lead to each other: the gate would refuse them
         }  # fmt: skip
         with instance(PYTHONPATH=path, OCR_STRATEGY="tesseract", **settings) as made:
@@ -283,6 +298,7 @@ def main() -> int:
             kills(made, folder / "scans", counter, report, expected, runs)
             asleep(made, folder / "scans", report, expected)
             reindex(made, counter, report, expected)
+            parts.measure(made, report, ingesting(made, folder / "scans", expected))
         two_nodes.measure(report)
     return report.finish()
 

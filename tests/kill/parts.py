@@ -2,11 +2,14 @@
 
 import contextlib
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import httpx
 import psutil
@@ -14,6 +17,7 @@ import psutil
 from cluster import connect, deploy
 from cluster.basics.errors import AosError
 from cluster.state import supervised
+from cluster.watch.memory import use_now
 from tests.evals.report import Report
 from tests.instance import Instance
 
@@ -23,6 +27,13 @@ GOAL = (
 )
 SOON, LATER = 30.0, 60.0  # seconds: of a part that Serve replaces, and of one that takes all of Ray with it
 HOW = {"killed": signal.SIGKILL, "stopped": signal.SIGSTOP}
+HOG_SECONDS = 15.0
+HOG = """import sys, time
+held = bytearray(int(sys.argv[1]))
+held[::4096] = b"x" * len(held[::4096])
+print("held", flush=True)
+time.sleep(600)
+"""
 Find = Callable[[Instance], list[psutil.Process]]
 
 
@@ -130,19 +141,81 @@ def hit(made: Instance, report: Report, part: str, how: str) -> None:
     report.figure(f"{part} {how}: seconds until all is well", took, unit="s", reference=most, goal=GOAL, holds=holds)
 
 
-def measure(made: Instance, report: Report, parts: tuple[str, ...] = tuple(PARTS)) -> None:
-    """Hit one part after the other while clients ask."""
+@dataclass
+class Ingesting:
+    """The same folder ingested again and again from nothing; each time every page is there once, and every chunk."""
+
+    made: Instance
+    folder: Path
+    exact: Callable[[], bool]
+    clean: Callable[[], None]
+    over: threading.Event = field(default_factory=threading.Event)
+    ends: list[str] = field(default_factory=list)
+    wrong: int = 0
+
+    def go_on(self) -> None:
+        """Until it is over; the last job is waited for."""
+        while not self.over.is_set():
+            self.clean()
+            job = self._begun()
+            ended = self.made.wait(job, 1200, every=1.0)
+            self.ends.append(str(ended["state"]))
+            self.wrong += ended["state"] != "completed" or not self.exact()
+
+    def _begun(self) -> str:
+        while True:
+            try:
+                return str(self.made.ingest(self.folder, wait=None)["job_id"])
+            except httpx.HTTPError:  # the API is away, and says when to come back
+                time.sleep(1)
+
+
+def beside_a_hog(made: Instance, report: Report) -> None:
+    """Another program takes memory until there is too little: readers go, controller and gateway stay."""
+    kept = {part: {one.pid for one in PARTS[part][0](made)} for part in ("controller", "gateway", "embedder")}
+    log = supervised.log_path(made.settings.state_dir)
+    before, deadline = len(log.read_text()), time.monotonic() + 120
+    while not PARTS["reader"][0](made) and time.monotonic() < deadline:
+        time.sleep(0.2)
+    total = use_now().total
+    need = int((made.settings.ray.memory_high - use_now().share + 0.01) * total)
+    hog = subprocess.Popen([sys.executable, "-c", HOG, str(max(need, 2**20))], stdout=subprocess.PIPE)
+    try:
+        assert hog.stdout is not None
+        hog.stdout.readline()  # it has all that it wants
+        time.sleep(HOG_SECONDS)
+    finally:
+        hog.kill()
+        hog.wait()
+    said = [line for line in log.read_text()[before:].splitlines() if "memory: " in line]
+    ended = sum("ended the reader" in line for line in said)
+    stayed = [part for part, pids in kept.items() if pids and pids <= {one.pid for one in PARTS[part][0](made)}]
+    report.figure("memory hog: readers ended, as the supervisor's log says", ended, goal=GOAL, holds=ended > 0)
+    report.figure("memory hog: what stayed", ", ".join(stayed), goal=GOAL, holds=len(stayed) == len(kept))
+    if said:
+        report.figure("memory hog: the log", said[0])
+
+
+def measure(made: Instance, report: Report, ingesting: Ingesting, parts: tuple[str, ...] = tuple(PARTS)) -> None:
+    """Hit one part after the other while clients ask and documents come in."""
     clients = Clients(made)
-    asking = threading.Thread(target=clients.ask)
-    asking.start()
+    threads = [threading.Thread(target=work) for work in (clients.ask, ingesting.go_on)]
+    for thread in threads:
+        thread.start()
     try:
         for part in parts:
             for how in PARTS[part][2]:
                 hit(made, report, part, how)
                 time.sleep(2)
+        beside_a_hog(made, report)
     finally:
+        ingesting.over.set()
+        threads[1].join()
         clients.over.set()
-        asking.join()
+        threads[0].join()
+    exact = bool(ingesting.ends) and not ingesting.wrong
+    report.figure("jobs beside all that, page-exact", len(ingesting.ends), reference=", ".join(ingesting.ends),
+                  goal=GOAL, holds=exact)  # fmt: skip
     told = ", ".join(f"{what}: {count}" for what, count in clients.told.most_common())
     report.figure("clients were told", told)
     report.figure("answers 404", clients.told["404"], reference=0, goal=GOAL, holds=clients.told["404"] == 0)
