@@ -23,7 +23,7 @@ from cluster.console.findings import Colour, Finding
 from cluster.models.rerank_choice import DEFAULT, model_of
 from cluster.state import embedded, supervised
 from configs.keys import keys, value_of
-from configs.sections import Settings
+from configs.sections import PostgresSettings, RedisSettings, Settings
 
 ENOUGH_DISK = 5 * 2**30  # bytes below which a large folder may not fit
 CHAPTER = "see README, What it costs, and what it opens"
@@ -218,7 +218,7 @@ def exposed_sockets(settings: Settings) -> list[str]:
 
 def _ports(settings: Settings) -> Iterable[Finding]:
     """Every port that can be set, by its setting; what is another program's is only spoken to."""
-    spoken_to = {"postgres": settings.postgres, "redis": settings.redis}
+    spoken_to: dict[str, PostgresSettings | RedisSettings] = {"postgres": settings.postgres, "redis": settings.redis}
     told = []
     for name, key in keys().items():
         section, _, last = name.rpartition(".")
@@ -227,7 +227,7 @@ def _ports(settings: Settings) -> Iterable[Finding]:
         unused = section in spoken_to and not embedded.is_external(spoken_to[section])
         told.append(f"{key.environment} {value_of(settings, name)}{' (not used: embedded, no port)' if unused else ''}")
     quiet = f"{connect.QUIET_PORTS.start} to {connect.QUIET_PORTS.stop - 1}"
-    rest = f"chosen by themselves, where free: Ray's workers 10002 to 19999, HAProxy's and agents' {quiet}, replicas 30000 and more"
+    rest = f"by themselves, where free: Ray's workers 10002 to 19999, HAProxy's, agents' {quiet}, replicas from 30000"
     yield Finding("ports", Colour.GREEN, f"{', '.join(told)}; {rest}")
 
 

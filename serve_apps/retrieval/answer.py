@@ -101,11 +101,12 @@ class Answerer:
         strange = abstain.foreign(asked, results.hits)
         results = replace(results, hits=results.hits[:HITS])
         if not results.hits:
-            why = abstain.reason((), strange) if asked else COMMAND_ONLY
-            return _nothing(results, why, fallback=results.fallback)
+            nothing = abstain.reason((), strange) if asked else COMMAND_ONLY
+            return _nothing(results, nothing, fallback=results.fallback)
         cited = Citations(results.hits, await self._pages(scope, results.hits))
         said: tuple[str, str] | None = None
-        why, dropped = None, tuple[Dropped, ...]()
+        why: str | None = None
+        dropped: tuple[Dropped, ...] = ()
         if self._writer is not None and strange.share < 1:
             said, why = await self._written(self._writer, scope, question, query, results)
         if said is not None:

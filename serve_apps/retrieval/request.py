@@ -112,7 +112,8 @@ _TAIL = re.compile(
     re.IGNORECASE,
 )  # fmt: skip
 _FRAMED = re.compile(
-    r"^[\s,]*fass(?:e|en|t)?(?:\s+(?:mir|uns|bitte|mal|kurz))*\s+(.{3,}?)(?:\s+kurz)?\s+zusammen[\s.!?]*$", re.I | re.S
+    r"^[\s,]*fass(?:e|en|t)?(?:\s+(?:mir|uns|bitte|mal|kurz))*\s+(.{3,}?)(?:\s+kurz)?\s+zusammen[\s.!?]*$",
+    re.IGNORECASE | re.DOTALL,
 )
 _WORDS = """search searches searching find finds list show open locate look fetch retrieve summarize summarise summary sum
 document documents doc docs file files pdf pdfs upload uploads archive library paper papers record records please thanks

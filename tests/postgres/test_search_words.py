@@ -82,6 +82,29 @@ async def place(admin: psycopg.Connection[Any], app_dsn: str, request: Any) -> A
     await database.close()
 
 
+ZH = "本厂锅炉的最高允许温度为二百度。巡检员李红梅每两周检查一次。备用阀门KX-20存放在北塔仓库。"
+JA = "ポンプの最大圧力は16バールです。点検は三か月ごとに行います。"
+TH = "ความดันสูงสุดของปั๊มคือสิบหกบาร์ กุญแจอยู่ที่ห้องควบคุม"
+
+
+@pytest.mark.parametrize(
+    ("question", "found"),
+    [
+        ("允许温度", ZH), ("仓库在哪里", ZH), ('"最高允许温度"', ZH), ("KX-20", ZH), ("阀门 KX-20", ZH),
+        ("最大圧力", JA), ("ﾎﾟﾝﾌﾟ", JA), ('"三か月ごと"', JA), ("ความดันสูงสุด", TH), ('"ห้องควบคุม"', TH),
+    ],
+)  # fmt: skip
+async def test_words_of_scripts_without_blanks_are_found(place: Place, question: str, found: str) -> None:
+    """Chinese, Japanese and Thai, quoted and not, beside part numbers, in half-width forms, whichever way is taken."""
+    place.add(ZH, JA, TH, "生产计划每周一发布。", "会議は火曜日です。")
+    assert (await place.keyword(question))[0] == found
+
+
+async def test_a_quoted_phrase_of_such_a_script_comes_first_where_it_stands(place: Place) -> None:
+    place.add("温度最高允许 允许 温度 温度", "最高允许温度")
+    assert (await place.keyword('"允许温度"'))[0] == "最高允许温度"
+
+
 DECOYS = [
     f"The pump AB-{n}/7 and the part 1234 of series AB leak often; error E{n} is known." for n in range(1300, 1312)
 ]
