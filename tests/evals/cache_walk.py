@@ -139,7 +139,7 @@ class Walk:
         version = version_id(document, str(self._written))
         facts = {"version": version, "file_hash": str(self._written), "file_size": 1, "kind": "txt", "page_count": 1}
         async with self._db.transaction(scope) as tx:
-            await self._store.add(tx, scope, arrival, facts)
+            await self._store.add(tx, scope, arrival, facts, 1_000_000)
             await self._store.put_pages(tx, scope, [StoredPage(version, Page(1, text))], "walk")
         _, reads = await self._store.load_pages(scope, version)
         chunk = Chunk(0, text, (Span(1, 0, len(text)),))

@@ -93,7 +93,7 @@ async def test_a_refresh_never_adds_a_document(campus: Campus) -> None:
     arrival = Arrival("file:/gone.md", "gone.md", "file:/gone.md", refresh=True)
     version = {"version": "v", "file_hash": "h", "file_size": 1, "kind": "text", "page_count": 1}
     async with campus.worker.database.transaction(scope) as tx:
-        assert not await store.add(tx, scope, arrival, version)
+        assert not await store.add(tx, scope, arrival, version, 1000)
         gone = document_id(scope.workspace, arrival.origin)
         assert await tx.one("select id from documents where id = %(id)s", id=gone) is None
 

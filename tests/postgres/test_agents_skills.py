@@ -103,7 +103,7 @@ async def test_a_skill_that_an_agent_was_given_is_called_fenced_and_recorded(her
     assert [one["result"] for one in results(events)] == [{"is": 42}], events
     assert events[-1].data["answer"] == "It is 42."
     assert here.offered() >= {"double", "calculator", "delegate"}
-    (line, *_) = await here.base.audit.page(here.scope)
+    (_, line, *_) = await here.base.audit.page(here.scope)  # the newest is the execution itself
     assert (line["action"], line["object"], line["outcome"]) == ("skill.call", "double", "done")
     assert {**line["detail"], "ms": 0} == {
         "skill": "double", "kind": "python", "version": 1, "code": "ok", "ms": 0, "agent": agent,
@@ -125,7 +125,7 @@ async def test_sk_17_the_callers_role_decides(here: Here) -> None:
     here.model.replies[:] = [CALL, Say("You may not.")]
     (result,) = results(await here.say(agent))
     assert result["error"].startswith("skill_not_permitted: double is for the role admin")
-    (line, *_) = await here.base.audit.page(here.scope)
+    (_, line, *_) = await here.base.audit.page(here.scope)  # the newest is the execution itself
     assert (line["action"], line["outcome"]) == ("skill.call", "denied")
 
 

@@ -40,7 +40,9 @@ async def asked(here: Stage, outside: Outside, redo: Redo = Redo.RECONCILE) -> t
 
 
 async def trail(here: Stage) -> list[Row]:
-    return await here.rows("select action, object, actor, detail from audit order by seq")
+    return await here.rows(
+        "select action, object, actor, detail from audit where action <> 'agent.execute' order by seq"
+    )
 
 
 async def test_two_approvers_one_wins(here: Stage) -> None:

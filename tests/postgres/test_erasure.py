@@ -77,6 +77,7 @@ async def test_a_workspace_goes_with_all_that_is_in_it_once_its_name_is_given(
     assert (gone.status_code, gone.json()["deleted"]) == (200, True), gone.text
     assert left(admin_dsn, "workspace_id", made) == {} and not folder.exists()
     assert left(admin_dsn, "workspace_id", office.scope.workspace) == before, "the others keep what is theirs"
+    admin = await api.sign_in(office.emails[Role.ADMIN])  # a membership of theirs is gone, and with it the token
     assert (await admin.delete(f"/api/workspaces/{made}")).status_code == 404
     trail = (await admin.get("/api/audit", params={"action": "workspace.delete"})).json()["items"]
     assert [(one["object"], one["detail"]["documents"]) for one in trail] == [(made, 2)]

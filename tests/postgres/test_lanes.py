@@ -28,14 +28,14 @@ class Sluggish(FormFeedReader):
     patient: bool = False
     surveys: Counter[str] = field(default_factory=Counter)
 
-    def survey(self, path: Path, filename: str | None = None) -> Survey:
+    def survey(self, path: Path, filename: str | None = None, **text: str | None) -> Survey:
         self.surveys[path.name] += 1
         if "STUCK FILE" in path.read_text() and not self.patient:
             raise Unreadable(Reason.TIMEOUT, "no result within 20 s of CPU")
-        return super().survey(path, filename)
+        return super().survey(path, filename, **text)
 
-    def read(self, path: Path, kind: Kind, numbers: Sequence[int]) -> Iterator[Page]:
-        for page in super().read(path, kind, numbers):
+    def read(self, path: Path, kind: Kind, numbers: Sequence[int], **text: str | None) -> Iterator[Page]:
+        for page in super().read(path, kind, numbers, **text):
             if path.name == "long.txt":
                 time.sleep(0.12)
             stuck = "STUCK PAGE" in page.text and not self.patient

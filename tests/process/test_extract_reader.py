@@ -15,6 +15,7 @@ from pipelines.documents.document import Reason, Unreadable
 from pipelines.documents.reader import Reader, fingerprint
 from pipelines.documents.sources.files import Kind
 from tests.fakes import files
+from tests.fakes.apart import apart
 
 
 @pytest.fixture
@@ -117,6 +118,7 @@ def test_a_page_that_uses_up_its_cpu_is_given_up_for_good(three_frames: Path) ->
     assert failure is not None and not failure.retryable and "AOS_READ_CPU_SECONDS" in failure.detail
 
 
+@apart
 def test_a_page_that_unpacks_to_more_than_the_memory_of_a_file_is_a_bomb_and_harms_no_other(
     tmp_path: Path, three_frames: Path
 ) -> None:
@@ -133,6 +135,7 @@ def test_a_page_that_unpacks_to_more_than_the_memory_of_a_file_is_a_bomb_and_har
         assert reader.survey(three_frames).pages == 3
 
 
+@apart
 def test_a_child_that_earlier_files_have_filled_is_replaced_before_a_file_is_refused(three_frames: Path) -> None:
     """Page 1 leaves 200 MiB behind, as a library does that keeps what it has; page 2 alone fits."""
     greedy = files.troubled({1: files.keep_200_mib, 2: files.take_200_mib})

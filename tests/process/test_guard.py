@@ -13,6 +13,7 @@ import pytest
 
 from pipelines.documents.document import Reason, Unreadable
 from pipelines.documents.guard import Died, Guard, TookTooLong, TookTooMuch
+from tests.fakes.apart import apart
 from tests.fakes.target import Target
 
 
@@ -93,6 +94,7 @@ def test_a_child_that_gets_no_memory_ends_and_says_so(guard: Guard) -> None:
     assert (died.value.starved, died.value.fresh) == (True, False)
 
 
+@apart
 def test_a_library_that_aborts_for_want_of_memory_starved_and_one_that_aborts_without_did_not() -> None:
     with Guard(Target, memory_bytes=256 * 2**20) as guard:
         with pytest.raises(Died) as died:

@@ -78,7 +78,7 @@ class Glyph(NamedTuple):
         left, bottom, right, top: in page points.
         doubtful: the font has no Unicode for it, and its code was taken instead.
         ends_line: a hyphen at a line end.
-        index: where pdfium counts it.
+        place: where pdfium counts it.
     """
 
     char: str
@@ -89,7 +89,7 @@ class Glyph(NamedTuple):
     run: Run | None
     doubtful: bool = False
     ends_line: bool = False
-    index: int = -1
+    place: int = -1
 
 
 def read_glyphs(text: pdfium.PdfTextPage) -> Iterator[Glyph]:
@@ -153,7 +153,7 @@ def advances(text: pdfium.PdfTextPage, glyphs: Sequence[Glyph]) -> list[Glyph]:
     box = raw.FS_RECTF()
     return [
         glyph._replace(left=min(box.left, box.right), right=max(box.left, box.right))
-        if glyph.run and raw.FPDFText_GetLooseCharBox(text, glyph.index, box)
+        if glyph.run and raw.FPDFText_GetLooseCharBox(text, glyph.place, box)
         else glyph
         for glyph in glyphs
     ]

@@ -174,7 +174,7 @@ def _tokens(note: Note, gap: str) -> list[Token]:
     """The note's words, all of them with its box: where each stands in it nobody says."""
     if note.tick:
         return [Token(note.text, note.box, gap)]
-    result = []
+    result: list[Token] = []
     for line in note.text.split("\n"):
         for number, word in enumerate(line.split()):
             result.append(Token(word, note.box, (gap if not result else "\n") if number == 0 else " "))

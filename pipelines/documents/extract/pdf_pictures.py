@@ -5,7 +5,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
 
-import cv2
 import numpy as np
 import pypdfium2 as pdfium
 import pypdfium2.raw as raw
@@ -62,7 +61,8 @@ def picture_areas(
         large = (box.x1 - box.x0) * width >= _LEAST_WIDE and (box.y1 - box.y0) * height >= _LEAST_HIGH
         if share < _LEAST_AREA or not large:
             continue
-        on_top, behind = [], []
+        on_top: list[Token] = []
+        behind: list[Token] = []
         for token in tokens:
             if token.box is None or overlap(token.box, box) < _ON_TOP:
                 continue
@@ -115,10 +115,12 @@ def letters_in(image: Picture) -> int:
     Args:
         image: at LOOK_DPI.
     """
+    import cv2  # half of what a file may have in the smallest setting; most pages have no picture to look at
+
     grey = image if image.ndim == 2 else np.asarray(cv2.cvtColor(image, cv2.COLOR_RGB2GRAY))
     if grey.size == 0 or grey.min() == grey.max():
         return 0
-    shades = np.bincount((grey >> 3).ravel(), minlength=32)
+    shades = np.bincount(grey.ravel() // 8, minlength=32)
     drawn = shades.max() >= _FLAT * grey.size
     # Around each place, not for the whole: a light word on a dark band has its own paper.
     difference = grey.astype(np.int16) - cv2.blur(grey, (25, 25)).astype(np.int16)
@@ -161,6 +163,11 @@ def _side_by_side(row: list[tuple[int, int, int, int]], least: int) -> int:
 
 def _joined(boxes: Sequence[Box]) -> Iterator[Box]:
     """The boxes of those that touch or overlap."""
+    import cv2
+
+    if len(boxes) < 2:
+        yield from boxes
+        return
     grid = np.zeros((_CELLS, _CELLS), np.uint8)
     for box in boxes:
         grid[

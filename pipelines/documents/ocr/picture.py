@@ -2,7 +2,6 @@
 
 import math
 
-import cv2
 import numpy as np
 from PIL import ExifTags, Image, ImageOps
 
@@ -41,6 +40,8 @@ def to_array(picture: Image.Image) -> Picture:
 def reduced_array(picture: Image.Image, factor: int) -> Picture:
     """As `to_array`, with squares of `factor` × `factor` pixels as one: strip by strip, so that no second picture of
     the full size is ever held."""
+    import cv2  # for large pictures alone: it takes 150 MiB
+
     turn = _TURNS.get(picture.getexif().get(ExifTags.Base.Orientation, 1))
     width, height = picture.size
     strips = []
