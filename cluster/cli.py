@@ -19,6 +19,7 @@ from cluster.console import (
     golden,
     graph,
     mcp,
+    ocr,
     packages,
     schedules,
     secrets,
@@ -45,6 +46,7 @@ app.command()(graph.graph)
 app.command()(commands.export)
 app.add_typer(commands.jobs, name="jobs")
 app.add_typer(commands.documents, name="documents")
+app.add_typer(ocr.ocr, name="ocr")
 app.command()(chat.chat)
 app.command("mcp")(mcp.serve)
 app.command()(turns.replay)

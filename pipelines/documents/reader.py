@@ -70,6 +70,7 @@ class Reader:
                 limits by the clock are `LOW_PATIENCE` times as long, as it may have to wait itself.
             helpers: what OCR costs counts as CPU of the page, too.
         """
+        self._languages: tuple[str, ...] = ()
         self._read = read
         self._patience = 1 if priority is Priority.NORMAL else LOW_PATIENCE
         make = functools.partial(make_desk, read, ocr, make_engine, priority)
@@ -79,6 +80,10 @@ class Reader:
     def child(self) -> int | None:
         """Process id of the child while there is one."""
         return self._guard.pid
+
+    def use(self, languages: tuple[str, ...]) -> None:
+        """Read scans in these languages from now on; in those of the settings where there are none."""
+        self._languages = languages
 
     def survey(self, path: Path, filename: str | None = None) -> Survey:
         """Kind, hash and number of pages.
@@ -137,7 +142,7 @@ class Reader:
     def _page(self, path: Path, kind: Kind, number: int) -> Page:
         started = time.monotonic()
         try:
-            page: Page = self._ask("page", path, kind, number, seconds=self._read.page_seconds)
+            page: Page = self._ask("page", path, kind, number, self._languages, seconds=self._read.page_seconds)
         except Unreadable as error:
             page = Page(number, "", failure=error.as_failure(STAGE))
         return page if page.ms else replace(page, ms=round((time.monotonic() - started) * 1000))

@@ -132,11 +132,11 @@ class Runner:
             FileTask(key, str(self._blobs.path(Location(arrival.location))), arrival.filename)
             for key, arrival in arrivals.items()
         ]
-        done = 0
+        done, ocr = 0, await self._store.ocr_languages(job.lease.scope)
         async for surveyed in (self._here if len(tasks) <= FILES_HERE else self._bulk).survey(tasks):
             for result in surveyed:
                 refuse_slow(job, result.failure)
-                await self._intake.accept(job.lease, arrivals[result.key], result)
+                await self._intake.accept(job.lease, arrivals[result.key], result, ocr)
                 done += 1
             if stopped():
                 break
@@ -146,7 +146,7 @@ class Runner:
         lease = job.lease
         pending = await self._jobs.pending(lease, READ, self._read.batch_pages)
         worn_out = [u for u in pending if u.attempts >= self._read.max_attempts]
-        done = await self._write_pages(lease, [given_up(unit) for unit in worn_out], {})
+        done = await self._write_pages(lease, [given_up(u) for u in worn_out], {u.key: u for u in worn_out})
         units = {u.key: u for u in suspects_apart(pending, self._read)}
         if not units or stopped():
             return done
@@ -184,7 +184,7 @@ class Runner:
 
     async def _write_pages(self, lease: Lease, pages: Sequence[ReadPage], units: Mapping[str, Unit]) -> int:
         """Pages and their units' ends in one transaction; a failure that may pass waits for its next attempt."""
-        final = [p for p in pages if not self._may_pass(p, units.get(p.key))]
+        final = [p for p in pages if not self._may_pass(p, units[p.key])]
         if not final:
             return 0
         settled = [
@@ -193,15 +193,18 @@ class Runner:
             else Settled(p.key, UnitStatus.DONE)
             for p in final
         ]
+        stored: dict[str, list[StoredPage]] = {}
+        for page in final:
+            stored.setdefault(units[page.key].fingerprint, []).append(StoredPage(page.version, page.page))
         async with self._jobs.writing(lease) as tx:
-            stored = [StoredPage(p.version, p.page) for p in final]
-            await self._store.put_pages(tx, lease.scope, stored, self._read_fingerprint)
+            for reading, some in stored.items():
+                await self._store.put_pages(tx, lease.scope, some, reading)
             await self._jobs.settle(tx, lease, READ, settled)
         return len(final)
 
-    def _may_pass(self, page: ReadPage, unit: Unit | None) -> bool:
+    def _may_pass(self, page: ReadPage, unit: Unit) -> bool:
         failure = page.page.failure
-        return bool(failure and failure.retryable and unit and unit.attempts + 1 < self._read.max_attempts)
+        return bool(failure and failure.retryable and unit.attempts + 1 < self._read.max_attempts)
 
     async def _index(self, lease: Lease, target: Target, building: bool, stopped: Callable[[], bool]) -> int:
         pending = await self._jobs.pending(lease, INDEX, VERSIONS_A_TURN, after=READ)

@@ -21,6 +21,7 @@ class Slice:
         file_size: bytes.
         mtime_ns: modification time; a file with another time or size is hashed again before it is read.
         numbers: 1-based, ascending.
+        ocr: the languages that scans are in, where the workspace has its own.
     """
 
     version: VersionId
@@ -30,6 +31,7 @@ class Slice:
     file_size: int
     mtime_ns: int
     numbers: tuple[int, ...]
+    ocr: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,10 @@ class ReadPage:
 
 class PageReader(Protocol):
     """Reads pages of one file; a page that cannot be read is a page with a failure."""
+
+    def use(self, languages: tuple[str, ...]) -> None:
+        """Read scans in these languages from now on; in those of the settings where there are none."""
+        ...
 
     def read(self, path: Path, kind: Kind, numbers: Sequence[int]) -> Iterator[Page]:
         """Lazily, in the order of `numbers`."""
@@ -78,6 +84,7 @@ def cut(pages: Sequence[tuple[Mapping[str, Any], int]], path: Mapping[str, str],
                     file_size=first["file_size"],
                     mtime_ns=first["mtime_ns"],
                     numbers=tuple(numbers[start : start + at_most]),
+                    ocr=tuple(first.get("ocr") or ()),
                 )
             )
     return slices
@@ -91,6 +98,7 @@ def read_slice(reader: PageReader, piece: Slice) -> Iterator[ReadPage]:
         for number in piece.numbers:
             yield ReadPage(piece.version, Page(number, "", engine="none", failure=failure))
         return
+    reader.use(piece.ocr)
     for page in reader.read(path, Kind(piece.kind), piece.numbers):
         yield ReadPage(piece.version, page)
 

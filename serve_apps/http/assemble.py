@@ -91,6 +91,7 @@ def assemble(
         throttle=SharedThrottle(base.redis, ProcessThrottle(time.monotonic)),
         http=settings.http,
         read=settings.read,
+        ocr=settings.ocr,
         chunk=settings.chunk,
         clock=lambda: datetime.now(UTC),
         wake=workshop.scheduler.wake,

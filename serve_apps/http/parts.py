@@ -19,7 +19,7 @@ from cluster.state.jobs import Jobs
 from cluster.state.postgres import Database
 from cluster.state.run_desk import RunDesk
 from cluster.state.schedules import Schedules
-from configs.sections import ChunkSettings, HttpSettings, ReadSettings
+from configs.sections import ChunkSettings, HttpSettings, OcrSettings, ReadSettings
 from pipelines.documents.blobs import BlobStore
 from pipelines.documents.graph.browse import KnowledgeGraph
 from pipelines.documents.index.switch import Switchover
@@ -95,6 +95,7 @@ class Parts:
     operating: Operating
     http: HttpSettings
     read: ReadSettings
+    ocr: OcrSettings
     chunk: ChunkSettings
     clock: Callable[[], datetime]
     wake: Callable[[], None] = lambda: None

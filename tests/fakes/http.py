@@ -37,7 +37,15 @@ from cluster.state.snapshots import Snapshots
 from cluster.state.system import System
 from cluster.state.upkeep import Upkeep
 from cluster.state.vault import Vault, VaultKey
-from configs.sections import AuthSettings, ChunkSettings, HttpSettings, MemorySettings, ModelsSettings, ReadSettings
+from configs.sections import (
+    AuthSettings,
+    ChunkSettings,
+    HttpSettings,
+    MemorySettings,
+    ModelsSettings,
+    OcrSettings,
+    ReadSettings,
+)
 from configs.sections_skills import AcademySettings
 from configs.settings import load
 from pipelines.documents.blobs import FolderBlobs
@@ -227,6 +235,7 @@ def make_parts(app_dsn: str, folder: Path, clock: Clock | None = None, **other: 
             NoCluster(),
         ),
         http=HttpSettings(max_upload_bytes=200_000, max_body_bytes=100_000),
+        ocr=OcrSettings(),
         read=ReadSettings(nfs_base_path=str(folder / "scans")),
         chunk=ChunkSettings(),
         clock=moment,

@@ -21,6 +21,10 @@ class FormFeedReader:
     readings: Counter[tuple[str, int]] = field(default_factory=Counter)
     die_before: Callable[[str, int], bool] = lambda name, number: False
     fail_word: str = "FAIL"
+    languages: tuple[str, ...] = ()
+
+    def use(self, languages: tuple[str, ...]) -> None:
+        self.languages = languages
 
     def survey(self, path: Path, filename: str | None = None) -> Survey:
         text = path.read_text()

@@ -52,6 +52,8 @@ class Desk:
     ) -> None:
         """Nothing is loaded yet; OCR is built at the first picture. `find` gives the opener of a kind."""
         self._find = find or opener
+        self._read, self._ocr, self._make_engine = read, ocr, make_engine
+        self._languages: tuple[str, ...] = ()
         self._context = Context(read, ocr, _LazyEngine(ocr, make_engine))
         self._key: object = None
         self._document: Opened | None = None
@@ -62,8 +64,9 @@ class Desk:
         with self._room(kind):
             return kind, self._open(path, kind).pages
 
-    def page(self, path: Path, kind: Kind, number: int) -> Page:
-        """One page. Raises Unreadable."""
+    def page(self, path: Path, kind: Kind, number: int, languages: tuple[str, ...] = ()) -> Page:
+        """One page, its pictures in these languages where some are given. Raises Unreadable."""
+        self._speak(languages)
         with self._room(kind):
             return self._at(path, kind, number).page(number)
 
@@ -75,6 +78,14 @@ class Desk:
     def _room(self, kind: Kind) -> AbstractContextManager[None]:
         """A picture's memory follows from its pixels, which are counted before any is decoded."""
         return more_memory(self._context.ocr.memory_bytes) if kind is Kind.IMAGE else nullcontext()
+
+    def _speak(self, languages: tuple[str, ...]) -> None:
+        """Engines are loaded with their languages: others take new ones, and a document is opened with its engine."""
+        if languages == self._languages:
+            return
+        ocr = self._ocr.model_copy(update={"languages": languages}) if languages else self._ocr
+        self._context = Context(self._read, ocr, _LazyEngine(ocr, self._make_engine))
+        self._languages, self._key = languages, None
 
     def _at(self, path: Path, kind: Kind, number: int) -> Opened:
         document = self._open(path, kind)
