@@ -19,6 +19,7 @@ from cluster.console import (
     golden,
     graph,
     mcp,
+    ocr,
     packages,
     reprocess,
     schedules,
@@ -48,6 +49,7 @@ app.command()(commands.export)
 app.add_typer(commands.jobs, name="jobs")
 commands.documents.command("process")(reprocess.process_document)
 app.add_typer(commands.documents, name="documents")
+app.add_typer(ocr.ocr, name="ocr")
 app.command()(chat.chat)
 app.command("mcp")(mcp.serve)
 app.command()(turns.replay)

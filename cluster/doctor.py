@@ -133,7 +133,9 @@ def _tesseract(settings: Settings, library: str = "tesserocr") -> Iterable[Findi
         packages = " ".join(f"tesseract-ocr-{name.replace('_', '-')}" for name in sorted(missing))
         yield Finding("tesseract", Colour.RED, f"no language {sorted(missing)}", f"sudo apt-get install {packages}")
     else:
-        yield Finding("tesseract", Colour.GREEN, f"{version}, {', '.join(settings.ocr.languages)}")
+        there = ", ".join(sorted(set(found) - {"osd", "equ"}))
+        read = ", ".join(settings.ocr.languages)
+        yield Finding("tesseract", Colour.GREEN, f"{version}, scans are read in {read}; installed: {there}")
 
 
 def _sandbox(settings: Settings, program: Sequence[str] = SANDBOX, seconds: float = 60) -> Iterable[Finding]:

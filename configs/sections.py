@@ -97,6 +97,10 @@ class HttpSettings(Section):
 class OcrSettings(Section):
     """How pictures of pages become text.
 
+    `languages`: what scans are in, by Tesseract's names (`eng,deu`), the likeliest first; a workspace may have its own
+    (PUT /api/ocr/languages). Each needs its data: `apt-get install tesseract-ocr-deu`. A scan in another one is read
+    all the same and marked `language_missing`. `memory_bytes`: data that one engine's process may hold.
+
     `gpu`: `auto` runs EasyOCR on the part of a GPU that Ray gives to who reads (ray.num_gpus); true insists.
     """
 

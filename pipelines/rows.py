@@ -54,7 +54,7 @@ def of_slice(piece: Slice) -> Row:
     return {
         "version": piece.version, "path": os.fsencode(piece.path), "kind": piece.kind, "file_hash": piece.file_hash,
         "file_size": piece.file_size, "mtime_ns": piece.mtime_ns, "numbers": dumps(piece.numbers),
-        "encoding": piece.encoding or "", "language": piece.language or "",
+        "encoding": piece.encoding or "", "language": piece.language or "", "ocr": dumps(piece.ocr),
     }  # fmt: skip
 
 
@@ -63,6 +63,7 @@ def to_slice(row: Row) -> Slice:
     return Slice(
         VersionId(str(row["version"])), os.fsdecode(row["path"]), str(row["kind"]), str(row["file_hash"]),
         int(row["file_size"]), int(row["mtime_ns"]), tuple(loads(row["numbers"])), *_told(row),
+        tuple(loads(row["ocr"])),
     )  # fmt: skip
 
 

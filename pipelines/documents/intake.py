@@ -1,10 +1,14 @@
 """What becomes of a file that was opened: a document with a reason, nothing new, or a version with pages to read."""
 
+from collections.abc import Sequence
+from typing import Any
+
 from cluster.state.jobs import Jobs, Lease, Settled, Unit, UnitStatus
 from configs.sections import ReadSettings
 from pipelines.documents.blobs import BlobStore, Location
 from pipelines.documents.codec import failure_to_json
 from pipelines.documents.document import Failure, Reason, page_id, version_id
+from pipelines.documents.ocr_languages import fingerprint_in
 from pipelines.documents.outcome import outcome_of
 from pipelines.documents.plan import INDEX, READ, SURVEY
 from pipelines.documents.quota import OverQuota
@@ -21,8 +25,16 @@ class Intake:
         self._jobs, self._store, self._blobs = jobs, store, blobs
         self._most_pages, self._fingerprint = read.tenant_pages, fingerprint
 
-    async def accept(self, lease: Lease, arrival: Arrival, result: Surveyed) -> None:
-        """Write what a survey found: a reason, nothing new, or a version with the pages that are to be read."""
+    async def accept(self, lease: Lease, arrival: Arrival, result: Surveyed, ocr: Sequence[str] = ()) -> None:
+        """Write what a survey found: a reason, nothing new, or a version with the pages that are to be read.
+
+        Args:
+            lease: the job's.
+            arrival: the file.
+            result: of its survey.
+            ocr: the languages of the workspace's scans, where it has its own.
+        """
+        reading = fingerprint_with(fingerprint_in(self._fingerprint, ocr), arrival.encoding)
         scope, document = lease.scope, arrival.document(lease.scope)
         version = version_id(document, result.file_hash)
         known = await self._store.known(scope, document, version)
@@ -34,7 +46,6 @@ class Intake:
         if result.failure is not None:
             await self._refuse(lease, arrival, result.key, result.failure)
             return
-        reading = fingerprint_with(self._fingerprint, arrival.encoding)
         missing = [n for n in range(1, result.pages + 1) if known.read_with.get(n) != reading]
         if known.current_version == version and known.settled and not missing:
             outcome = outcome_of(known.status)
@@ -45,8 +56,10 @@ class Intake:
             return
         facts = {"kind": result.kind, "file_hash": result.file_hash, "file_size": result.file_size}
         row = {"version": version, "page_count": result.pages, **facts}
-        page_facts = {"version": version, "location": arrival.location, "mtime_ns": result.mtime_ns, **facts}
-        page_facts |= {"encoding": arrival.encoding, "language": arrival.language}
+        page_facts: dict[str, Any] = {"version": version, "location": arrival.location, "mtime_ns": result.mtime_ns}
+        page_facts |= {**facts, "encoding": arrival.encoding, "language": arrival.language}
+        if ocr:
+            page_facts["ocr"] = list(ocr)
         pages = [Unit(page_id(version, n), version, reading, {**page_facts, "number": n}) for n in missing]
         try:
             async with self._jobs.writing(lease) as tx:

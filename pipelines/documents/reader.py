@@ -71,6 +71,7 @@ class Reader:
                 limits by the clock are `LOW_PATIENCE` times as long, as it may have to wait itself.
             helpers: what OCR costs counts as CPU of the page, too.
         """
+        self._languages: tuple[str, ...] = ()
         self._read = read
         self._patience = 1 if priority is Priority.NORMAL else LOW_PATIENCE
         make = functools.partial(make_desk, read, ocr, make_engine, priority)
@@ -80,6 +81,10 @@ class Reader:
     def child(self) -> int | None:
         """Process id of the child while there is one."""
         return self._guard.pid
+
+    def use(self, languages: tuple[str, ...]) -> None:
+        """Read scans in these languages from now on; in those of the settings where there are none."""
+        self._languages = languages
 
     def survey(
         self, path: Path, filename: str | None = None, *, encoding: str | None = None, language: str | None = None
@@ -153,7 +158,8 @@ class Reader:
     def _page(self, path: Path, kind: Kind, number: int, encoding: str | None, language: str | None) -> Page:
         started = time.monotonic()
         try:
-            page: Page = self._ask("page", path, kind, number, encoding, language, seconds=self._read.page_seconds)
+            told = (encoding, language, self._languages)
+            page: Page = self._ask("page", path, kind, number, *told, seconds=self._read.page_seconds)
         except Unreadable as error:
             page = Page(number, "", failure=error.as_failure(STAGE))
         return page if page.ms else replace(page, ms=round((time.monotonic() - started) * 1000))

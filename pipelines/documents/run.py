@@ -17,7 +17,6 @@ from pipelines.documents.index.rebuild import Rebuild
 from pipelines.documents.intake import Intake
 from pipelines.documents.outcome import index_settled, outcome_of_page
 from pipelines.documents.plan import INDEX, READ, SURVEY, Planner
-from pipelines.documents.reader import fingerprint_with
 from pipelines.documents.slices import ReadPage, cut
 from pipelines.documents.stages import FileTask, Stages
 from pipelines.documents.store import Arrival, Store, StoredPage
@@ -137,11 +136,11 @@ class Runner:
             FileTask(key, str(self._blobs.path(Location(one.location))), one.filename, one.encoding, one.language)
             for key, one in arrivals.items()
         ]
-        done = 0
+        done, ocr = 0, await self._store.ocr_languages(job.lease.scope)
         async for surveyed in (self._here if len(tasks) <= FILES_HERE else self._bulk).survey(tasks):
             for result in surveyed:
                 refuse_slow(job, result.failure)
-                await self._intake.accept(job.lease, arrivals[result.key], result)
+                await self._intake.accept(job.lease, arrivals[result.key], result, ocr)
                 done += 1
             if stopped():
                 break
@@ -200,8 +199,7 @@ class Runner:
         ]
         stored: dict[str, list[StoredPage]] = {}
         for page in final:
-            reading = fingerprint_with(self._read_fingerprint, units[page.key].payload.get("encoding"))
-            stored.setdefault(reading, []).append(StoredPage(page.version, page.page))
+            stored.setdefault(units[page.key].fingerprint, []).append(StoredPage(page.version, page.page))
         async with self._jobs.writing(lease) as tx:
             for reading, some in stored.items():
                 await self._store.put_pages(tx, lease.scope, some, reading)

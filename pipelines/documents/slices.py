@@ -23,6 +23,7 @@ class Slice:
         numbers: 1-based, ascending.
         encoding: of a text, as a person set it.
         language: of the workspace (ISO 639-1), where it is known.
+        ocr: the languages that scans are in, where the workspace has its own.
     """
 
     version: VersionId
@@ -34,6 +35,7 @@ class Slice:
     numbers: tuple[int, ...]
     encoding: str | None = None
     language: str | None = None
+    ocr: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,10 @@ class ReadPage:
 
 class PageReader(Protocol):
     """Reads pages of one file; a page that cannot be read is a page with a failure."""
+
+    def use(self, languages: tuple[str, ...]) -> None:
+        """Read scans in these languages from now on; in those of the settings where there are none."""
+        ...
 
     def read(
         self,
@@ -92,6 +98,7 @@ def cut(pages: Sequence[tuple[Mapping[str, Any], int]], path: Mapping[str, str],
                     numbers=tuple(numbers[start : start + at_most]),
                     encoding=first.get("encoding"),
                     language=first.get("language"),
+                    ocr=tuple(first.get("ocr") or ()),
                 )
             )
     return slices
@@ -105,6 +112,7 @@ def read_slice(reader: PageReader, piece: Slice) -> Iterator[ReadPage]:
         for number in piece.numbers:
             yield ReadPage(piece.version, Page(number, "", engine="none", failure=failure))
         return
+    reader.use(piece.ocr)
     told = {"encoding": piece.encoding, "language": piece.language}
     for page in reader.read(path, Kind(piece.kind), piece.numbers, **told):
         yield ReadPage(piece.version, page)

@@ -12,6 +12,7 @@ from cluster.state.postgres import Database, Transaction, load_queries
 from pipelines.documents.codec import failure_to_json, page_from_json, page_to_json
 from pipelines.documents.document import DocumentId, Failure, Page, VersionId, document_id, page_id
 from pipelines.documents.encoding import code_of
+from pipelines.documents.ocr_languages import OcrLanguages
 from pipelines.documents.quota import refuse_beyond
 
 
@@ -211,6 +212,10 @@ class Store:
             failures=[None if row["failure"] is None else Jsonb(row["failure"]) for _, row in rows],
             caveats=[Jsonb(row["caveats"]) for _, row in rows],
         )  # fmt: skip
+
+    async def ocr_languages(self, scope: Scope) -> tuple[str, ...]:
+        """Those of the workspace's scans; empty where it takes those of the settings."""
+        return await OcrLanguages(self._db).current(scope)
 
     async def load_pages(self, scope: Scope, version: VersionId) -> tuple[list[Page], int]:
         """The stored pages of a version in order, and its `reads`: another number later means another text."""

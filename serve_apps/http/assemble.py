@@ -94,6 +94,7 @@ def assemble(
         throttle=SharedThrottle(base.redis, ProcessThrottle(time.monotonic)),
         http=settings.http,
         read=settings.read,
+        ocr=settings.ocr,
         chunk=settings.chunk,
         agents=settings.agents,
         clock=lambda: datetime.now(UTC),

@@ -19,7 +19,7 @@ from cluster.state.jobs import Jobs
 from cluster.state.postgres import Database
 from cluster.state.run_desk import RunDesk
 from cluster.state.schedules import Schedules
-from configs.sections import AgentSettings, ChunkSettings, HttpSettings, ReadSettings
+from configs.sections import AgentSettings, ChunkSettings, HttpSettings, OcrSettings, ReadSettings
 from pipelines.documents.blobs import BlobStore
 from pipelines.documents.graph.browse import KnowledgeGraph
 from pipelines.documents.index.switch import Switchover
@@ -99,6 +99,7 @@ class Parts:
     operating: Operating
     http: HttpSettings
     read: ReadSettings
+    ocr: OcrSettings
     chunk: ChunkSettings
     agents: AgentSettings
     clock: Callable[[], datetime]

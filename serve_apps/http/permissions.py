@@ -196,6 +196,8 @@ MATRIX: Mapping[RouteKey, Access] = {
     ("GET", "/api/graph/view"): _READ,
     ("GET", "/api/graph/entities/{entity_id}"): _READ,
     ("POST", "/api/documents/search"): _READ,
+    ("GET", "/api/ocr/languages"): _READ,
+    ("PUT", "/api/ocr/languages"): _OPERATE,
     ("GET", "/api/search/language"): _READ,
     ("PUT", "/api/search/language"): _OPERATE,
     ("GET", "/api/rag/debug/{agent_id}"): _READ,

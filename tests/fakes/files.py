@@ -54,6 +54,20 @@ def hang() -> None:
     time.sleep(600)
 
 
+class Polyglot:
+    """Reads every picture as the languages that it was made with."""
+
+    def __init__(self, settings: OcrSettings) -> None:
+        self._told = "+".join(settings.languages)
+
+    def read(self, image: NDArray[np.uint8], number: int, dpi: int | None = None) -> Page:
+        return Page(number, self._told)
+
+
+def polyglot(settings: OcrSettings) -> PageReader:
+    return Polyglot(settings)
+
+
 def spin() -> None:
     """Costs CPU until somebody ends it."""
     while True:

@@ -45,6 +45,7 @@ from configs.sections import (
     HttpSettings,
     MemorySettings,
     ModelsSettings,
+    OcrSettings,
     ReadSettings,
 )
 from configs.sections_skills import AcademySettings
@@ -245,6 +246,7 @@ def make_parts(app_dsn: str, folder: Path, clock: Clock | None = None, **other: 
             NoCluster(),
         ),
         http=HttpSettings(max_upload_bytes=200_000, max_body_bytes=100_000),
+        ocr=OcrSettings(),
         read=ReadSettings(nfs_base_path=str(folder / "scans")),
         chunk=ChunkSettings(),
         agents=AgentSettings(),

@@ -47,6 +47,7 @@ class FakeEngine:
     clock: FakeClock | None = None
     costs: float = 0.0
     name: str = "tesseract"
+    letters: str | Exception = "Latin"
     layouts: list[int | None] = field(default_factory=list)
     pictures: list[Picture] = field(default_factory=list)
     allowed: list[float] = field(default_factory=list)
@@ -66,6 +67,11 @@ class FakeEngine:
         if isinstance(self.rotations, Exception):
             raise self.rotations
         return self.rotations
+
+    def script(self, image: Picture, *, seconds: float) -> str:
+        if isinstance(self.letters, Exception):
+            raise self.letters
+        return self.letters
 
 
 @dataclass
@@ -137,8 +143,8 @@ class ToldBack:
         where = f"{os.environ['PATH']};{layout};{dpi};{raster.width}x{raster.height}"
         return f"5\t1\t1\t1\t1\t1\t0\t0\t9\t9\t90\t{self._facts};{where}".replace(" ", "")
 
-    def orientation(self, raster: Raster) -> tuple[int, float]:
-        return 90, raster.width / 100
+    def orientation(self, raster: Raster) -> tuple[int, float, str]:
+        return 90, raster.width / 100, "Cyrillic"
 
 
 class Doomed(ToldBack):

@@ -36,6 +36,10 @@ class FormFeedReader:
     most_pages: int | None = None
     guess: str = "utf-8"
     told: list[tuple[str | None, str | None]] = field(default_factory=list)
+    languages: tuple[str, ...] = ()
+
+    def use(self, languages: tuple[str, ...]) -> None:
+        self.languages = languages
 
     def survey(
         self, path: Path, filename: str | None = None, *, encoding: str | None = None, language: str | None = None

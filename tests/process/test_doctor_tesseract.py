@@ -33,7 +33,10 @@ def program(tmp_path: Path) -> Path:
 
 def test_its_version_and_the_configured_languages_are_told(program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = look(monkeypatch, program, "eng,deu")
-    assert (found.colour, found.detail) == (Colour.GREEN, f"{LIBRARY}, eng, deu"), "not the program's: it reads no page"
+    assert (found.colour, found.detail) == (
+        Colour.GREEN,
+        f"{LIBRARY}, scans are read in eng, deu; installed: deu, eng",
+    ), "not the program's: it reads no page"
 
 
 def test_a_language_that_is_not_there_is_red_with_its_package(program: Path, monkeypatch: pytest.MonkeyPatch) -> None:

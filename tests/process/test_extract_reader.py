@@ -143,3 +143,13 @@ def test_a_child_that_earlier_files_have_filled_is_replaced_before_a_file_is_ref
     with Reader(ReadSettings(memory_bytes=2**28 + 2**27), settings, greedy) as reader:
         pages = list(reader.read(three_frames, Kind.IMAGE, (1, 2)))
     assert [page.failure for page in pages] == [None, None]
+
+
+def test_scans_are_read_in_the_languages_of_their_workspace(three_frames: Path) -> None:
+    """One child serves workspaces of different languages; each has an engine with its own."""
+    with reading(files.polyglot) as reader:
+        told = []
+        for languages in ((), ("deu", "eng"), ("ara",), ()):
+            reader.use(languages)
+            told += [page.text for page in reader.read(three_frames, Kind.IMAGE, (1, 2))]
+        assert told == ["eng", "eng", "deu+eng", "deu+eng", "ara", "ara", "eng", "eng"]

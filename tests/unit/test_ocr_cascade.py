@@ -5,7 +5,7 @@ import pytest
 from numpy.typing import NDArray
 
 from configs.sections import OcrSettings
-from pipelines.documents.document import Attempt, Page, Reason, Unreadable
+from pipelines.documents.document import Attempt, CaveatKind, Page, Reason, Unreadable
 from pipelines.documents.ocr.cascade import Cascade, comparable
 from pipelines.documents.ocr.reading import Area, EngineMissing, Transcript
 from tests.fakes.ocr import CRASH, MISSING, TIMEOUT, FakeClock, FakeEngine, FakeLineEngine, line
@@ -264,3 +264,21 @@ def test_comparable_confidence_is_monotone_and_stays_in_range() -> None:
     assert values == sorted(values)
     assert values[0] == 0.0
     assert values[-1] == pytest.approx(1.0)
+
+
+def test_a_scan_in_another_language_says_so_however_well_it_reads() -> None:
+    words = line("Die Priifung wurde nicht bestanden und wird im Mai wiederholt", 0.93)
+    page = read(FakeEngine([(words,)]))
+    assert [caveat.kind for caveat in page.caveats] == [CaveatKind.LANGUAGE_MISSING]
+    assert "German" in page.caveats[0].detail
+    assert read(FakeEngine([(words,)]), languages=("deu", "eng")).caveats == ()
+    assert read(FakeEngine([GOOD])).caveats == ()
+
+
+def test_letters_that_read_badly_are_asked_for_their_script_and_nothing_is_said_where_that_fails() -> None:
+    garbage = (line("aXll osal ade cok oe pe", 0.4),)
+    page = read(FakeEngine([garbage], letters="Arabic"))
+    assert ["Arabic" in caveat.detail for caveat in page.caveats] == [True]
+    for letters in ("Latin", "", TIMEOUT, MISSING):
+        assert read(FakeEngine([garbage], letters=letters)).caveats == ()
+    assert read(FakeEngine([GOOD], letters="Arabic")).caveats == (), "a page that reads well is not asked"

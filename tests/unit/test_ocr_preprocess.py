@@ -1,4 +1,4 @@
-"""The eight repairs: each happens where it is needed, a clean page passes untouched, boxes find their way back."""
+"""The nine repairs: each happens where it is needed, a clean page passes untouched, boxes find their way back."""
 
 import numpy as np
 import pytest

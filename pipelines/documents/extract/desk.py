@@ -58,6 +58,8 @@ class Desk:
     ) -> None:
         """Nothing is loaded yet; OCR is built at the first picture. `find` gives the opener of a kind."""
         self._find = find or opener
+        self._read, self._ocr, self._make_engine = read, ocr, make_engine
+        self._languages: tuple[str, ...] = ()
         self._context = Context(read, ocr, _LazyEngine(ocr, make_engine))
         self._key: object = None
         self._document: Opened | None = None
@@ -72,9 +74,16 @@ class Desk:
             return kind, self._open(path, kind).pages
 
     def page(
-        self, path: Path, kind: Kind, number: int, encoding: str | None = None, language: str | None = None
+        self,
+        path: Path,
+        kind: Kind,
+        number: int,
+        encoding: str | None = None,
+        language: str | None = None,
+        languages: tuple[str, ...] = (),
     ) -> Page:
-        """One page, as `survey` counted it. Raises Unreadable."""
+        """One page, as `survey` counted it, its pictures in these languages where some are given. Raises Unreadable."""
+        self._speak(languages)
         self._hear(encoding, language)
         with self._room(kind):
             return self._at(path, kind, number).page(number)
@@ -91,6 +100,14 @@ class Desk:
     def _hear(self, encoding: str | None, language: str | None) -> None:
         """What is known of a text beside its bytes, from the next file that is opened on."""
         self._context = replace(self._context, encoding=encoding, language=language)
+
+    def _speak(self, languages: tuple[str, ...]) -> None:
+        """Engines are loaded with their languages: others take new ones, and a document is opened with its engine."""
+        if languages == self._languages:
+            return
+        ocr = self._ocr.model_copy(update={"languages": languages}) if languages else self._ocr
+        self._context = Context(self._read, ocr, _LazyEngine(ocr, self._make_engine))
+        self._languages, self._key = languages, None
 
     def _at(self, path: Path, kind: Kind, number: int) -> Opened:
         document = self._open(path, kind)

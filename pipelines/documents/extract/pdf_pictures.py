@@ -128,6 +128,8 @@ def letters_in(image: Picture) -> int:
 
 
 def _in_rows(ink: Picture, drawn: bool) -> int:
+    import cv2
+
     _, _, facts, _ = cv2.connectedComponentsWithStats(ink, connectivity=8, ltype=cv2.CV_32S)
     left, top, wide, high, area = facts[1:].T
     fits = (high >= _LETTER_LEAST) & (high <= _LETTER_MOST) & (wide <= 3 * high) & (8 * wide >= high)

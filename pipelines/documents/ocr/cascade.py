@@ -13,8 +13,8 @@ import numpy as np
 
 from configs.sections import OcrSettings
 from pipelines.documents import document
-from pipelines.documents.document import Attempt, Page, Reason, Unreadable
-from pipelines.documents.ocr import preprocess
+from pipelines.documents.document import Attempt, Caveat, Page, Reason, Unreadable
+from pipelines.documents.ocr import language, preprocess
 from pipelines.documents.ocr.apart import Apart
 from pipelines.documents.ocr.compose import as_line, compose
 from pipelines.documents.ocr.easyocr import EasyOcr
@@ -32,7 +32,7 @@ from pipelines.documents.ocr.reading import (
 )
 from pipelines.documents.ocr.tesseract import Tesseract, version
 
-REVISION = 2  # of this package's own decisions; raise it when the same page may read differently
+REVISION = 3  # of this package's own decisions; raise it when the same page may read differently
 # Under this page mean a second look pays: cheaper than a wrong page, and clean scans are well above.
 DOUBTFUL = 0.80
 # Capitals and digits that stand on their heads still read with some confidence, 0.63 at most where it was measured.
@@ -105,7 +105,20 @@ class Cascade:
             confidence=round(confidence(work.lines), 4),
             attempts=tuple(work.attempts),
             ms=self._since(started),
+            caveats=self._language(work, text),
         )
+
+    def _language(self, work: _Work, text: str) -> tuple[Caveat, ...]:
+        """Whether the page is in a language that it was not read with; who cannot tell that says nothing."""
+        languages = self._settings.languages
+        found = language.missing_language(text, languages)
+        if found is None and language.needs_script(text, confidence(work.lines), languages) and work.view.inked:
+            try:
+                script = self._tesseract.script(work.view.image, seconds=max(work.left(), 1.0))
+            except (Unreadable, EngineMissing):
+                return ()
+            found = language.missing_script(script, languages)
+        return () if found is None else (found,)
 
     def _read_page(self, work: _Work, image: Picture, dpi: int | None) -> None:
         """The first reading, and others only where it is doubtful."""

@@ -1,4 +1,4 @@
-"""Eight repairs of a page's picture, each done only where a measurement says that the page needs it.
+"""Nine repairs of a page's picture, each done only where a measurement says that the page needs it.
 
 Over-processing costs more than it gains: Tesseract thresholds well by itself, so a clean page must pass untouched.
 """
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pipelines.documents.ocr import geometry
+from pipelines.documents.ocr.bands import light_on_dark, turn_round
 from pipelines.documents.ocr.reading import Picture
 from pipelines.documents.ocr.survey import Survey, background, bilevel, look, reduced, skew_of, surface
 
@@ -59,7 +60,7 @@ def prepare(image: Picture, dpi: int | None, most_pixels: int = 120_000_000) -> 
     Rotation by quarter turns is not among them: it shows only in a bad reading, see `turned`.
     """
     page = untouched(image, dpi)
-    for repair in (_paper, _border, _contrast):
+    for repair in (_paper, _bands, _border, _contrast):
         page = repair(page)
     survey = look(page.image)
     page = replace(page, inked=survey.letters > 0)
@@ -188,6 +189,12 @@ def _paper(page: Prepared) -> Prepared:
     if np.median(page.image[::REDUCTION, ::REDUCTION]) >= 90:
         return page
     return page.after("inversion", np.asarray(WHITE - page.image, dtype=np.uint8))
+
+
+def _bands(page: Prepared) -> Prepared:
+    """Before the border, which a band across the top of the page would be taken for."""
+    found = light_on_dark(page.image)
+    return page.after(f"inversion of {len(found)} bands", turn_round(page.image, found)) if found else page
 
 
 def _border(page: Prepared) -> Prepared:

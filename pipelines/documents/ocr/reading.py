@@ -105,6 +105,14 @@ class Engine(Protocol):
         """Degrees clockwise (90, 180, 270) that may bring the page upright, the likeliest first; none if it stands."""
         ...
 
+    def script(self, image: Picture, *, seconds: float) -> str:
+        """What letters an upright page is written in, by Tesseract's names (`Latin`, `Cyrillic`); "" where unsure.
+
+        Raises:
+            Unreadable, EngineMissing: as `read`.
+        """
+        ...
+
 
 class LineEngine(Protocol):
     """Reads given lines of a page, and can find them where nobody else did."""

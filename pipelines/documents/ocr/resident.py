@@ -32,8 +32,11 @@ class Resident(Protocol):
         """Words as Tesseract's TSV, without a head; `dpi` 0 lets it estimate."""
         ...
 
-    def orientation(self, raster: Raster) -> tuple[int, float]:
-        """Degrees clockwise that bring the page upright, and how sure that is; (0, 0.0) where it gives up."""
+    def orientation(self, raster: Raster) -> tuple[int, float, str]:
+        """Degrees clockwise that bring the page upright, how sure that is, and what letters they are.
+
+        (0, 0.0, "") where it gives up.
+        """
         ...
 
 
@@ -62,7 +65,7 @@ class Loaded:
         self._reader.ClearAdaptiveClassifier()
         return found
 
-    def orientation(self, raster: Raster) -> tuple[int, float]:
+    def orientation(self, raster: Raster) -> tuple[int, float, str]:
         """See `Resident.orientation`; its data is loaded at the first page that needs it."""
         if self._compass is None:
             self._compass = self._open(path=self._data, lang="osd", psm=0)
@@ -70,7 +73,9 @@ class Loaded:
         self._show(self._compass, raster)
         found = self._compass.DetectOrientationScript()
         self._compass.Clear()
-        return (-int(found["orient_deg"]) % 360, float(found["orient_conf"])) if found else (0, 0.0)
+        if not found:
+            return 0, 0.0, ""
+        return -int(found["orient_deg"]) % 360, float(found["orient_conf"]), str(found["script_name"])
 
     def _show(self, engine: Any, raster: Raster) -> None:
         engine.SetImageBytes(raster.data, raster.width, raster.height, raster.depth, raster.stride)

@@ -1,8 +1,5 @@
 """Tesseract in a process of its own that stays: pictures go in, words with boxes come back, a crash costs one page."""
 
-import re
-import shutil
-import subprocess
 from collections.abc import Callable
 from functools import partial
 from itertools import groupby
@@ -13,6 +10,7 @@ import numpy as np
 
 from pipelines.documents.document import Reason, Unreadable
 from pipelines.documents.guard import MEMORY_BYTES, Died, Guard, TookTooLong
+from pipelines.documents.ocr.installed import data_folder, package_of
 from pipelines.documents.ocr.reading import Area, EngineMissing, Line, Picture, Token
 from pipelines.documents.ocr.resident import Loaded, Raster, Resident
 from pipelines.documents.ocr.survey import bilevel
@@ -20,7 +18,6 @@ from pipelines.documents.ocr.survey import bilevel
 # A claim below this is a screen's default (72, 96), says nothing about the paper and misleads the layout analysis.
 CREDIBLE_DPI = range(150, 2401)
 SURE_ORIENTATION = 2.0
-INSTALL = "sudo apt-get install -y tesseract-ocr"
 # One thread a process: where Tesseract is built with OpenMP, its default costs a page ten to thirty times the CPU.
 # `env` keeps the rest of the environment without this module having to read it.
 SINGLE_THREADED = ("env", "OMP_THREAD_LIMIT=1")
@@ -70,10 +67,15 @@ class Tesseract:
         On receipts it never is. Lines that run upwards are read by Tesseract itself, those that run downwards it reads
         upside down: so half a turn mends what the guess misses.
         """
-        self._check(self._data(), "osd")
-        guess, confidence = self._ask("orientation", raster(image), seconds=seconds)
+        self._check(data_folder(self._binary), "osd")
+        guess, confidence, _ = self._ask("orientation", raster(image), seconds=seconds)
         tries = (guess,) if confidence >= SURE_ORIENTATION else (guess, 180)
         return tuple(dict.fromkeys(degrees for degrees in tries if degrees))
+
+    def script(self, image: Picture, *, seconds: float) -> str:
+        """See `Engine.script`."""
+        self._check(data_folder(self._binary), "osd")
+        return str(self._ask("orientation", raster(image), seconds=seconds)[2])
 
     def close(self) -> None:
         """End the processes that wait for work."""
@@ -95,30 +97,17 @@ class Tesseract:
             self._idle.append(guard)
 
     def _start(self) -> Guard:
-        data = self._data()
+        data = data_folder(self._binary)
         for language in self._languages:
             self._check(data, language)
         make = partial(self._load, self._languages, str(data))
         return Guard(make, memory_bytes=self._memory, name=self.name, before=SINGLE_THREADED)
 
-    def _data(self) -> Path:
-        """Where the installed program looks for traineddata: it says so when asked for what cannot be there."""
-        if shutil.which(self._binary) is None:
-            raise EngineMissing(f"{self._binary} is not installed", fix=INSTALL)
-        done = subprocess.run(
-            [self._binary, "stdin", "stdout", "-l", "absent"],
-            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30, check=False,
-        )  # fmt: skip
-        told = re.search(r"data file (.+?)/?absent\.traineddata", done.stderr)
-        if told is None:
-            raise EngineMissing(f"{self._binary} does not tell where its data are: {done.stderr[:200]}", fix=INSTALL)
-        return Path(told[1])
-
     def _check(self, data: Path, language: str) -> None:
         """With one language of several missing Tesseract goes on and reports success; we don't."""
         if not (data / f"{language}.traineddata").exists():
-            package = f"tesseract-ocr-{language.replace('_', '-').lower()}"
-            raise EngineMissing(f"tesseract has no data for '{language}'", fix=f"sudo apt-get install -y {package}")
+            fix = f"sudo apt-get install -y {package_of(language)}"
+            raise EngineMissing(f"tesseract has no data for '{language}'", fix=fix)
 
 
 def version() -> str:

@@ -1,0 +1,39 @@
+"""Which languages Tesseract has data for on this machine, and what brings another."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+from pipelines.documents.ocr.reading import EngineMissing
+
+INSTALL = "sudo apt-get install -y tesseract-ocr"
+
+
+def data_folder(binary: str = "tesseract") -> Path:
+    """Where the installed program looks for traineddata: it says so when asked for what cannot be there.
+
+    Raises:
+        EngineMissing: the program is not installed, or does not tell.
+    """
+    if shutil.which(binary) is None:
+        raise EngineMissing(f"{binary} is not installed", fix=INSTALL)
+    done = subprocess.run(
+        [binary, "stdin", "stdout", "-l", "absent"],
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30, check=False,
+    )  # fmt: skip
+    told = re.search(r"data file (.+?)/?absent\.traineddata", done.stderr)
+    if told is None:
+        raise EngineMissing(f"{binary} does not tell where its data are: {done.stderr[:200]}", fix=INSTALL)
+    return Path(told[1])
+
+
+def installed(binary: str = "tesseract") -> tuple[str, ...]:
+    """Names of the languages that there is data for, in order; raises as `data_folder`."""
+    found = {path.stem for path in data_folder(binary).glob("*.traineddata")}
+    return tuple(sorted(found - {"osd", "equ"}))
+
+
+def package_of(language: str) -> str:
+    """Debian's package of a language's data."""
+    return f"tesseract-ocr-{language.replace('_', '-').lower()}"
