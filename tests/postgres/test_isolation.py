@@ -122,7 +122,8 @@ async def furnish(api: Api, admin_dsn: str, office: Office) -> Owned:
     golden, golden_run = await furnish_golden(api, client)
     people = (await client.get("/api/users")).json()["items"]
     return Owned(
-        office.scope.tenant, office.scope.workspace, document, row[1], row[0], agent, job, key, session, run, approval, connection_id, credential, binding, skill,
+        office.scope.tenant, office.scope.workspace,
+        document, row[1], row[0], agent, job, key, session, run, approval, connection_id, credential, binding, skill,
         schedule, answer, golden, golden_run, await furnish_graph(api, office, document), people[0]["id"],
     )  # fmt: skip
 
@@ -220,7 +221,8 @@ def addressed(path: str, owned: Owned) -> str:
         "{schedule_id}": owned.schedule, "{track}": "integration", "{answer_id}": owned.answer,
         "{set_id}": owned.golden, "{key}": "vault", "{golden_run_id}": owned.golden_run,
         "{entity_id}": owned.entity, "{user_id}": owned.user,
-        "{tenant_id}": owned.tenant, "{workspace_id}": owned.workspace, "{baseline_id}": owned.golden_run, "{generation_id}": "1", "{version_id}": owned.version,
+        "{tenant_id}": owned.tenant, "{workspace_id}": owned.workspace,
+        "{baseline_id}": owned.golden_run, "{generation_id}": "1", "{version_id}": owned.version,
     }  # fmt: skip
     for name, value in values.items():
         path = path.replace(name, value)
