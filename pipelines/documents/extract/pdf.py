@@ -4,6 +4,7 @@ import math
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 
 import pypdfium2 as pdfium
@@ -22,10 +23,12 @@ from pipelines.documents.extract.pdf_shapes import DEPTH
 from pipelines.documents.extract.pdf_tables import find_grids, place_tables
 from pipelines.documents.extract.pdf_titles import mark_titles
 from pipelines.documents.extract.pdf_unmapped import in_question, resolve
+from pipelines.documents.extract.pdf_weight import check_weight
 from pipelines.documents.extract.pdf_words import compose
 from pipelines.documents.ocr.picture import to_array
 from pipelines.documents.ocr.reading import EngineMissing
 
+_MOST_OBJECTS = 100_000  # that a page draws; more are a drawing, whose lines make no table
 _DAMAGED_SHARE = 0.3  # above it the font's letters do not mean what they say
 
 
@@ -36,10 +39,11 @@ class PdfPages:
         """Open it, trying the empty password where it has one.
 
         Raises:
-            Unreadable: ENCRYPTED, CORRUPT or EMPTY.
+            Unreadable: ENCRYPTED, CORRUPT, EMPTY or BOMB.
         """
         self._context = context
         try:
+            check_weight(path)
             self._pdf = pdfium.PdfDocument(path)
             self.pages = len(self._pdf)
         except (pdfium.PdfiumError, OSError) as error:
@@ -87,11 +91,14 @@ class PdfPages:
     def _read(self, page: pdfium.PdfPage, number: int) -> Page:
         native = native_text(page)
         notes = read_notes(page, self._pdf.formenv, native.tokens)
-        objects = list(page.get_objects(max_depth=DEPTH))
+        objects = list(islice(page.get_objects(max_depth=DEPTH), _MOST_OBJECTS))
         if native.damaged > _DAMAGED_SHARE or (not native.characters and self._draws(page, objects)):
             result = self._whole_by_ocr(page, number, native, notes.notes)
         else:
             result = self._by_text(page, number, native, objects, notes.notes)
+        if len(objects) == _MOST_OBJECTS:
+            detail = f"a drawing of more than {_MOST_OBJECTS:,} parts: pictures among its last ones are not read"
+            result = replace(result, caveats=(*result.caveats, Caveat(CaveatKind.PICTURES_UNREAD, detail)))
         return replace(result, caveats=(*result.caveats, *self._remaining(page, number, native, notes, result)))
 
     def _draws(self, page: pdfium.PdfPage, objects: Sequence[pdfium.PdfObject]) -> bool:

@@ -18,6 +18,7 @@ _NUMBERS = 0.3  # of the cells behind the first column, in a table of longer cel
 _PAIR_NUMBERS = 0.5  # of the second of two columns
 _SPANNING = 0.25  # of the rows may hold a cell over several columns
 _TIGHT = 0.75  # of the usual distance of rows: a cell goes on in its next line
+_GUTTER = 0.012  # of the page's width: the least between two columns
 _LEAST_LINES, _PROSE_CELL, _MIXED = 5, 18, 0.7  # rows of two columns of prose; letters of a cell; of these rows
 _NUMBER = re.compile(
     r"[(+\-−–]?\s?[$€£¥]?\s?[\d.,'\s]*\d[\d.,'\s]*\)?\s?(?:%|‰|[a-zA-Z€$£°µ²³]{1,4})?|[-–—]|n/?a", re.IGNORECASE
@@ -78,6 +79,9 @@ def by_column(tokens: Sequence[Token], tables: Sequence[Grid], aspect: float) ->
         tables: whose words are left alone.
         aspect: the page's height by its width, both in points.
     """
+    steps = sum([a.box is not None and b.box is not None and _steps_over(a.box, b.box) for a, b in pairwise(tokens)])
+    if steps < _LEAST_LINES:
+        return tuple(tokens)
     free = [t for t in tokens if t.box and not any(_inside(t.box, g.box) for g in tables)]
     rows = _rows(free, aspect)
     if sum(len(row.cells) > 1 for row in rows) < _LEAST_LINES:
@@ -85,6 +89,11 @@ def by_column(tokens: Sequence[Token], tables: Sequence[Grid], aspect: float) ->
     for gutter, start, end in _gutters(rows):
         tokens = _divided(tokens, rows[start:end], gutter)
     return tuple(tokens)
+
+
+def _steps_over(box: Box, after: Box) -> bool:
+    """Whether the next word stands on the same line, and further away than words of one line do."""
+    return after.x0 - box.x1 > _GUTTER and after.y0 < (box.y0 + box.y1) / 2 < after.y1
 
 
 def _gutters(rows: Sequence[_Row]) -> Iterator[tuple[float, int, int]]:
@@ -200,6 +209,9 @@ def _trimmed(block: list[_Row]) -> Iterator[list[_Row]]:
 
 
 def _table(rows: list[_Row]) -> tuple[Grid, bool] | None:
+    cells = [cell for row in rows for cell in row.cells]
+    if mean([len(cell.tokens) for cell in cells]) > _WORDS:
+        return None
     spanning: set[int] = set()
     columns = _columns(rows, spanning)
     if not 2 <= len(columns) <= _MOST_COLUMNS or len(spanning) > _SPANNING * len(rows):
@@ -228,7 +240,7 @@ def _columns(rows: Sequence[_Row], spanning: set[int]) -> list[tuple[float, floa
                 columns.append([(cell, number)])
             end = max(end, cell.x1) if columns[-1][:-1] else cell.x1
         crowded = next((c for c in columns if len({number for _, number in c}) < len(c)), None)
-        if crowded is None or len(spanning) > len(rows):
+        if crowded is None or len(spanning) > _SPANNING * len(rows):
             return [(min(c.x0 for c, _ in column), max(c.x1 for c, _ in column)) for column in columns]
         spanning.add(id(max(crowded, key=lambda pair: pair[0].x1 - pair[0].x0)[0]))
 
@@ -252,7 +264,7 @@ def _whole_rows(rows: Sequence[_Row], columns: Sequence[tuple[float, float]]) ->
 def _reads_as_table(rows: Sequence[_Row], columns: Sequence[tuple[float, float]]) -> bool:
     """Short cells, or figures among longer ones: neither columns of prose, nor a list, nor a table of contents."""
     cells = [cell for row in rows for cell in row.cells]
-    if any(_LEADERS.search(cell.text) for cell in cells) or mean(len(cell.tokens) for cell in cells) > _WORDS:
+    if any(_LEADERS.search(cell.text) for cell in cells):
         return False
     by_column = [[cell for cell in cells if _column_of(cell, columns) == n] for n in range(len(columns))]
     if any(not column for column in by_column):

@@ -3,7 +3,7 @@
 import ctypes
 import math
 import unicodedata
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -26,6 +26,9 @@ _PRIVATE, _PRIVATE_END = 0xE000, 0xF900  # code points that mean something in on
 _INK = 0.02  # of the type's size, in both directions: less is not drawn
 _DASH_THIN, _DASH_LEAST, _DASH_MOST = 0.15, 0.25, 0.75  # of the type's size: the height and widths of a minus
 _DASH_LOW, _DASH_HIGH = 0.1, 0.5  # of the type's size, above the line: a minus stands neither under nor over figures
+
+_PLAIN = {code: chr(code) for code in (*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x590))}
+"""Letters, figures and signs that are what their code says."""
 
 _SYMBOL = dict(
     zip(
@@ -92,57 +95,41 @@ class Glyph(NamedTuple):
     place: int = -1
 
 
-def read_glyphs(text: pdfium.PdfTextPage) -> Iterator[Glyph]:
+def read_glyphs(text: pdfium.PdfTextPage) -> list[Glyph]:
     """The page's characters in the order of its content; white space as ` ` and line ends as `\\n`."""
-    runs = _Runs(text)
-    handle = ctypes.cast(text.raw, ctypes.c_void_p).value
-    unicode_of, object_of = _plain(raw.FPDFText_GetUnicode, _UINT), _plain(raw.FPDFText_GetTextObject, _POINTER)
-    is_unmapped, is_generated = (
-        _plain(function, _INT) for function in (raw.FPDFText_HasUnicodeMapError, raw.FPDFText_IsGenerated)
-    )
-    box_of = _plain(raw.FPDFText_GetCharBox, _INT, *[_POINTER] * 4)
-    box = (ctypes.c_double * 4)()
-    start = ctypes.addressof(box)
-    places = (start, start + 8, start + 16, start + 24)
-    last, run, high, before = 0, None, 0, _NOWHERE
+    reader = _Reader(text)
+    handle, unicode_of, object_of = reader.handle, reader.unicode_of, reader.object_of
+    is_unmapped, box_of, box, places = reader.is_unmapped, reader.box_of, reader.box, reader.places
+    plain, new = _PLAIN.get, tuple.__new__  # without the checks of the constructor: a page has thousands
+    result: list[Glyph] = []
+    last, run, high = 0, None, 0
+    mapped = reader.mapped_by(None)
     for index in range(raw.FPDFText_CountChars(text)):
         code = unicode_of(handle, index)
-        if 0xD800 <= code < 0xDC00:
-            high = code  # the first half of a character beyond the first 65,536
-            continue
-        if 0xDC00 <= code < 0xE000 and high:
-            code = 0x10000 + ((high - 0xD800) << 10) + code - 0xDC00
-        high = 0
         source = object_of(handle, index) or 0
         if source != last:
-            last, run = source, runs.of(source, index) if source else None
-        if code == 0x20 or 0x9 <= code <= 0xD or code == 0xA0:
-            char = "\n" if code in (0xA, 0xC, 0xD) else " "
-        elif 0x20 < code < 0x7F:
-            char = chr(code)
+            last, run = source, reader.run_of(source, index) if source else None
+            mapped = reader.mapped_by(run)
+        if not box_of(handle, index, *places):
+            box[:] = _NOWHERE
+        left, right, bottom, top = box
+        char = plain(code)
+        if char is not None:
+            unmapped = code not in mapped and is_unmapped(handle, index) == 1
+            if not unmapped:
+                mapped.add(code)
+            result.append(new(Glyph, (char, left, bottom, right, top, run, unmapped, False, index)))
+        elif 0xD800 <= code < 0xDC00:
+            high = code  # the first half of a character beyond the first 65,536
         else:
-            char = _meaning(code, run)
-        if code == _HYPHEN[0] and raw.FPDFText_IsHyphen(text, index) != 1:
-            char = UNKNOWN
-        place = tuple(box) if box_of(handle, index, *places) else _NOWHERE
-        left, right, bottom, top = place
-        doubtful = char > " " and is_unmapped(handle, index) == 1
-        own = run
-        if char <= " " or code in _UNSEEN:
-            if source and is_generated(handle, index):
-                own = None
-            elif source and place != before and _is_inked(left, bottom, right, top, run):
-                char = "-" if code == _SOFT_HYPHEN else UNKNOWN  # drawn, though it is said to be a blank
-            elif code == _SOFT_HYPHEN:
-                continue
-        if doubtful and code < 0x20:
-            char = UNKNOWN
-        if char == UNKNOWN or (_PRIVATE <= code < _PRIVATE_END and char == chr(code)):
-            shape = _by_shape(left, bottom, right, top, run)
-            char = shape if char == UNKNOWN or shape == "-" else char
-        before = place
-        if char:
-            yield Glyph(char, left, bottom, right, top, own, doubtful, char == "-" and code in _HYPHEN, index)
+            if 0xDC00 <= code < 0xE000 and high:
+                code = 0x10000 + ((high - 0xD800) << 10) + code - 0xDC00
+            high = 0
+            before = result[-1] if result else None
+            glyph = reader.look(code, Glyph("", left, bottom, right, top, run, index=index), before)
+            if glyph.char:
+                result.append(glyph)
+    return result
 
 
 def advances(text: pdfium.PdfTextPage, glyphs: Sequence[Glyph]) -> list[Glyph]:
@@ -170,7 +157,9 @@ def _plain(function: object, result: Any, *more: Any) -> Callable[..., Any]:
 
 
 def _meaning(code: int, run: Run | None) -> str:
-    """The text of a code; empty where it stands for nothing that is seen."""
+    """The text of a code, white space as ` ` or `\\n`."""
+    if code == 0x20 or 0x9 <= code <= 0xD or code == 0xA0:
+        return "\n" if code in (0xA, 0xC, 0xD) else " "
     if code in _HYPHEN:
         return "-"
     if _PRIVATE <= code < _PRIVATE_END:
@@ -202,23 +191,63 @@ def _is_inked(left: float, bottom: float, right: float, top: float, run: Run | N
     return right - left >= least and top - bottom >= least
 
 
-class _Runs:
-    """The text objects of a page by their address, each looked at once."""
+class _Reader:
+    """A text page as pdfium has it: its functions, called with plain numbers, and its text objects by address."""
 
     def __init__(self, text: pdfium.PdfTextPage) -> None:
         self._text = text.raw
+        self.handle = ctypes.cast(text.raw, ctypes.c_void_p).value
+        self.unicode_of = _plain(raw.FPDFText_GetUnicode, _UINT)
+        self.object_of = _plain(raw.FPDFText_GetTextObject, _POINTER)
+        self.is_unmapped = _plain(raw.FPDFText_HasUnicodeMapError, _INT)
+        self.box_of = _plain(raw.FPDFText_GetCharBox, _INT, *[_POINTER] * 4)
+        self.box = (ctypes.c_double * 4)()
+        start = ctypes.addressof(self.box)
+        self.places = (start, start + 8, start + 16, start + 24)
         self._known: dict[int, Run] = {}
+        self._mapped: dict[int, set[int]] = {}
         self._matrix, self._flags = raw.FS_MATRIX(), ctypes.c_int()
         self._name = ctypes.create_string_buffer(_FONT_NAME)
         self._x, self._y = ctypes.c_double(), ctypes.c_double()
 
-    def of(self, source: int, index: int) -> Run:
+    def look(self, code: int, at: Glyph, before: Glyph | None) -> Glyph:
+        """A character that is not simply what its code says; empty where nothing is seen.
+
+        Args:
+            code: Unicode as pdfium tells it.
+            at: its place and its run, without a character.
+            before: what comes before it: letters of one sign have one place.
+        """
+        char = _meaning(code, at.run)
+        if code == _HYPHEN[0] and raw.FPDFText_IsHyphen(self._text, at.index) != 1:
+            char = UNKNOWN
+        run, box = at.run, at[1:5]
+        if char in ("", " ", "\n") or code in _UNSEEN:
+            if run is not None and raw.FPDFText_IsGenerated(self._text, at.index):
+                run = None
+            elif run is not None and (before is None or before[1:5] != box) and _is_inked(*box, run):
+                char = "-" if code == _SOFT_HYPHEN else UNKNOWN  # drawn, though it is said to be a blank
+            elif code == _SOFT_HYPHEN:
+                char = ""
+        doubtful = char > " " and self.is_unmapped(self.handle, at.index) == 1
+        if doubtful and code < 0x20:
+            char = UNKNOWN
+        if char == UNKNOWN or (_PRIVATE <= code < _PRIVATE_END and char == chr(code)):
+            shape = _by_shape(*box, at.run)
+            char = shape if char == UNKNOWN or shape == "-" else char
+        return Glyph(char, *box, run, doubtful, char == "-" and code in _HYPHEN, at.index)
+
+    def mapped_by(self, run: Run | None) -> set[int]:
+        """The codes that a font is known to tell itself: they need not be asked for again."""
+        return self._mapped.setdefault(run.font if run else 0, set())
+
+    def run_of(self, source: int, index: int) -> Run:
         """The run of a text object, whose first character is at `index`."""
         if source not in self._known:
-            self._known[source] = self._look(source, index)
+            self._known[source] = self._run(source, index)
         return self._known[source]
 
-    def _look(self, source: int, index: int) -> Run:
+    def _run(self, source: int, index: int) -> Run:
         """A character's box would not tell the size: fonts fill it differently, and turned text has its width for its
         height."""
         drawn = ctypes.cast(source, raw.FPDF_PAGEOBJECT)

@@ -33,7 +33,7 @@ def native_text(page: pdfium.PdfPage) -> Native:
     """Read the text objects of a page; characters are kept exactly as they are, repeats included (B-01)."""
     text = page.get_textpage()
     try:
-        glyphs = list(read_glyphs(text))
+        glyphs = read_glyphs(text)
         rtl = any(glyph.char >= FIRST_RTL and has_rtl(glyph.char) for glyph in glyphs)
         if rtl:
             glyphs = advances(text, glyphs)

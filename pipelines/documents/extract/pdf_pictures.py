@@ -18,7 +18,7 @@ from pipelines.documents.ocr.reading import Picture
 _CELLS = 256  # the page is looked at in so many rows and columns: strips of one scan touch in them
 _LEAST_AREA, _LEAST_WIDE, _LEAST_HIGH = 0.002, 18.0, 7.0  # of the page; points: less is a line, a bullet, an icon
 _ON_TOP = 0.5  # of a word's box: more of it on a picture, and it lies there
-LOOK_DPI = 110
+LOOK_DPI, LAYER_DPI = 110, 50  # to find letters, and to see whether words stand where there is ink
 _EDGE = 0.001  # of the page: a picture that is no further from its edges is the page
 _LETTER_LEAST, _LETTER_MOST = 4, 70  # pixels at that resolution
 _PAIR, _WORD = 2, 4  # letters side by side that count in a drawing, and in a photo

@@ -71,7 +71,7 @@ def _segments(glyphs: Sequence[Glyph]) -> list[_Segment]:
             start += 1
             continue
         end = start + 1
-        while end < len(glyphs) and (other := glyphs[end].run) is not None and _alike(run, other):
+        while end < len(glyphs) and ((other := glyphs[end].run) is run or (other is not None and _alike(run, other))):
             end += 1
         shown = [glyph for glyph in glyphs[start:end] if not glyph.char.isspace()] or [glyphs[start]]
         found.append(_Segment(start, end, run, _extent(shown[0])[0], _extent(shown[-1])[1]))
@@ -80,8 +80,6 @@ def _segments(glyphs: Sequence[Glyph]) -> list[_Segment]:
 
 
 def _alike(run: Run, other: Run) -> bool:
-    if run is other:
-        return True
     same = abs(run.size - other.size) <= 0.05 * run.size and abs(run.level - other.level) <= 0.03 * run.size
     return same and run.along == other.along
 

@@ -10,7 +10,7 @@ from pipelines.documents.document import Attempt, Box, Caveat, CaveatKind, Page,
 from pipelines.documents.extract.opened import Context
 from pipelines.documents.extract.pdf_layer import MUCH_ODD, agree, is_doubtful, odd_share
 from pipelines.documents.extract.pdf_merge import as_tokens, insert, without_known
-from pipelines.documents.extract.pdf_pictures import LOOK_DPI, Area, letters_in, render, without
+from pipelines.documents.extract.pdf_pictures import LAYER_DPI, LOOK_DPI, Area, letters_in, render, without
 from pipelines.documents.extract.pdf_words import Token
 from pipelines.documents.ocr.reading import EngineMissing
 
@@ -61,13 +61,13 @@ class PictureReading:
             sure = not layer and area.share >= _SCAN and visible < self._context.read.min_useful_text
             if not sure:
                 with without(page, area.on_top):
-                    look = render(page, area.box, LOOK_DPI / 72)
+                    look = render(page, area.box, (LAYER_DPI if layer else LOOK_DPI) / 72)
                 if layer and not is_doubtful(area.behind, look, area.box):
                     mean = round(1 - odd_share([token.text for token in area.behind]), 4)
                     kept = Attempt("ocr layer", mean, 0, True, "the text that the file has behind its picture")
                     reading = replace(reading, attempts=(*reading.attempts, kept))
                     continue
-                letters = letters_in(look)
+                letters = _MANY_LETTERS if layer else letters_in(look)
                 if not layer and letters < _FEW_LETTERS:
                     continue
             else:
