@@ -218,17 +218,18 @@ def exposed_sockets(settings: Settings) -> list[str]:
 
 def _ports(settings: Settings) -> Iterable[Finding]:
     """Every port that can be set, by its setting; what is another program's is only spoken to."""
-    spoken_to = {"postgres": settings.postgres, "redis": settings.redis}
+    embedded_here = {"postgres": not embedded.is_external(settings.postgres)}
+    embedded_here["redis"] = not embedded.is_external(settings.redis)
     told = []
     for name, key in keys().items():
         section, _, last = name.rpartition(".")
         if last != "port" and not last.endswith("_port"):
             continue
-        unused = section in spoken_to and not embedded.is_external(spoken_to[section])
+        unused = embedded_here.get(section, False)
         told.append(f"{key.environment} {value_of(settings, name)}{' (not used: embedded, no port)' if unused else ''}")
     quiet = f"{connect.QUIET_PORTS.start} to {connect.QUIET_PORTS.stop - 1}"
-    rest = f"chosen by themselves, where free: Ray's workers 10002 to 19999, HAProxy's and agents' {quiet}, replicas 30000 and more"
-    yield Finding("ports", Colour.GREEN, f"{', '.join(told)}; {rest}")
+    rest = f"Ray's workers 10002 to 19999, HAProxy's own and Ray's agents {quiet}, replicas 30000 and more"
+    yield Finding("ports", Colour.GREEN, f"{', '.join(told)}. Taken where free: {rest}")
 
 
 def _memory(settings: Settings) -> Iterable[Finding]:

@@ -184,16 +184,7 @@ select distinct subject from reopened;
 with reopened as (
     update units set status = 'pending', attempts = 0, failure = null, settled_at = null
     where job_id = %(job)s and workspace_id = %(workspace)s and stage = %(stage)s
-      and subject = any(%(subjects)s) and status = 'done'
-    returning 1
-)
-update job_progress p set done = p.done - (select count(*) from reopened)
-where p.job_id = %(job)s and p.workspace_id = %(workspace)s and p.stage = %(stage)s;
-
--- reopen_stage: All of a stage that was done is to be done again, from now on with another outcome.
-with reopened as (
-    update units set status = 'pending', attempts = 0, failure = null, settled_at = null
-    where job_id = %(job)s and workspace_id = %(workspace)s and stage = %(stage)s and status = 'done'
+      and (%(subjects)s::text[] is null or subject = any(%(subjects)s)) and status = 'done'
     returning 1
 )
 update job_progress p set done = p.done - (select count(*) from reopened)
