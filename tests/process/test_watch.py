@@ -1,6 +1,7 @@
 """Questions with a limit: who answers, who hangs, who is only busy; the port while nobody is there; memory."""
 
 import asyncio
+import http.server
 import os
 import signal
 import socket
@@ -163,9 +164,11 @@ def test_rays_own_template_is_mended(tmp_path: Path) -> None:
     """Of another release of Ray it would be another one: then this says so, and clients would get 404 and 500 again."""
     text = HAPROXY_CONFIG_TEMPLATE
     assert len(proxy.NO_ROUTE.findall(text)) == 1 and len(proxy.NO_SERVER.findall(text)) == 3
-    fallback = "    # Fallback to head node's Serve proxy\n    server SERVE_PROXY_ACTOR-1 127.0.0.1:1 check backup\n"
+    fallback = "    server SERVE_PROXY_ACTOR-1 127.0.0.1:1 check backup\n"
+    assert "server {{ backend.fallback_server.name }}" in text and "check backup" in text
     mended = proxy.mended(text + fallback, "/x/503.http")
-    assert "status 404" not in mended and "SERVE_PROXY_ACTOR" not in mended and mended.count("/x/503.http") == 3
+    assert "return status 404" not in mended and mended.count("/x/503.http") == 3
+    assert mended.endswith(proxy.ITS_OWN + fallback)
     assert proxy.mended(mended, "/x/503.http") == mended
     assert proxy.arguments(["-db", "-f", "c", "-dR"]) == ["-db", "-f", "c"]
     assert proxy.arguments(["-f", "c", "-dR", "-sf", "7"]) == ["-f", "c", "-dR", "-sf", "7"]
@@ -184,22 +187,43 @@ defaults
 frontend http_frontend
     bind 127.0.0.1:{port}
     use_backend app if {{ path_beg /app }}
+    use_backend falls_back if {{ path_beg /rays }}
     default_backend default_backend
 backend default_backend
     http-request return status 404 content-type text/plain lf-string "Path '%[path]' not found. Ping routes."
 backend app
     server SERVE_REPLICA_x 127.0.0.1:9 check
+backend falls_back
+    server SERVE_REPLICA_y 127.0.0.1:{rays} track app/SERVE_REPLICA_x
+    server SERVE_PROXY_ACTOR-1 127.0.0.1:{rays} check backup
 """
+
+
+class RaysProxy(http.server.BaseHTTPRequestHandler):
+    """Knows one route, and tells of the others as Ray's own proxy does; the replica has a 404 of its own."""
+
+    def do_GET(self) -> None:
+        status, kind = (404, "application/problem+json") if self.path == "/rays/known" else (404, "text/plain")
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", "2")
+        self.end_headers()
+        self.wfile.write(b"{}")
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Nobody reads it."""
 
 
 def test_the_program_becomes_a_proxy_that_never_says_404_or_500(tmp_path: Path) -> None:
     """Without a route, and without a server behind one; a proxy that was forgotten gives the port up to the next."""
     port, config, refusal = connect.free_port(), tmp_path / "haproxy.cfg", tmp_path / "503.http"
     refusal.write_bytes(response())
+    rays = http.server.ThreadingHTTPServer(("127.0.0.1", 0), RaysProxy)
+    threading.Thread(target=rays.serve_forever, daemon=True).start()
     words = [sys.executable, "-I", "-S", proxy.__file__, get_haproxy_binary(), str(refusal), "-db", "-dR", "-f"]
 
     def begun() -> subprocess.Popen[bytes]:
-        config.write_text(CONFIG.format(port=port))
+        config.write_text(CONFIG.format(port=port, rays=rays.server_port))
         child = subprocess.Popen([*words, str(config)])
         deadline = time.monotonic() + 20
         while not listeners(port) and time.monotonic() < deadline:
@@ -207,7 +231,7 @@ def test_the_program_becomes_a_proxy_that_never_says_404_or_500(tmp_path: Path) 
         return child
 
     # The first one's manager is gone: a shell between us and it, which has ended.
-    config.write_text(CONFIG.format(port=port))
+    config.write_text(CONFIG.format(port=port, rays=rays.server_port))
     shell = subprocess.run(["sh", "-c", '"$@" >/dev/null 2>&1 & echo $!', "sh", *words, str(config)],
                            capture_output=True, check=True)  # fmt: skip
     orphan = psutil.Process(int(shell.stdout))
@@ -219,12 +243,20 @@ def test_the_program_becomes_a_proxy_that_never_says_404_or_500(tmp_path: Path) 
         psutil.wait_procs([orphan], timeout=20)
         assert not orphan.is_running() or orphan.status() == psutil.STATUS_ZOMBIE
         assert child.poll() is None and listeners(port) == 1
-        for path in ("/api/x", "/app/y"):
+        until = time.monotonic() + 20
+        while (
+            httpx.get(f"http://127.0.0.1:{port}/rays/known", timeout=10).status_code != 404 and time.monotonic() < until
+        ):
+            time.sleep(0.1)  # the replica is missed after some seconds
+        known = httpx.get(f"http://127.0.0.1:{port}/rays/known", timeout=10)
+        assert known.status_code == 404, "what a replica says by way of Ray's proxy stays as it is"
+        for path in ("/api/x", "/app/y", "/rays/other"):
             reply = httpx.get(f"http://127.0.0.1:{port}{path}", timeout=10)
             assert reply.status_code == 503 and reply.headers["retry-after"] and reply.json()["status"] == 503
     finally:
         child.kill()
         child.wait()
+        rays.shutdown()
 
 
 READER, OTHER = "ray::MapWorker(MapBatches(_Read))", "ray::ServeReplica:gateway:Gateway"
