@@ -5,7 +5,7 @@ SHELL := /bin/bash
 .PHONY: help install install-runtime notices system demo up down doctor test test-unit lint \
         eval-ocr eval-qa eval-ir eval-cache eval-embedding eval-ingest eval-agents eval-security eval-tokens eval-replay eval-routing eval-guard eval-sandbox \
         eval-graph eval-cases eval-documents-path \
-        packs bench bench-1m test-kill test-console browser test-approvals test-api test-vllm clean
+        packs bench bench-1m test-kill test-reembed test-console browser test-approvals test-api test-vllm clean
 
 PYTHON ?= python3.11
 VENV := .venv
@@ -144,6 +144,9 @@ bench-1m: install ## hybrid search at 10,000, 100,000 and a million chunks; take
 
 test-kill: install ## kill things; nothing may be lost
 	$(RUN) -m tests.kill.main
+
+test-reembed: install ## the embedder changed by settings twice in a row, under readers
+	$(RUN) -m tests.kill.embedders
 
 test-approvals: install ## kill agents while people decide; nothing runs twice
 	$(RUN) -m tests.kill.approvals

@@ -13,6 +13,7 @@ import yaml
 
 from cluster import connect
 from cluster.basics.errors import InvalidSettings, Unavailable
+from cluster.dashboard import Dashboard
 from cluster.models.rerank_choice import model_of
 from configs import sections
 from configs import settings as layers
@@ -158,7 +159,7 @@ def roll_out(settings: sections.Settings, wanted: dict[str, Any], report: Callab
         time.sleep(0.5)
 
 
-def _put(ray: connect.Dashboard, wanted: dict[str, Any], report: Callable[[str], None]) -> None:
+def _put(ray: Dashboard, wanted: dict[str, Any], report: Callable[[str], None]) -> None:
     """Ray's proxy is reloaded for every route that comes up, and now and then finds its own port still taken.
 
     On a machine that is busy with something else its actor may be given up before it was up.
@@ -174,8 +175,8 @@ def _put(ray: connect.Dashboard, wanted: dict[str, Any], report: Callable[[str],
     return ray.put(APPLICATIONS, wanted)
 
 
-def applications(ray: connect.Dashboard) -> list[Application]:
-    """Every Serve application with the replicas of its deployments; raises Unavailable as `connect.Dashboard.get`."""
+def applications(ray: Dashboard) -> list[Application]:
+    """Every Serve application with the replicas of its deployments; raises Unavailable as `Dashboard.get`."""
     return ray.get(APPLICATIONS, _reported)
 
 

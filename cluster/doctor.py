@@ -23,7 +23,7 @@ from cluster.console.findings import Colour, Finding
 from cluster.models.rerank_choice import DEFAULT, model_of
 from cluster.state import embedded, supervised
 from configs.keys import keys, value_of
-from configs.sections import PostgresSettings, RedisSettings, Settings
+from configs.sections import Settings
 
 ENOUGH_DISK = 5 * 2**30  # bytes below which a large folder may not fit
 CHAPTER = "see README, What it costs, and what it opens"
@@ -220,17 +220,18 @@ def exposed_sockets(settings: Settings) -> list[str]:
 
 def _ports(settings: Settings) -> Iterable[Finding]:
     """Every port that can be set, by its setting; what is another program's is only spoken to."""
-    spoken_to: dict[str, PostgresSettings | RedisSettings] = {"postgres": settings.postgres, "redis": settings.redis}
+    embedded_here = {"postgres": not embedded.is_external(settings.postgres)}
+    embedded_here["redis"] = not embedded.is_external(settings.redis)
     told = []
     for name, key in keys().items():
         section, _, last = name.rpartition(".")
         if last != "port" and not last.endswith("_port"):
             continue
-        unused = section in spoken_to and not embedded.is_external(spoken_to[section])
+        unused = embedded_here.get(section, False)
         told.append(f"{key.environment} {value_of(settings, name)}{' (not used: embedded, no port)' if unused else ''}")
     quiet = f"{connect.QUIET_PORTS.start} to {connect.QUIET_PORTS.stop - 1}"
-    rest = f"by themselves, where free: Ray's workers 10002 to 19999, HAProxy's, agents' {quiet}, replicas from 30000"
-    yield Finding("ports", Colour.GREEN, f"{', '.join(told)}; {rest}")
+    rest = f"Ray's workers 10002 to 19999, HAProxy's own and Ray's agents {quiet}, replicas 30000 and more"
+    yield Finding("ports", Colour.GREEN, f"{', '.join(told)}. Taken where free: {rest}")
 
 
 def _memory(settings: Settings) -> Iterable[Finding]:

@@ -2,7 +2,7 @@
 
 import logging
 import threading
-import time
+from collections.abc import Callable
 
 from cluster.state.snapshots import Snapshots
 from configs.sections import Settings
@@ -23,18 +23,18 @@ def set_up(settings: Settings) -> None:
         logger.handlers[:] = [handler]
         logger.propagate = False
     if not any(thread.name == FLUSHER for thread in threading.enumerate()):
-        threading.Thread(target=flush_forever, name=FLUSHER, daemon=True).start()
+        waiting = FLUSH_SECONDS, threading.Event().wait
+        threading.Thread(target=flush_forever, args=waiting, name=FLUSHER, daemon=True).start()
 
 
-def flush_forever(seconds: float = FLUSH_SECONDS) -> None:
+def flush_forever(seconds: float, over: Callable[[float], bool]) -> None:
     """Let what is logged reach its file within seconds.
 
     Serve keeps a thousand lines of a replica before it writes them, or until an error is logged: a warning waited for
     hours (`RAY_SERVE_REQUEST_PATH_LOG_BUFFER_SIZE`, 1000 where RAY_SERVE_THROUGHPUT_OPTIMIZED is set). With a buffer
-    of one, each request would write to a disk.
+    of one, each request would write to a disk. `over` waits, and is True at the end.
     """
-    while True:
-        time.sleep(seconds)
+    while not over(seconds):
         for handler in logging.getLogger(SERVE).handlers:
             handler.flush()
 

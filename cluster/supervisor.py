@@ -2,7 +2,6 @@
 
 import asyncio
 import fcntl
-import functools
 import math
 import os
 import signal
@@ -10,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from types import FrameType
 
@@ -252,12 +252,20 @@ def kept(work: Callable[[], int]) -> int:
         child = os.fork()
         if child == 0:
             os._exit(work())
-        signal.signal(signal.SIGTERM, functools.partial(_pass_on, child))
+        signal.signal(signal.SIGTERM, _passing_on(child))
         _, status = os.waitpid(child, 0)
         if os.WIFEXITED(status):
             return os.WEXITSTATUS(status)
         _say(f"the supervisor was ended by signal {os.WTERMSIG(status)}: it is begun anew")
         time.sleep(AGAIN_SECONDS)
+
+
+def _passing_on(child: int) -> Callable[[int, FrameType | None], None]:
+    def hand(number: int, frame: FrameType | None) -> None:
+        with suppress(ProcessLookupError):
+            os.kill(child, number)
+
+    return hand
 
 
 def _supervised() -> int:

@@ -9,6 +9,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from cluster import connect, deploy, doctor
 from cluster.basics.errors import Unavailable
 from cluster.console.findings import Finding
+from cluster.dashboard import Dashboard
 from cluster.state.snapshots import Snapshots
 from configs.sections import Settings
 from serve_apps.http.operating import Deployment, Probe
@@ -65,7 +66,7 @@ def _deployments(body: Mapping[str, Any]) -> list[Deployment]:
     ]
 
 
-def _loads(ray: connect.Dashboard) -> Mapping[tuple[str, str], dict[str, float]]:
+def _loads(ray: Dashboard) -> Mapping[tuple[str, str], dict[str, float]]:
     """What waits and is worked on by application and deployment, summed over the nodes; empty where Ray tells nothing.
 
     Ray's agents tell each node's figures some seconds late; a node that does not answer is left out.

@@ -67,6 +67,10 @@ class JobDesk:
         row = await self._change(tx, scope, job, "ask_cancel")
         return bool(row["state"] == JobState.CANCELLED)
 
+    async def supersede(self, tx: Transaction, scope: Scope, job: JobId) -> None:
+        """End the re-indexes of the whole workspace that were asked for before this one: it does their work."""
+        await tx.run(self._sql["supersede"], job=job, workspace=scope.workspace)
+
     async def resume(self, tx: Transaction, scope: Scope, job: JobId) -> None:
         """Go on with the units that are left, with new attempts."""
         await self._change(tx, scope, job, "resume")

@@ -217,17 +217,9 @@ class Jobs:
             async with self.writing(lease) as tx:
                 await tx.run(self._sql["refund"], **_named(lease), stage=stage, keys=list(keys))
 
-    async def reopen(self, tx: Transaction, lease: Lease, stage: str, subjects: Sequence[str]) -> None:
-        """Do a stage again over subjects that it was done over."""
-        await tx.run(self._sql["reopen_subjects"], **_named(lease), stage=stage, subjects=list(subjects))
-
-    async def reopen_stage(self, tx: Transaction, lease: Lease, stage: str) -> None:
-        """Do all of a stage again that was done."""
-        await tx.run(self._sql["reopen_stage"], **_named(lease), stage=stage)
-
-    async def supersede(self, tx: Transaction, scope: Scope, job: JobId) -> None:
-        """End the re-indexes of the whole workspace that were asked for before this one: it does their work."""
-        await tx.run(self._sql["supersede"], job=job, workspace=scope.workspace)
+    async def reopen(self, tx: Transaction, lease: Lease, stage: str, subjects: list[str] | None) -> None:
+        """Do a stage again over subjects that it was done over, None for all of them."""
+        await tx.run(self._sql["reopen_subjects"], **_named(lease), stage=stage, subjects=subjects)
 
     async def settle(self, tx: Transaction, lease: Lease, stage: str, settled: Sequence[Settled]) -> None:
         """Mark units in the transaction that wrote their outputs."""

@@ -211,7 +211,7 @@ select distinct subject from reopened;
 with was as (
     select u.key, u.outcome from units u
     where u.job_id = %(job)s and u.workspace_id = %(workspace)s and u.stage = %(stage)s
-      and u.subject = any(%(subjects)s) and u.status = 'done' for update
+      and (%(subjects)s::text[] is null or u.subject = any(%(subjects)s)) and u.status = 'done' for update
 ), reopened as (
     update units u set status = 'pending', attempts = 0, failure = null, outcome = null, caveats = null,
         settled_at = null
@@ -223,15 +223,6 @@ update job_progress p set done = p.done - (select count(*) from reopened),
     ended_degraded = p.ended_degraded - (select count(*) from reopened where outcome = 'degraded'),
     ended_partial = p.ended_partial - (select count(*) from reopened where outcome = 'partial'),
     ended_failed = p.ended_failed - (select count(*) from reopened where outcome = 'failed')
-where p.job_id = %(job)s and p.workspace_id = %(workspace)s and p.stage = %(stage)s;
-
--- reopen_stage: All of a stage that was done is to be done again, from now on with another outcome.
-with reopened as (
-    update units set status = 'pending', attempts = 0, failure = null, settled_at = null
-    where job_id = %(job)s and workspace_id = %(workspace)s and stage = %(stage)s and status = 'done'
-    returning 1
-)
-update job_progress p set done = p.done - (select count(*) from reopened)
 where p.job_id = %(job)s and p.workspace_id = %(workspace)s and p.stage = %(stage)s;
 
 -- event: Append to a stream without a gap.

@@ -15,7 +15,12 @@ from pathlib import Path
 
 NO_ROUTE = re.compile(r'^ *http-request return status 404 content-type text/plain lf-string "Path .*$', re.MULTILINE)
 NO_SERVER = re.compile(r"^ *errorfile (50[234]) .*$", re.MULTILINE)
-FALLBACK = re.compile(r"^ *(?:# Fallback to head node.*|server SERVE_PROXY_ACTOR\S* .* backup)\n", re.MULTILINE)
+FALLBACK = re.compile(r"^ *server SERVE_PROXY_ACTOR\S* .* backup$", re.MULTILINE)
+# What Ray's other proxy says of itself, and not for a replica: it knows no such route yet, or no replica behind it.
+ITS_OWN = (
+    "    http-response deny deny_status 503 if { srv_name -m beg SERVE_PROXY_ACTOR } { status 404 500 503 } "
+    "{ res.hdr(content-type) -m beg text/plain }\n"
+)
 ALONE = "-dR"  # nobody else may have the port
 TAKES_OVER = "-sf"
 
@@ -23,12 +28,12 @@ TAKES_OVER = "-sf"
 def mended(text: str, error_file: str) -> str:
     """Ray's configuration, with a 503 that says when to come back in the place of 404 and 500; a repeat is harmless.
 
-    The other proxy to which Ray falls back is left out: it answers a route that it does not know yet with 404, and
-    lets everybody else wait until a replica is there.
+    While replicas are replaced Ray falls back to another proxy of its own, which lets everybody wait until one is
+    there; but a route that it does not know yet it answers with 404, in plain text.
     """
     text = NO_ROUTE.sub("    http-request deny deny_status 503", text)
     text = NO_SERVER.sub(rf"    errorfile \1 {error_file}", text)
-    return FALLBACK.sub("", text)
+    return FALLBACK.sub(lambda found: ITS_OWN + found.group(), text.replace(ITS_OWN, ""))
 
 
 def arguments(given: list[str]) -> list[str]:

@@ -81,7 +81,8 @@ def change(made: Instance, model: str) -> float:
     began = time.monotonic()
     shown = made.http.get("/api/admin/config").json()
     body = {"version": shown["version"], "values": {"embedding.model": model}}
-    made.http.put("/api/admin/config", json=body).raise_for_status()
+    put = made.http.put("/api/admin/config", json=body)
+    assert put.status_code == httpx.codes.OK, put.text
     hint = made.http.post("/api/admin/restart-hint")
     hint.raise_for_status()
     assert set(hint.json()["restart"]["parts"]) >= {"embedding", "gateway", "worker"}

@@ -379,7 +379,7 @@ async def test_a_build_that_a_later_one_makes_needless_ends(ledger: Bench, scope
     ledger.embedder = WordEmbedder("yet another")  # type: ignore[assignment]
     later = await ledger.enqueue(scope, "reindex", {"agent_id": None})
     async with ledger.database.transaction(scope) as tx:
-        await ledger.jobs.supersede(tx, scope, later)
+        await ledger.desk.supersede(tx, scope, later)
     assert await ledger.jobs.heartbeat(claimed.lease, 60), "it is to end"
     await ledger.jobs.finish(claimed.lease, JobState.CANCELLED)
     assert f"job {later}" in (await ledger.desk.show(scope, claimed.lease.job))["error"]
@@ -400,7 +400,7 @@ async def test_a_later_build_goes_on_where_the_one_before_it_stood(ledger: Bench
     assert 0 < done < FILES
     later = await ledger.enqueue(scope, "reindex", {"agent_id": None})
     async with ledger.database.transaction(scope) as tx:
-        await ledger.jobs.supersede(tx, scope, later)
+        await ledger.desk.supersede(tx, scope, later)
     await ledger.jobs.finish(claimed.lease, JobState.CANCELLED)
     await ledger.rows(
         scope, "update document_versions set reads = reads + 1 where id in (select version_id from indexed_versions m"

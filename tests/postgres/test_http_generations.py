@@ -146,3 +146,20 @@ async def test_two_rollbacks_at_once_are_one_after_the_other(
         assert [answer.status_code for answer in answers] == [200] * 4
         after = (await operator.get("/api/generations")).json()
         assert (after["live"], after["previous"]) == (before["live"], before["previous"])
+
+
+async def test_a_reindex_ends_the_one_before_it(app_dsn: str, tmp_path: Path, office: Office, worker: Bench) -> None:
+    """Whoever changes the embedder twice waits for one; a request that is repeated by its key ends nothing."""
+    worker.embedder = WordEmbedder()  # type: ignore[assignment]
+    async with serve(make_parts(app_dsn, tmp_path, embedder=WordEmbedder())) as api:
+        operator = await api.sign_in(office.emails[Role.OPERATOR])
+        await shelves(operator, worker)
+        key = {"Idempotency-Key": "once"}
+        first = (await operator.post("/api/documents/reindex-all", headers=key)).json()["job_id"]
+        assert (await operator.post("/api/documents/reindex-all", headers=key)).json()["job_id"] == first
+        assert (await operator.get(f"/api/jobs/{first}")).json()["state"] == "queued"
+        second = (await operator.post("/api/documents/reindex-all")).json()["job_id"]
+        shown = (await operator.get(f"/api/jobs/{first}")).json()
+        assert shown["state"] == "cancelled" and second in shown["error"]
+        await worker.run()
+        assert (await operator.get(f"/api/jobs/{second}")).json()["state"] == "completed"

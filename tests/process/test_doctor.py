@@ -33,6 +33,22 @@ def test_every_part_that_is_down_is_red_with_what_to_do(tmp_path: Path) -> None:
     assert "postgres" in shown.getvalue() and "fix:" in shown.getvalue()
 
 
+def test_every_port_that_can_be_set_is_named_with_its_setting_and_value(tmp_path: Path) -> None:
+    settings = load(
+        {"AOS_STATE_DIR": str(tmp_path), "API_PORT": "8123", "POSTGRES_HOST": "db", "POSTGRES_PORT": "5433"}
+    )
+    (found,) = doctor.look("ports", settings)
+    told = (
+        "API_PORT 8123",
+        "AOS_RAY_GCS_PORT 6399",
+        "AOS_RAY_DASHBOARD_PORT 8265",
+        "POSTGRES_PORT 5433",
+        "REDIS_PORT 6379",
+    )
+    assert all(one in found.detail for one in told), found.detail
+    assert found.detail.count("not used") == 1, "of the two servers only Redis is embedded"
+
+
 def test_a_start_that_fails_says_why_and_leaves_nothing_running(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -126,7 +126,7 @@ def read_glyphs(text: pdfium.PdfTextPage) -> list[Glyph]:
                 code = 0x10000 + ((high - 0xD800) << 10) + code - 0xDC00
             high = 0
             before = result[-1] if result else None
-            glyph = reader.look(code, Glyph("", left, bottom, right, top, run, index=index), before)
+            glyph = reader.look(code, Glyph("", left, bottom, right, top, run, place=index), before)
             if glyph.char:
                 result.append(glyph)
     return result
@@ -219,23 +219,23 @@ class _Reader:
             before: what comes before it: letters of one sign have one place.
         """
         char = _meaning(code, at.run)
-        if code == _HYPHEN[0] and raw.FPDFText_IsHyphen(self._text, at.index) != 1:
+        if code == _HYPHEN[0] and raw.FPDFText_IsHyphen(self._text, at.place) != 1:
             char = UNKNOWN
         run, box = at.run, at[1:5]
         if char in ("", " ", "\n") or code in _UNSEEN:
-            if run is not None and raw.FPDFText_IsGenerated(self._text, at.index):
+            if run is not None and raw.FPDFText_IsGenerated(self._text, at.place):
                 run = None
             elif run is not None and (before is None or before[1:5] != box) and _is_inked(*box, run):
                 char = "-" if code == _SOFT_HYPHEN else UNKNOWN  # drawn, though it is said to be a blank
             elif code == _SOFT_HYPHEN:
                 char = ""
-        doubtful = char > " " and self.is_unmapped(self.handle, at.index) == 1
+        doubtful = char > " " and self.is_unmapped(self.handle, at.place) == 1
         if doubtful and code < 0x20:
             char = UNKNOWN
         if char == UNKNOWN or (_PRIVATE <= code < _PRIVATE_END and char == chr(code)):
             shape = _by_shape(*box, at.run)
             char = shape if char == UNKNOWN or shape == "-" else char
-        return Glyph(char, *box, run, doubtful, char == "-" and code in _HYPHEN, at.index)
+        return Glyph(char, *box, run, doubtful, char == "-" and code in _HYPHEN, at.place)
 
     def mapped_by(self, run: Run | None) -> set[int]:
         """The codes that a font is known to tell itself: they need not be asked for again."""

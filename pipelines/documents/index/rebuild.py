@@ -72,7 +72,7 @@ class Rebuild:
         generation = await self._generations.next(lease.scope, recipe)
         async with self._jobs.writing(lease) as tx:
             await self._switchover.give_up(tx, lease.scope, lease.job)
-            await self._jobs.reopen_stage(tx, lease, self._stage)
+            await self._jobs.reopen(tx, lease, self._stage, None)
             await self._jobs.planned(tx, lease, {"generation": generation})
         await self._switchover.begin(lease.scope, generation, lease.job)
         await self._switchover.sweep(lease.scope)
