@@ -4,12 +4,14 @@ import asyncio
 import os
 import socket
 from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from ray import serve
 from ray.serve import Application
 
 from cluster import connect, handles, logs
+from cluster.basics.errors import AosError
 from cluster.basics.scope import Scope
 from cluster.deploy import reader_gpus
 from cluster.models.ports import Embedder
@@ -137,6 +139,9 @@ class Worker:
         if self._first is not None:
             self._first.cancel()
         await asyncio.wait([self._task], timeout=STOP_SECONDS)
+        if not self._task.done():
+            with suppress(AosError):  # Postgres may be away: then the lease runs out
+                await asyncio.gather(*(shift.give_back() for shift in self._shifts))
         for reader in self._readers:
             await asyncio.to_thread(reader.close)
 

