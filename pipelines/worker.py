@@ -20,10 +20,12 @@ from cluster.models.succession import forget
 from cluster.state.embedded import resolve
 from cluster.state.jobs import Jobs, Lane
 from cluster.state.postgres import Database
+from cluster.state.restarts import Restarts
 from cluster.state.settings_rows import SettingsRows, begin
 from cluster.state.snapshots import Snapshots, Watch
 from cluster.state.vault import vault_of
 from cluster.watch.answering import answer_from_here
+from configs.keys import Part
 from configs.sections import ReadSettings, Settings
 from pipelines import index, read
 from pipelines.documents.blobs import FolderBlobs
@@ -124,7 +126,11 @@ class Worker:
             graph=graph_stage(settings, database, jobs),
         )  # fmt: skip
         owner = f"{socket.gethostname()}:{os.getpid()}:{lane}"
-        return Shift(jobs, runner, lambda anew: recipe(embedder, settings, anew), settings.worker, owner)
+        restarts = Restarts(database)
+        return Shift(
+            jobs, runner, lambda anew: recipe(embedder, settings, anew), settings.worker, owner,
+            lambda: restarts.under_way((Part.EMBEDDING, Part.WORKER)),
+        )  # fmt: skip
 
     async def check_health(self) -> None:
         """Fails when a shift has ended, whatever it died of; never asks Postgres."""
