@@ -23,8 +23,9 @@ class Console:
     def __serve_build_asgi_app__(self) -> FastAPI:
         """Called by Serve once the replica is there."""
         settings = logs.follow(Snapshots(load_with_rows())).view()
+        app = _console(settings)
         answer_from_here(connect.questions(settings.state_dir), "console")
-        return _console(settings)
+        return app
 
 
 def build(args: dict[str, Any]) -> serve.Application:

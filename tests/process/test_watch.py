@@ -315,3 +315,23 @@ def test_a_supervisor_that_is_killed_is_begun_anew_and_one_that_ends_is_not(tmp_
                           check=False, env={**os.environ})  # fmt: skip
     assert done.returncode == 7 and count.read_text() == "xxx"
     assert done.stdout.count("ended by signal 9: it is begun anew") == 2
+
+
+def test_a_keeper_that_is_told_to_end_hands_it_on_and_begins_nothing_anew(tmp_path: Path) -> None:
+    """Also where the child does not go by itself and is killed: `aos down` would else be followed by a start."""
+    program = (
+        "import os, signal, sys, time\nfrom pathlib import Path\nfrom cluster.supervisor import kept\n"
+        "def work():\n"
+        "    signal.signal(signal.SIGTERM, lambda *_: Path(sys.argv[1]).write_text(str(os.getpid())))\n"
+        "    print('ready', flush=True)\n"
+        "    while True: time.sleep(0.05)\n"
+        "sys.exit(kept(work))\n"
+    )
+    told = tmp_path / "told"
+    with running(program, str(told)) as keeper:
+        keeper.terminate()
+        deadline = time.monotonic() + 20
+        while not (told.exists() and told.read_text()) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        os.kill(int(told.read_text()), signal.SIGKILL)
+        assert keeper.wait(20) == 1
