@@ -3,7 +3,6 @@
 import os
 import secrets
 import shlex
-import socket
 import subprocess
 import sys
 import time
@@ -16,8 +15,14 @@ import psutil
 
 from cluster.basics.errors import Unavailable
 from cluster.dashboard import Dashboard
+<<<<<<< HEAD
 from cluster.state import haproxy
 from cluster.state.daemon import close_to_others, make_private, socket_folder, tail
+=======
+from cluster.ports import free_port as free_port  # whoever starts an instance looks for it here
+from cluster.ports import is_free
+from cluster.state.daemon import make_private, socket_folder, tail
+>>>>>>> wt/runson
 from cluster.watch import proxy, standin
 from configs.sections import Settings
 
@@ -26,7 +31,6 @@ from configs.sections import Settings
 LONGEST_SOCKET = f"s/haproxy/{'f' * 56}/admin.sock" + "." * 10
 START_SECONDS = 180
 HEAD = frozenset({"gcs_server", "raylet"})
-QUIET_PORTS = range(20_000, 30_000)
 LOOPBACK = "127.0.0.1"
 
 
@@ -148,7 +152,7 @@ def _start_head(settings: Settings, *, held: bool = False) -> None:
         "AOS_RAY_DASHBOARD_PORT": settings.ray.dashboard_port,
         "API_PORT": settings.http.port,
     }.items():
-        if not (held and port == settings.http.port) and not _is_free(port):
+        if not (held and port == settings.http.port) and not is_free(port):
             raise Unavailable(f"port {port} is taken by another program", fix=f"Set {name} to a free port.")
     make_private(state)
     close_to_others(place.parent)
@@ -240,6 +244,8 @@ def environment(settings: Settings) -> dict[str, str]:
         "GRADIO_TEMP_DIR": str(settings.state_dir / "console"),  # else /tmp/gradio, everybody's
         **haproxy.environment(folder(settings.state_dir)),
         **({} if program is None else {"RAY_SERVE_HAPROXY_BINARY_PATH": str(program)}),
+        # A replica that is replaced ends what it has begun, however long; these seconds let the proxy hear of it.
+        "RAY_SERVE_DIRECT_INGRESS_MIN_DRAINING_PERIOD_S": "5",
         "RAY_SERVE_PROXY_HEALTH_CHECK_PERIOD_S": "2",  # three failures in a row replace it: 6 s, not 30
         # Ray's own monitor ends whoever works for Ray at 95 % of the machine's memory, controller and gateway among
         # them, whoever used it. Ours ends readers (cluster/watch/memory.py); the kernel's prefers them, too.
@@ -285,23 +291,3 @@ def _wait_for_dashboard(ray: Dashboard) -> None:
             if time.monotonic() > deadline:
                 raise
         time.sleep(0.25)
-
-
-def _is_free(port: int, host: str = LOOPBACK) -> bool:
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((host, port))
-        except OSError:
-            return False
-        return True
-
-
-def free_port() -> int:
-    """A port of a range that nobody is given by chance: it is used seconds later, when Ray has opened many of those.
-
-    The kernel gives away ports from 32768, Ray's workers take 10002 to 19999, Serve's replicas 30000 and more.
-    """
-    while not _is_free(port := secrets.choice(QUIET_PORTS), ""):
-        continue
-    return port

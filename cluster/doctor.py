@@ -21,6 +21,7 @@ from cluster.basics.errors import AosError, Unavailable
 from cluster.console.api import base_url
 from cluster.console.findings import Colour, Finding
 from cluster.models.rerank_choice import DEFAULT, model_of
+from cluster.ports import QUIET_PORTS
 from cluster.state import embedded, supervised
 from configs.keys import keys, value_of
 from configs.sections import Settings
@@ -229,7 +230,7 @@ def _ports(settings: Settings) -> Iterable[Finding]:
             continue
         unused = embedded_here.get(section, False)
         told.append(f"{key.environment} {value_of(settings, name)}{' (not used: embedded, no port)' if unused else ''}")
-    quiet = f"{connect.QUIET_PORTS.start} to {connect.QUIET_PORTS.stop - 1}"
+    quiet = f"{QUIET_PORTS.start} to {QUIET_PORTS.stop - 1}"
     rest = f"Ray's workers 10002 to 19999, HAProxy's own and Ray's agents {quiet}, replicas 30000 and more"
     yield Finding("ports", Colour.GREEN, f"{', '.join(told)}. Taken where free: {rest}")
 

@@ -7,11 +7,14 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from types import FrameType
+
+import psutil
 
 from cluster import connect
 from cluster.basics.errors import AosError, Conflict, InvalidSettings
@@ -86,8 +89,8 @@ def supervise(settings: Settings, report: Report) -> None:
         stopping = _Stopping()
         signal.signal(signal.SIGTERM, stopping)
         signal.signal(signal.SIGINT, stopping)
+        rollout, rounds = Rollout(settings), Rounds(settings, report)
         try:
-            rollout, rounds = Rollout(settings), Rounds(settings, report)
             _bring_up(settings, rollout, report, rounds.stand_in)
             rollout.began(report)
             supervised.write(state, Status("ready", "", os.getpid()))
@@ -98,6 +101,7 @@ def supervise(settings: Settings, report: Report) -> None:
         except _Stop:
             report("stopping")
         finally:
+            rounds.close()
             _stop_parts(state)
             supervised.pid_path(state).unlink(missing_ok=True)
         supervised.write(state, Status("stopped", "", os.getpid()))
@@ -137,9 +141,19 @@ def stop(state_dir: Path) -> bool:
     """Stop the supervisor and everything it started; data stays. Returns whether anything ran."""
     supervisor = supervised.find(state_dir)
     ran = bool(supervisor or connect.processes(state_dir) or embedded.processes(state_dir))
-    end(supervisor, signal.SIGTERM, seconds=90)
+    end(None if supervisor is None else _keeper(supervisor), signal.SIGTERM, seconds=90)  # it hands the signal on
+    end(supervisor, signal.SIGTERM, seconds=20)
     _stop_parts(state_dir)  # what a supervisor that was itself killed left running
     return ran
+
+
+def _keeper(supervisor: psutil.Process) -> psutil.Process | None:
+    """Who would begin the supervisor anew, were it killed; None where nobody would."""
+    try:
+        parent = supervisor.parent()
+        return parent if parent is not None and MODULE in parent.cmdline() else None
+    except psutil.Error:
+        return None
 
 
 class _Stop(BaseException):
@@ -165,7 +179,8 @@ def _bring_up(settings: Settings, rollout: Rollout, report: Report, stand_in: St
 
     say("ray")
     connect.connect(settings)
-    stand_in.open()  # until the proxy is there; one of a product that runs already keeps the port to itself
+    if settings.ray.address is None:
+        stand_in.open()  # until the proxy is there; one of a product that runs already keeps the port to itself
     say("applications")
     rollout.deploy(say)
     stand_in.close()
@@ -238,30 +253,28 @@ def main() -> None:
     sys.exit(kept(_supervised))
 
 
-def _pass_on(child: int, number: int, frame: FrameType | None) -> None:
-    os.kill(child, number)
-
-
 def kept(work: Callable[[], int]) -> int:
     """Do the work in a child, and again in another one where that was killed; its exit status.
 
     Whoever watches over everything else is watched over by this: it does nothing but wait. A SIGTERM that it gets
-    itself goes on to the child.
+    itself goes on to the child, which is then the last one.
     """
+    handed_on = threading.Event()
     while True:
         child = os.fork()
         if child == 0:
             os._exit(work())
-        signal.signal(signal.SIGTERM, _passing_on(child))
+        signal.signal(signal.SIGTERM, _passing_on(child, handed_on))
         _, status = os.waitpid(child, 0)
-        if os.WIFEXITED(status):
-            return os.WEXITSTATUS(status)
+        if os.WIFEXITED(status) or handed_on.is_set():
+            return os.waitstatus_to_exitcode(status) if os.WIFEXITED(status) else 1
         _say(f"the supervisor was ended by signal {os.WTERMSIG(status)}: it is begun anew")
         time.sleep(AGAIN_SECONDS)
 
 
-def _passing_on(child: int) -> Callable[[int, FrameType | None], None]:
+def _passing_on(child: int, handed_on: threading.Event) -> Callable[[int, FrameType | None], None]:
     def hand(number: int, frame: FrameType | None) -> None:
+        handed_on.set()
         with suppress(ProcessLookupError):
             os.kill(child, number)
 

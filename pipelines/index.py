@@ -22,7 +22,7 @@ from pipelines.read import be_a_reader, through
 
 SLOWEST_CALL = 4 * 3600.0  # sixteen books of a thousand pages each, on a laptop
 
-VERSIONS_A_CALL = 16  # embedded in one call, so that one-page files fill the embedder's batches
+VERSIONS_A_CALL = 8  # embedded in one call: one-page files fill the embedder's batches, and little is lost by a stop
 
 
 class _Index:

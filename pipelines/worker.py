@@ -4,13 +4,18 @@ import asyncio
 import os
 import socket
 from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from ray import serve
 from ray.serve import Application
 
 from cluster import connect, handles, logs
+<<<<<<< HEAD
 from cluster.basics.background import Priority
+=======
+from cluster.basics.errors import AosError
+>>>>>>> wt/runson
 from cluster.basics.scope import Scope
 from cluster.deploy import reader_gpus
 from cluster.models.ports import Embedder
@@ -19,10 +24,12 @@ from cluster.models.succession import forget
 from cluster.state.embedded import resolve
 from cluster.state.jobs import Jobs, Lane
 from cluster.state.postgres import Database
+from cluster.state.restarts import Restarts
 from cluster.state.settings_rows import SettingsRows, begin
 from cluster.state.snapshots import Snapshots, Watch
 from cluster.state.vault import vault_of
 from cluster.watch.answering import answer_from_here
+from configs.keys import Part
 from configs.sections import ReadSettings, Settings
 from pipelines import index, read
 from pipelines.documents.blobs import FolderBlobs
@@ -123,8 +130,17 @@ class Worker:
             read_fingerprint=fingerprint(settings.read, settings.ocr), exact_scope=settings.search.exact_scope,
             graph=graph_stage(settings, database, jobs),
         )  # fmt: skip
+<<<<<<< HEAD
         owner = f"{socket.gethostname()}:{os.getpid()}:{lane}:{at}"
         return Shift(jobs, runner, lambda anew: recipe(embedder, settings, anew), settings.worker, owner)
+=======
+        owner = f"{socket.gethostname()}:{os.getpid()}:{lane}"
+        restarts = Restarts(database)
+        return Shift(
+            jobs, runner, lambda anew: recipe(embedder, settings, anew), settings.worker, owner,
+            lambda: restarts.under_way((Part.EMBEDDING, Part.WORKER)),
+        )  # fmt: skip
+>>>>>>> wt/runson
 
     async def check_health(self) -> None:
         """Fails when a shift has ended, whatever it died of; never asks Postgres."""
@@ -139,6 +155,9 @@ class Worker:
         if self._first is not None:
             self._first.cancel()
         await asyncio.wait([self._task], timeout=STOP_SECONDS)
+        if not self._task.done():
+            with suppress(AosError):  # Postgres may be away: then the lease runs out
+                await asyncio.gather(*(shift.give_back() for shift in self._shifts))
         for reader in self._readers:
             await asyncio.to_thread(reader.close)
 

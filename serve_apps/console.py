@@ -26,9 +26,10 @@ class Console:
     def __serve_build_asgi_app__(self) -> FastAPI:
         """Called by Serve once the replica is there."""
         settings = logs.follow(Snapshots(load_with_rows())).view()
-        answer_from_here(connect.questions(settings.state_dir), "console")
         tokens = Tokens(signing_secret(settings.auth, settings.state_dir), settings.auth)
-        return _console(settings, lambda address: tokens.vouch(address, datetime.now(UTC)))
+        app = _console(settings, lambda address: tokens.vouch(address, datetime.now(UTC)))
+        answer_from_here(connect.questions(settings.state_dir), "console")
+        return app
 
 
 def build(args: dict[str, Any]) -> serve.Application:

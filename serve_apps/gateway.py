@@ -28,9 +28,10 @@ class Gateway:
 
         snapshots = logs.follow(Snapshots(load_with_rows()))
         settings = snapshots.view()
-        answer_from_here(connect.questions(settings.state_dir), "gateway")
         models = handles.embedder(settings), handles.reranker(settings)
-        return create_app(assemble(settings, *models, elsewhere, snapshots, OurCluster(snapshots)))
+        app = create_app(assemble(settings, *models, elsewhere, snapshots, OurCluster(snapshots)))
+        answer_from_here(connect.questions(settings.state_dir), "gateway")
+        return app
 
 
 def elsewhere() -> "Orchestrator":

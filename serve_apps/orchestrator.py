@@ -25,12 +25,12 @@ class Orchestrator:
         """Connections are opened on the replica's event loop."""
         snapshots = logs.follow(Snapshots(load_with_rows()))
         settings = snapshots.view()
-        answer_from_here(connect.questions(settings.state_dir), "orchestrator")
         self._base = ground(settings, handles.embedder(settings), handles.reranker(settings), snapshots)
         here = Workshop(settings, self._base).carrier
         elsewhere = RemoteCarrier(handles.Remote(*handles.EXECUTOR))
         self._desk = desk(settings, self._base, {Path.ANALYTICS: here, Path.DOCUMENTS: here, Path.GENERAL: elsewhere})
         self._opened = asyncio.get_running_loop().create_task(self._open())
+        answer_from_here(connect.questions(settings.state_dir), "orchestrator")
 
     async def _open(self) -> None:
         await self._base.database.open()

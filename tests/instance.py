@@ -17,6 +17,7 @@ import httpx
 import psycopg
 
 from cluster import connect
+from cluster.ports import free_port
 from cluster.state import embedded
 from configs.sections import Settings
 from configs.settings import load
@@ -104,9 +105,9 @@ def instance(**more: str) -> Iterator[Instance]:
         "LANG": "C.UTF-8",
         "AOS_STATE_DIR": str(folder / "s"),
         "AOS_ADMIN_PASSWORD": password,
-        "API_PORT": str(connect.free_port()),
-        "AOS_RAY_GCS_PORT": str(connect.free_port()),
-        "AOS_RAY_DASHBOARD_PORT": str(connect.free_port()),
+        "API_PORT": str(free_port()),
+        "AOS_RAY_GCS_PORT": str(free_port()),
+        "AOS_RAY_DASHBOARD_PORT": str(free_port()),
         "NFS_BASE_PATH": "/",
         "AOS_AUTH_ACCESS_MINUTES": "600",
         **more,

@@ -38,6 +38,15 @@ update jobs set state = 'queued', owner = null, lease_until = null,
     yielded_at = case when %(behind)s then clock_timestamp() end
 where id = %(job)s and workspace_id = %(workspace)s and fence = %(fence)s and state = 'running';
 
+-- release_untouched: As release, by a worker that is told to go: what it had in hand has not ended it.
+with released as (
+    update jobs set state = 'queued', owner = null, lease_until = null
+    where id = %(job)s and workspace_id = %(workspace)s and fence = %(fence)s and state = 'running'
+    returning id
+)
+update units u set attempts = greatest(u.attempts - 1, 0) from released r
+where u.job_id = r.id and u.workspace_id = %(workspace)s and u.status = 'pending';
+
 -- claimed_in_vain: Count a claim after which nothing more is settled than at the one before; how many there were in a row.
 update jobs j set vain_claims = case when j.settled_units = p.settled then j.vain_claims + 1 else 1 end,
     settled_units = p.settled

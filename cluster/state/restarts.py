@@ -15,6 +15,8 @@ from cluster.state.postgres import Database, Row, Transaction, load_queries
 from configs.keys import APPLICATIONS, Part
 
 CONNECT_SECONDS = 5
+TAKEN_SECONDS = 10  # a supervisor looks every two seconds
+LONGEST_SECONDS = 420  # as a roll-out that is given up
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,13 @@ class Restarts:
         if not rows:
             raise NotFound(f"restart {id_}")
         return _restart(rows[0])
+
+    async def under_way(self, parts: tuple[Part, ...]) -> bool:
+        """Whether one of these parts is being restarted, or will be within seconds; for programs, not for people."""
+        limits = {"longest": LONGEST_SECONDS, "soon": TAKEN_SECONDS}
+        async with self._db.transaction() as tx:
+            row = await tx.one(self._sql["under_way"], parts=[str(part) for part in parts], **limits)
+        return bool(row and row["yes"])
 
     async def page(self, scope: Scope, limit: int = 20) -> list[Restart]:
         """The newest first."""

@@ -10,6 +10,11 @@ select id, parts, asked_at, taken_at, done_at, error from restarts order by id d
 -- marks: The greatest number of each part: its applications are deployed with it.
 select part, max(id) as mark from restarts, unnest(parts) as part group by part;
 
+-- under_way: Whether parts are being restarted, or will be in a moment; one that nobody takes up is not waited for.
+select exists (select 1 from restarts where parts && %(parts)s::text[] and done_at is null
+               and coalesce(taken_at + make_interval(secs => %(longest)s), asked_at + make_interval(secs => %(soon)s))
+                   > clock_timestamp()) as yes;
+
 -- take: All that nobody has taken yet; whoever takes them carries them out at once.
 update restarts set taken_at = clock_timestamp() where taken_at is null returning id, parts;
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from cluster.basics.errors import LeaseLost, Permanent, Transient, Unavailable
 from cluster.models.errors import AWAY, Unusable
-from cluster.state.jobs import Job, Jobs, JobState, Lane
+from cluster.state.jobs import Job, Jobs, JobState, Lane, Lease
 from configs.sections import WorkerSettings
 from pipelines.documents.index.generations import Recipe
 from pipelines.documents.run import Runner
@@ -19,6 +19,7 @@ from pipelines.documents.run import Runner
 log = logging.getLogger(__name__)
 
 REBUILD = "reindex"  # has no end of its own while nothing of it can be done
+WAIT_SECONDS = 1.0  # between two looks whether a restart is over
 LONGEST_WAIT = 5.0  # seconds after a claim in vain: other jobs of the lane wait as long
 
 
@@ -48,15 +49,29 @@ class Shift:
         recipe: Callable[[bool], Awaitable[Recipe]],
         settings: WorkerSettings,
         owner: str,
+        moving: Callable[[], Awaitable[bool]] | None = None,
     ) -> None:
-        """`recipe` tells what the embedder is, asking it anew where that is wanted; `owner` names this worker."""
+        """Nothing is claimed yet.
+
+        Args:
+            jobs, runner, settings: the rows, what does the work, and how often it is asked for.
+            recipe: tells what the embedder is, asking it anew where that is wanted.
+            owner: names this worker in the job's row.
+            moving: whether the embedder or the workers are being replaced; a re-index begins after that.
+        """
         self._jobs, self._runner, self._recipe = jobs, runner, recipe
-        self._settings, self._owner = settings, owner
+        self._settings, self._owner, self._moving = settings, owner, moving
         self._stopping = False
+        self._held: Lease | None = None
 
     def stop(self) -> None:
         """End after what is being written now."""
         self._stopping = True
+
+    async def give_back(self) -> None:
+        """Whoever cannot wait for its end takes the job from it now: nobody has to wait until the lease runs out."""
+        if self._held is not None:
+            await self._jobs.release(self._held, untouched=True)
 
     async def work(self, lane: Lane) -> None:
         """Claim and run jobs of this lane, one at a time."""
@@ -75,9 +90,11 @@ class Shift:
         job = await self._jobs.claim(self._owner, lane, self._settings.lease_seconds)
         if job is None:
             return False
+        self._held = job.lease
         signals = _Signals(stopping=lambda: self._stopping)
         heartbeat = asyncio.create_task(self._beat(job, signals))
         try:
+            await self._settled(job, signals)
             await self._turns(job, await self._recipe_of_now(), signals)
         except LeaseLost as error:
             await self._refused(job, error)
@@ -86,6 +103,7 @@ class Shift:
         except Permanent as error:
             await self._end(job, JobState.FAILED, f"{error} {error.hint}".strip())
         finally:
+            self._held = None
             heartbeat.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await heartbeat
@@ -108,6 +126,15 @@ class Shift:
                 await self._jobs.release(job.lease, behind=sliced)
                 return
             job = await self._jobs.reload(job)
+
+    async def _settled(self, job: Job, signals: _Signals) -> None:
+        """Whatever a re-index did while its embedder is replaced would be done again, and slow the replacement down."""
+        told = False
+        while job.kind == REBUILD and self._moving is not None and not signals.stop() and await self._moving():
+            if not told:
+                await self._jobs.note(job.lease, "waiting", {"for": "a restart that is under way"})
+                told = True
+            await asyncio.sleep(WAIT_SECONDS)
 
     async def _recipe_of_now(self) -> Recipe:
         """Whatever it was at the last job: settings may have changed it, and its replicas were replaced beside us."""

@@ -14,7 +14,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from cluster import connect, doctor
+from cluster import doctor
+from cluster.ports import free_port
 from configs.sections import Settings
 from configs.settings import load
 
@@ -61,7 +62,7 @@ def run_aos(environment: dict[str, str], *words: str) -> subprocess.CompletedPro
 @pytest.fixture(scope="session")
 def product() -> Iterator[Product]:
     folder = Path(tempfile.mkdtemp(prefix="aos-"))
-    http, gcs, dashboard, page = (connect.free_port() for _ in range(4))
+    http, gcs, dashboard, page = (free_port() for _ in range(4))
     own = {
         "AOS_STATE_DIR": str(folder),
         "NFS_BASE_PATH": str(folder),

