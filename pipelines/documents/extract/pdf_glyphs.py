@@ -173,7 +173,7 @@ def _meaning(code: int, run: Run | None) -> str:
     return " " if chr(code).isspace() else chr(code)
 
 
-def _by_shape(left: float, bottom: float, right: float, top: float, run: Run | None) -> str:
+def sign_by_shape(left: float, bottom: float, right: float, top: float, run: Run | None) -> str:
     """What a sign without meaning must be by its shape: nothing, a minus, or nobody knows."""
     if run is None or run.size <= 0:
         return UNKNOWN
@@ -233,7 +233,7 @@ class _Reader:
         if doubtful and code < 0x20:
             char = UNKNOWN
         if char == UNKNOWN or (_PRIVATE <= code < _PRIVATE_END and char == chr(code)):
-            shape = _by_shape(*box, at.run)
+            shape = sign_by_shape(*box, at.run)
             char = shape if char == UNKNOWN or shape == "-" else char
         return Glyph(char, *box, run, doubtful, char == "-" and code in _HYPHEN, at.index)
 
