@@ -1,4 +1,4 @@
-"""Signs of a PDF: raised and lowered ones, those that its font does not explain, hyphens, what lies outside the page."""
+"""Signs of a PDF: raised and lowered ones, those that its font does not explain, hyphens, what is cut off."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Signs that a PDF draws for the code of a blank: right after a blank pdfium passes them over."""
+"""A minus that a PDF draws for the code of a blank: right after a blank pdfium passes it over."""
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -12,9 +12,10 @@ from pipelines.documents.extract.pdf_glyphs import Glyph, sign_by_shape
 from pipelines.documents.extract.pdf_pictures import render
 from pipelines.documents.extract.pdf_words import Mapper
 
-_DPI = 110
+_DPI = 200
 _WIDER, _WIDEST = 0.3, 1.5  # of the type's size: how much wider than others of its line such a blank is
 _LOW, _HIGH, _BESIDE = 0.06, 0.75, 0.04  # of the type's size: where a sign stands over the base line, and its distance
+_APART = 0.02  # of the size: white on both sides, so that it is no part of a neighbour
 _CONTRAST = 60  # of 255
 _PAGE = Box(0, 0, 1, 1)
 _BEFORE_FIGURES = "0123456789.,$€£¥("
@@ -28,10 +29,10 @@ class _Gap(NamedTuple):
     right: float
 
 
-def with_drawn_blanks(page: pdfium.PdfPage, mapper: Mapper, glyphs: list[Glyph]) -> list[Glyph]:
-    """The glyphs with what is drawn in blanks before figures: `-` by its shape, else UNKNOWN.
+def with_drawn_minus(page: pdfium.PdfPage, mapper: Mapper, glyphs: list[Glyph]) -> list[Glyph]:
+    """The glyphs with a `-` where a bar is drawn in a blank before a figure: it must not lose its sign.
 
-    The page is only looked at where a blank before a figure is wider than others of its line.
+    The page is only looked at where a blank before a figure is wider than others of its font.
     """
     gaps = list(_wide_blanks(glyphs))
     if not gaps or page.get_rotation():
@@ -45,14 +46,12 @@ def with_drawn_blanks(page: pdfium.PdfPage, mapper: Mapper, glyphs: list[Glyph])
         box = mapper.box(gap.left, run.level + _LOW * run.size, gap.right, run.level + _HIGH * run.size)
         ink = _ink(grey, box)
         if ink is not None:
-            high = _HIGH * run.size - _LOW * run.size
-            sign = (
-                gap.left + ink.x0 * (gap.right - gap.left),
-                run.level + _HIGH * run.size - ink.y1 * high,
-                gap.left + ink.x1 * (gap.right - gap.left),
-                run.level + _HIGH * run.size - ink.y0 * high,
-            )
-            found[gap.at] = Glyph(sign_by_shape(*sign, run), *sign, run)
+            wide, high = gap.right - gap.left, (_HIGH - _LOW) * run.size
+            left, right = gap.left + ink.x0 * wide, gap.left + ink.x1 * wide
+            bottom, top = (run.level + _HIGH * run.size - y * high for y in (ink.y1, ink.y0))
+            apart = min(left - gap.left, gap.right - right) >= _APART * run.size
+            if apart and sign_by_shape(left, bottom, right, top, run) == "-":
+                found[gap.at] = Glyph("-", left, bottom, right, top, run)
     if not found:
         return glyphs
     return [one for at, glyph in enumerate(glyphs) for one in ((glyph, found[at]) if at in found else (glyph,))]

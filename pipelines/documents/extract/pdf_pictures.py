@@ -62,7 +62,8 @@ def picture_areas(
         large = (box.x1 - box.x0) * width >= _LEAST_WIDE and (box.y1 - box.y0) * height >= _LEAST_HIGH
         if share < _LEAST_AREA or not large:
             continue
-        on_top, behind = [], []
+        on_top: list[Token] = []
+        behind: list[Token] = []
         for token in tokens:
             if token.box is None or overlap(token.box, box) < _ON_TOP:
                 continue
@@ -118,7 +119,7 @@ def letters_in(image: Picture) -> int:
     grey = image if image.ndim == 2 else np.asarray(cv2.cvtColor(image, cv2.COLOR_RGB2GRAY))
     if grey.size == 0 or grey.min() == grey.max():
         return 0
-    shades = np.bincount((grey >> 3).ravel(), minlength=32)
+    shades = np.bincount((grey // 8).ravel(), minlength=32)
     drawn = shades.max() >= _FLAT * grey.size
     # Around each place, not for the whole: a light word on a dark band has its own paper.
     difference = grey.astype(np.int16) - cv2.blur(grey, (25, 25)).astype(np.int16)

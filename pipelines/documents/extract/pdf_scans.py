@@ -18,6 +18,7 @@ _SCAN = 0.4  # of the page: a picture so large beside little text is a scan, wha
 _THE_PAGE = 0.5  # of the page: its lines lead, and own words are put between them
 _FEW_LETTERS, _MANY_LETTERS = 5, 24  # side by side in a picture: fewer are no text; more should give one
 _WORTH = 0.5  # mean confidence of what is read in a picture on a page of text; below it is grain and leaves
+_FEW_CLEAR = 3  # letters and figures: fewer are no text, but what grain looks like
 _SURE = 0.7
 _MOST_AREAS = 12
 _MOST_KEPT = 64  # pictures that come again (a logo on each page) are read once a document
@@ -111,8 +112,8 @@ class PictureReading:
 def _with_text(reading: Reading, area: Area, found: Page, letters: int) -> Reading:
     """A picture's words among the page's own."""
     own = [token for token in reading.tokens if not token.hidden]
-    weak = (found.confidence or 0.0) < _WORTH and any(token.text for token in own)
-    nothing = weak or not found.text.strip()
+    weak = (found.confidence or 0.0) < _WORTH or _clear(found) < _FEW_CLEAR
+    nothing = not found.text.strip() or (weak and bool(own))
     tried = tuple(replace(attempt, kept=attempt.kept and not nothing) for attempt in found.attempts)
     attempts = (*reading.attempts, *tried)
     if nothing:
@@ -124,6 +125,13 @@ def _with_text(reading: Reading, area: Area, found: Page, letters: int) -> Readi
     read = without_known(as_tokens(found, area.box), area.on_top)
     leading = area.share >= _THE_PAGE and len(found.text) >= sum(len(token.text) for token in own)
     return _joined(reading, insert(reading.tokens, read, area.box, leading), found, attempts)
+
+
+def _clear(found: Page) -> int:
+    """How many letters and figures were read clearly; all where the engine tells no words."""
+    if not found.words:
+        return len(found.text)
+    return sum(sum(map(str.isalnum, word.text)) for word in found.words if word.confidence >= _WORTH)
 
 
 def _with_layer(reading: Reading, area: Area, found: Page) -> Reading:
