@@ -35,10 +35,12 @@ class Cell:
 
     @property
     def text(self) -> str:
+        """Its words with single blanks."""
         return " ".join(token.text for token in self.tokens)
 
     @property
     def is_number(self) -> bool:
+        """Whether it is a figure, with its sign and its unit, or a mark for none."""
         return _NUMBER.fullmatch(self.text) is not None
 
 
@@ -60,9 +62,8 @@ def find_columns(tokens: Sequence[Token], known: Sequence[Grid], aspect: float) 
         known: ruled tables, whose words are left alone.
         aspect: the page's height by its width, both in points.
     """
-    rows = _rows(
-        [t for t in tokens if t.box and not t.hidden and not any(lies_in(t.box, g.box) for g in known)], aspect
-    )
+    free = [t for t in tokens if t.box and not t.hidden and not any(lies_in(t.box, g.box) for g in known)]
+    rows = rows_of(free, aspect)
     grids: list[Grid] = []
     unsure = 0
     for block in _blocks(rows):
