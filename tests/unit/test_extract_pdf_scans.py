@@ -189,6 +189,17 @@ def test_a_layer_in_doubt_that_ocr_cannot_better_is_marked(tmp_path: Path) -> No
     assert "rn0nlh" in page.text and kinds(page) == [CaveatKind.OCR_LAYER_UNSURE]
 
 
+def test_what_ocr_cannot_read_either_is_not_tried_on_every_page(tmp_path: Path) -> None:
+    """Handwriting: each page would cost the engine's whole time."""
+    engine = Dictated("rn xq", confidence=0.3)
+    desk = Desk(ReadSettings(), OcrSettings(), lambda _: engine)
+    path = files.pdf(tmp_path / "a.pdf", *[layered(*GARBLED)] * 4)
+    kind, count = desk.survey(path, None)
+    pages = [desk.page(path, kind, number) for number in range(1, count + 1)]
+    assert engine.asked == [1, 2]
+    assert all(kinds(page) == [CaveatKind.OCR_LAYER_UNSURE] for page in pages)
+
+
 @pytest.mark.parametrize(
     ("text", "odd"),
     [

@@ -21,6 +21,7 @@ _WORTH = 0.5  # mean confidence of what is read in a picture on a page of text; 
 _FEW_CLEAR = 3  # letters and figures: fewer are no text, but what grain looks like
 _SURE = 0.7
 _MOST_AREAS = 12
+_MOST_IN_VAIN = 2  # layers in doubt whose pictures OCR cannot read either (handwriting): each costs its whole time
 _MOST_KEPT = 64  # pictures that come again (a logo on each page) are read once a document
 
 Scale = Callable[[pdfium.PdfPage, int], float]
@@ -48,6 +49,7 @@ class PictureReading:
         """`scale` gives the pixels per point at which a page may be rendered for so many dots per inch."""
         self._context, self._scale = context, scale
         self._kept: dict[bytes, Page] = {}
+        self._in_vain = 0
 
     def read(self, page: pdfium.PdfPage, number: int, tokens: Sequence[Token], areas: Sequence[Area]) -> Reading:
         """The page's own words, with what its pictures show.
@@ -73,6 +75,11 @@ class PictureReading:
                     continue
             else:
                 look, letters = None, _MANY_LETTERS
+            if layer and self._in_vain >= _MOST_IN_VAIN:
+                reading = _with_doubt(
+                    reading, "it reads like no language, and OCR could not read other pages of this file"
+                )
+                continue
             if rank >= _MOST_AREAS:
                 unread.append("there are too many of them")
                 continue
@@ -83,6 +90,7 @@ class PictureReading:
                 if layer:
                     reading = _with_doubt(reading, "it could not be checked")
                 continue
+            self._in_vain += layer and (found.confidence or 0.0) < _WORTH
             reading = _with_layer(reading, area, found) if layer else _with_text(reading, area, found, letters)
         if unread:
             detail = (
