@@ -200,6 +200,26 @@ def test_what_ocr_cannot_read_either_is_not_tried_on_every_page(tmp_path: Path) 
     assert all(kinds(page) == [CaveatKind.OCR_LAYER_UNSURE] for page in pages)
 
 
+def test_squared_paper_is_not_sent_to_ocr_again(tmp_path: Path) -> None:
+    """It has thousands of dashes; OCR would try them for minutes, and the page would end without any text."""
+    paper = Image.new("L", (1000, 1500), 255)
+    pen = ImageDraw.Draw(paper)
+    for y in range(0, 1500, 15):
+        for x in range(0, 1000, 12):
+            pen.line((x, y, x + 5, y), fill=0)
+
+    def draw(sheet: Sheet) -> None:
+        sheet.drawInlineImage(paper, 0, 0, 400, 600)
+        text = sheet.beginText(40, 300)
+        text.setTextRenderMode(3)
+        text.textLine(GARBLED[0])
+        sheet.drawText(text)
+
+    engine = Dictated("something")
+    page = read(tmp_path, draw, engine)
+    assert engine.asked == [] and kinds(page) == [CaveatKind.OCR_LAYER_UNSURE]
+
+
 @pytest.mark.parametrize(
     ("text", "odd"),
     [

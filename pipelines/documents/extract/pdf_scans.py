@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
+from time import monotonic
 
 import pypdfium2 as pdfium
 
@@ -10,7 +11,7 @@ from pipelines.documents.document import Attempt, Box, Caveat, CaveatKind, Page,
 from pipelines.documents.extract.opened import Context
 from pipelines.documents.extract.pdf_layer import MUCH_ODD, agree, is_doubtful, odd_share
 from pipelines.documents.extract.pdf_merge import as_tokens, insert, without_known
-from pipelines.documents.extract.pdf_pictures import LAYER_DPI, LOOK_DPI, Area, letters_in, render, without
+from pipelines.documents.extract.pdf_pictures import LAYER_DPI, LOOK_DPI, Area, is_grained, letters_in, render, without
 from pipelines.documents.extract.pdf_words import Token
 from pipelines.documents.ocr.reading import EngineMissing
 
@@ -20,7 +21,7 @@ _FEW_LETTERS, _MANY_LETTERS = 5, 24  # side by side in a picture: fewer are no t
 _WORTH = 0.5  # mean confidence of what is read in a picture on a page of text; below it is grain and leaves
 _FEW_CLEAR = 3  # letters and figures: fewer are no text, but what grain looks like
 _SURE = 0.7
-_MOST_AREAS = 12
+_MOST_AREAS, _MOST_SECONDS = 12, 40.0  # after them the page's own text must not be lost to its pictures
 _MOST_IN_VAIN = 2  # layers in doubt whose pictures OCR cannot read either (handwriting): each costs its whole time
 _MOST_KEPT = 64  # pictures that come again (a logo on each page) are read once a document
 
@@ -45,9 +46,9 @@ class Reading:
 class PictureReading:
     """Reads the pictures of one document's pages."""
 
-    def __init__(self, context: Context, scale: Scale) -> None:
+    def __init__(self, context: Context, scale: Scale, clock: Callable[[], float] = monotonic) -> None:
         """`scale` gives the pixels per point at which a page may be rendered for so many dots per inch."""
-        self._context, self._scale = context, scale
+        self._context, self._scale, self._clock = context, scale, clock
         self._kept: dict[bytes, Page] = {}
         self._in_vain = 0
 
@@ -59,6 +60,7 @@ class PictureReading:
         visible = sum(len(token.text) for token in tokens if not token.hidden)
         reading = Reading(tuple(tokens))
         unread: list[str] = []
+        began = self._clock()
         for rank, area in enumerate(areas):
             layer = bool(area.behind)
             sure = not layer and area.share >= _SCAN and visible < self._context.read.min_useful_text
@@ -75,12 +77,15 @@ class PictureReading:
                     continue
             else:
                 look, letters = None, _MANY_LETTERS
+            if layer and is_grained(render(page, area.box, LOOK_DPI / 72)):
+                reading = _with_doubt(reading, "the picture is too full of dots to be read again")
+                continue
             if layer and self._in_vain >= _MOST_IN_VAIN:
                 reading = _with_doubt(
                     reading, "it reads like no language, and OCR could not read other pages of this file"
                 )
                 continue
-            if rank >= _MOST_AREAS:
+            if rank >= _MOST_AREAS or self._clock() - began > _MOST_SECONDS:
                 unread.append("there are too many of them")
                 continue
             try:
