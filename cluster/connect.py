@@ -15,14 +15,10 @@ import psutil
 
 from cluster.basics.errors import Unavailable
 from cluster.dashboard import Dashboard
-<<<<<<< HEAD
-from cluster.state import haproxy
-from cluster.state.daemon import close_to_others, make_private, socket_folder, tail
-=======
 from cluster.ports import free_port as free_port  # whoever starts an instance looks for it here
 from cluster.ports import is_free
-from cluster.state.daemon import make_private, socket_folder, tail
->>>>>>> wt/runson
+from cluster.state import haproxy
+from cluster.state.daemon import close_to_others, make_private, socket_folder, tail
 from cluster.watch import proxy, standin
 from configs.sections import Settings
 

@@ -11,11 +11,8 @@ from ray import serve
 from ray.serve import Application
 
 from cluster import connect, handles, logs
-<<<<<<< HEAD
 from cluster.basics.background import Priority
-=======
 from cluster.basics.errors import AosError
->>>>>>> wt/runson
 from cluster.basics.scope import Scope
 from cluster.deploy import reader_gpus
 from cluster.models.ports import Embedder
@@ -130,17 +127,12 @@ class Worker:
             read_fingerprint=fingerprint(settings.read, settings.ocr), exact_scope=settings.search.exact_scope,
             graph=graph_stage(settings, database, jobs),
         )  # fmt: skip
-<<<<<<< HEAD
         owner = f"{socket.gethostname()}:{os.getpid()}:{lane}:{at}"
-        return Shift(jobs, runner, lambda anew: recipe(embedder, settings, anew), settings.worker, owner)
-=======
-        owner = f"{socket.gethostname()}:{os.getpid()}:{lane}"
         restarts = Restarts(database)
         return Shift(
             jobs, runner, lambda anew: recipe(embedder, settings, anew), settings.worker, owner,
             lambda: restarts.under_way((Part.EMBEDDING, Part.WORKER)),
         )  # fmt: skip
->>>>>>> wt/runson
 
     async def check_health(self) -> None:
         """Fails when a shift has ended, whatever it died of; never asks Postgres."""

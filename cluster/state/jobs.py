@@ -274,17 +274,17 @@ class Jobs:
             raise LeaseLost(f"job {job.lease.job} is gone")
         return _job(job.lease, row)
 
-<<<<<<< HEAD
-    async def release(self, lease: Lease, *, behind: bool = False) -> None:
-        """Put the job back in the queue with what is done kept; with `behind`, behind those that wait already."""
+    async def release(self, lease: Lease, *, behind: bool = False, untouched: bool = False) -> None:
+        """Put the job back in the queue with what is done kept.
+
+        Args:
+            lease: of the job.
+            behind: behind those that wait already.
+            untouched: what was begun may have cost no attempt.
+        """
+        query = self._sql["release_untouched" if untouched else "release"]
         async with self._db.transaction(lease.scope) as tx:
-            await tx.run(self._sql["release"], **_named(lease), fence=lease.fence, behind=behind)
-=======
-    async def release(self, lease: Lease, *, untouched: bool = False) -> None:
-        """Put the job back in the queue with what is done kept; what was begun may have cost no attempt."""
-        async with self._db.transaction(lease.scope) as tx:
-            await tx.run(self._sql["release_untouched" if untouched else "release"], **_named(lease), fence=lease.fence)
->>>>>>> wt/runson
+            await tx.run(query, **_named(lease), fence=lease.fence, behind=behind)
 
     async def claimed_in_vain(self, lease: Lease) -> int:
         """Count a claim that settled nothing; how many there were in a row. 0 where the lease is lost."""

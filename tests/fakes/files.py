@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from PIL import Image, ImageDraw
 
 from configs.sections import OcrSettings
-from pipelines.documents.document import Page
+from pipelines.documents.document import Attempt, Box, Page, Word
 from pipelines.documents.extract.opened import PageReader
 
 
@@ -34,6 +34,27 @@ class Transcriber:
         height, width = image.shape[:2]
         text = f"picture of {width} x {height} at {dpi}"
         return Page(number, text, engine="tesseract", confidence=0.9, ms=7)
+
+
+class Dictated(Transcriber):
+    """Reads these lines in every picture, from the top down, each word with a box and one confidence."""
+
+    def __init__(self, *lines: str, confidence: float = 0.9) -> None:
+        super().__init__()
+        self._lines, self._confidence = lines, confidence
+
+    def read(self, image: NDArray[np.uint8], number: int, dpi: int | None = None) -> Page:
+        super().read(image, number, dpi)
+        words, text = [], ""
+        for row, line in enumerate(self._lines):
+            text += "\n" if text else ""
+            for column, word in enumerate(line.split()):
+                text += " " if column else ""
+                x, y = 0.05 + 0.1 * column, (row + 0.5) / (len(self._lines) + 1)
+                words.append(Word(word, len(text), Box(x, y, x + 0.09, y + 0.02), self._confidence))
+                text += word
+        tried = Attempt("tesseract", self._confidence, 7, True)
+        return Page(number, text, tuple(words), "tesseract", self._confidence, (tried,))
 
 
 def transcriber(settings: OcrSettings) -> PageReader:
@@ -181,4 +202,34 @@ def pdf(path: Path, *pages: Callable[..., None], **options: object) -> Path:
         sheet.showPage()
     sheet.save()
     path.write_bytes(buffer.getvalue())
+    return path
+
+
+def raw_pdf(path: Path, content: bytes, *objects: bytes, page: str = "", packed: bool = False) -> Path:
+    """A PDF of one page (400 × 600 points, font /F1) written by hand.
+
+    Args:
+        path: of the file.
+        content: what the page draws.
+        objects: further objects, from number 6 on.
+        page: further entries of the page's dictionary.
+        packed: deflate the content.
+    """
+    stream, filters = (zlib.compress(content, 9), "/Filter/FlateDecode") if packed else (content, "")
+    fonts = "/Font<</F1 5 0 R/F2 6 0 R>>" if objects else "/Font<</F1 5 0 R>>"
+    bodies = [
+        b"<</Type/Catalog/Pages 2 0 R>>",
+        b"<</Type/Pages/Kids[3 0 R]/Count 1>>",
+        f"<</Type/Page/Parent 2 0 R/MediaBox[0 0 400 600]/Contents 4 0 R/Resources<<{fonts}>>{page}>>".encode(),
+        f"<</Length {len(stream)}{filters}>>\nstream\n".encode() + stream + b"\nendstream",
+        b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>>",
+        *objects,
+    ]
+    data, places = b"%PDF-1.7\n", []
+    for number, body in enumerate(bodies, 1):
+        places.append(len(data))
+        data += b"%d 0 obj\n" % number + body + b"\nendobj\n"
+    table = b"".join(b"%010d 00000 n \n" % place for place in places)
+    end = b"trailer<</Size %d/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF" % (len(places) + 1, len(data))
+    path.write_bytes(data + b"xref\n0 %d\n0000000000 65535 f \n" % (len(places) + 1) + table + end)
     return path

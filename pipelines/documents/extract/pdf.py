@@ -13,11 +13,12 @@ import pypdfium2.raw as raw
 from pipelines.documents.document import Box, Caveat, CaveatKind, Page, Reason, Unreadable
 from pipelines.documents.extract.image import png
 from pipelines.documents.extract.opened import Context, Opened
-from pipelines.documents.extract.pdf_columns import by_column, find_columns
+from pipelines.documents.extract.pdf_columns import find_columns
 from pipelines.documents.extract.pdf_merge import as_tokens
 from pipelines.documents.extract.pdf_native import Native, native_text
 from pipelines.documents.extract.pdf_notes import Note, Notes, attached_files, place_notes, read_notes
 from pipelines.documents.extract.pdf_pictures import picture_areas
+from pipelines.documents.extract.pdf_prose import by_column
 from pipelines.documents.extract.pdf_scans import PictureReading, Reading
 from pipelines.documents.extract.pdf_shapes import DEPTH
 from pipelines.documents.extract.pdf_tables import find_grids, place_tables

@@ -19,6 +19,7 @@ _BLANK, _BLANK_BETWEEN_WORDS = 0.18, 0.06  # of the type's size: between two sig
 _MOST_CHOICES = 7
 _MIRRORED = str.maketrans("()[]{}<>«»‹›", ")(][}{><»«›‹")
 _OPENING, _CLOSING = "([{«‹", ")]}»›"
+_OF_FIGURES = "%‰$€£¥₪°+-−#"
 _ALEFS = "اأإآٱ"
 
 
@@ -180,32 +181,35 @@ def _leftward(shown: str, kinds: Sequence[str], start: int, end: int, base: str)
     Pieces of Latin letters and digits are joined or apart; of all ways the first is taken that, displayed by the
     bidirectional algorithm, gives what is shown.
     """
-    pieces = _pieces(kinds, start, end)
-    joints = [
-        (here, after)
-        for here, after in pairwise(pieces)
-        if not any(kinds[at] == "R" for at in range(here[1], after[0]))
-    ]
     wanted = shown[start:end].translate(_MIRRORED)
-    likely = [_belong(shown, kinds, here, after) for here, after in joints]
-    first = _order(kinds, start, end, pieces, dict(zip(joints, likely, strict=True)))
-    for flips in product((False, True), repeat=min(len(joints), _MOST_CHOICES)):
-        choice = [joined ^ flip for joined, flip in zip(likely, [*flips, *[False] * len(joints)], strict=False)]
-        order = _order(kinds, start, end, pieces, dict(zip(joints, choice, strict=True)))
-        display = get_display("".join(shown[at] for at, _ in order), base_dir=base)
-        if str(display).translate(_MIRRORED).translate(_FLAT) == wanted.translate(_FLAT):
-            return order, True
+    first: list[tuple[int, bool]] = []
+    for signed in (False, True):  # `15%` is one piece after Hebrew letters, two after Arabic ones
+        pieces = _pieces(shown, kinds, start, end, signed)
+        joints = [
+            (here, after)
+            for here, after in pairwise(pieces)
+            if not any(kinds[at] == "R" for at in range(here[1], after[0]))
+        ]
+        likely = [_belong(shown, kinds, here, after) for here, after in joints]
+        first = first or _order(start, end, pieces, dict(zip(joints, likely, strict=True)))
+        for flips in product((False, True), repeat=min(len(joints), _MOST_CHOICES)):
+            choice = [joined ^ flip for joined, flip in zip(likely, [*flips, *[False] * len(joints)], strict=False)]
+            order = _order(start, end, pieces, dict(zip(joints, choice, strict=True)))
+            display = get_display("".join(shown[at] for at, _ in order), base_dir=base)
+            if str(display).translate(_MIRRORED).translate(_FLAT) == wanted.translate(_FLAT):
+                return order, True
     return first, False
 
 
 _FLAT = str.maketrans("()[]{}<>«»‹›", "||||||||||||")
 
 
-def _pieces(kinds: Sequence[str], start: int, end: int) -> list[tuple[int, int]]:
-    """Unbroken runs of Latin letters and digits."""
+def _pieces(shown: str, kinds: Sequence[str], start: int, end: int, signed: bool) -> list[tuple[int, int]]:
+    """Unbroken runs of Latin letters and digits, with the signs beside the digits where they are `signed`."""
     pieces: list[tuple[int, int]] = []
     for at in range(start, end):
-        if kinds[at] not in "LD":
+        beside = (at > start and kinds[at - 1] == "D") or (at + 1 < end and kinds[at + 1] == "D")
+        if kinds[at] not in "LD" and not (signed and beside and shown[at] in _OF_FIGURES):
             continue
         if pieces and pieces[-1][1] == at:
             pieces[-1] = (pieces[-1][0], at + 1)
@@ -222,7 +226,6 @@ def _belong(shown: str, kinds: Sequence[str], here: tuple[int, int], after: tupl
 
 
 def _order(
-    kinds: Sequence[str],
     start: int,
     end: int,
     pieces: Sequence[tuple[int, int]],

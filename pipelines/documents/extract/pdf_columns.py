@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import pairwise
 from statistics import mean, median
 
@@ -14,12 +14,10 @@ _CELL_GAP = 1.15  # of the words' height: what stands further apart on one line 
 _ROW_GAP = 3.2  # heights between two rows of one table
 _LEAST_ROWS, _MOST_COLUMNS = 3, 24
 _SHORT, _LONG, _WORDS = 14, 40, 7  # letters and words of a cell on average
-_NUMBERS = 0.3  # of the cells behind the first column, in a table of longer cells
-_PAIR_NUMBERS = 0.5  # of the second of two columns
+NUMBERS = 0.3  # of the cells behind the first column, in a table of longer cells
+_PAIRNUMBERS = 0.5  # of the second of two columns
 _SPANNING = 0.25  # of the rows may hold a cell over several columns
 _TIGHT = 0.75  # of the usual distance of rows: a cell goes on in its next line
-_GUTTER = 0.012  # of the page's width: the least between two columns
-_LEAST_LINES, _PROSE_CELL, _MIXED = 5, 18, 0.7  # rows of two columns of prose; letters of a cell; of these rows
 _NUMBER = re.compile(
     r"[(+\-−–]?\s?[$€£¥]?\s?[\d.,'\s]*\d[\d.,'\s]*\)?\s?(?:%|‰|[a-zA-Z€$£°µ²³]{1,4})?|[-–—]|n/?a", re.IGNORECASE
 )
@@ -28,26 +26,32 @@ _LEADERS = re.compile(r"\.{4,}|…{2,}|_{4,}")
 
 
 @dataclass(slots=True)
-class _Cell:
+class Cell:
+    """Words of one line that stand close together, and where they begin and end across the page."""
+
     tokens: list[Token]
     x0: float
     x1: float
 
     @property
     def text(self) -> str:
+        """Its words with single blanks."""
         return " ".join(token.text for token in self.tokens)
 
     @property
     def is_number(self) -> bool:
+        """Whether it is a figure, with its sign and its unit, or a mark for none."""
         return _NUMBER.fullmatch(self.text) is not None
 
 
 @dataclass(slots=True)
-class _Row:
+class Row:
+    """Words on one height, from left to right, and the cells that they make."""
+
     y0: float
     y1: float
     tokens: list[Token] = field(default_factory=list)
-    cells: list[_Cell] = field(default_factory=list)
+    cells: list[Cell] = field(default_factory=list)
 
 
 def find_columns(tokens: Sequence[Token], known: Sequence[Grid], aspect: float) -> tuple[list[Grid], int]:
@@ -58,9 +62,8 @@ def find_columns(tokens: Sequence[Token], known: Sequence[Grid], aspect: float) 
         known: ruled tables, whose words are left alone.
         aspect: the page's height by its width, both in points.
     """
-    rows = _rows(
-        [t for t in tokens if t.box and not t.hidden and not any(_inside(t.box, g.box) for g in known)], aspect
-    )
+    free = [t for t in tokens if t.box and not t.hidden and not any(lies_in(t.box, g.box) for g in known)]
+    rows = rows_of(free, aspect)
     grids: list[Grid] = []
     unsure = 0
     for block in _blocks(rows):
@@ -71,94 +74,9 @@ def find_columns(tokens: Sequence[Token], known: Sequence[Grid], aspect: float) 
     return grids, unsure
 
 
-def by_column(tokens: Sequence[Token], tables: Sequence[Grid], aspect: float) -> tuple[Token, ...]:
-    """Prose in columns whose content goes line by line over all of them: one column after the other.
-
-    Args:
-        tokens: the page's words.
-        tables: whose words are left alone.
-        aspect: the page's height by its width, both in points.
-    """
-    steps = sum([a.box is not None and b.box is not None and _steps_over(a.box, b.box) for a, b in pairwise(tokens)])
-    if steps < _LEAST_LINES:
-        return tuple(tokens)
-    free = [t for t in tokens if t.box and not any(_inside(t.box, g.box) for g in tables)]
-    rows = _rows(free, aspect)
-    if sum(len(row.cells) > 1 for row in rows) < _LEAST_LINES:
-        return tuple(tokens)
-    for gutter, start, end in _gutters(rows):
-        tokens = _divided(tokens, rows[start:end], gutter)
-    return tuple(tokens)
-
-
-def _steps_over(box: Box, after: Box) -> bool:
-    """Whether the next word stands on the same line, and further away than words of one line do."""
-    return after.x0 - box.x1 > _GUTTER and after.y0 < (box.y0 + box.y1) / 2 < after.y1
-
-
-def _gutters(rows: Sequence[_Row]) -> Iterator[tuple[float, int, int]]:
-    """White stripes (x) that go down through rows [start, end), with prose on both sides."""
-    start = 0
-    while start < len(rows):
-        if len(rows[start].cells) < 2:
-            start += 1
-            continue
-        for left, right in pairwise(rows[start].cells):
-            low, high, end = left.x1, right.x0, start + 1
-            while end < len(rows) and (stripe := _narrowed(low, high, rows[end])):
-                low, high = stripe
-                end += 1
-            both = [row for row in rows[start:end] if len(row.cells) > 1]
-            cells = [cell for row in both for cell in row.cells]
-            if (
-                len(both) >= _LEAST_LINES
-                and mean(len(cell.text) for cell in cells) >= _PROSE_CELL
-                and (sum(cell.is_number for cell in cells) < _NUMBERS * len(cells))
-            ):
-                yield (low + high) / 2, start, end
-                start = end - 1
-                break
-        start += 1
-
-
-def _narrowed(low: float, high: float, row: _Row) -> tuple[float, float] | None:
-    """What of a stripe stays white in another row; None where a word lies across it."""
-    for cell in row.cells:
-        if cell.x1 <= (low + high) / 2:
-            low = max(low, cell.x1)
-        elif cell.x0 >= (low + high) / 2:
-            high = min(high, cell.x0)
-        else:
-            return None
-    return (low, high) if high - low > 0.004 else None
-
-
-def _divided(tokens: Sequence[Token], rows: Sequence[_Row], gutter: float) -> Sequence[Token]:
-    """The words of these rows with all that stand left of the gutter first, if their content mixes both sides."""
-    place = {id(token): at for at, token in enumerate(tokens)}
-    left = [[t for t in row.tokens if t.box and t.box.x1 <= gutter] for row in rows]
-    right = [[t for t in row.tokens if t.box and t.box.x1 > gutter] for row in rows]
-    both = [(a, b) for a, b in zip(left, right, strict=True) if a and b]
-    mixed = sum(place[id(b[0])] == place[id(a[-1])] + 1 for a, b in both if id(b[0]) in place and id(a[-1]) in place)
-    if mixed < _MIXED * len(both):
-        return tokens
-    moved: list[Token] = []
-    for side in (left, right):
-        lines = [line for line in side if line]
-        for number, line in enumerate(lines):
-            gap = "\n\n" if number == 0 or "\n\n" in line[0].gap else "\n"
-            moved += [replace(line[0], gap=gap), *line[1:]]
-    inside = {id(token) for row in rows for token in row.tokens}
-    first = min(place[key] for key in inside if key in place)
-    before = [token for token in tokens[:first] if id(token) not in inside]
-    after = [token for token in tokens[first:] if id(token) not in inside]
-    if after:
-        after[0] = replace(after[0], gap="\n\n")
-    return [*before, *moved, *after]
-
-
-def _rows(tokens: Sequence[Token], aspect: float) -> list[_Row]:
-    rows: list[_Row] = []
+def rows_of(tokens: Sequence[Token], aspect: float) -> list[Row]:
+    """The words (all with boxes) by lines from the top down; `aspect` as in `find_columns`."""
+    rows: list[Row] = []
     for token in sorted(tokens, key=lambda t: (t.box.y0 + t.box.y1, t.box.x0)):  # type: ignore[union-attr]
         box = token.box
         assert box is not None
@@ -167,7 +85,7 @@ def _rows(tokens: Sequence[Token], aspect: float) -> list[_Row]:
             row = rows[-1]
             row.y0, row.y1 = min(row.y0, box.y0), max(row.y1, box.y1)
         else:
-            row = _Row(box.y0, box.y1)
+            row = Row(box.y0, box.y1)
             rows.append(row)
         row.tokens.append(token)
     for row in rows:
@@ -180,13 +98,13 @@ def _rows(tokens: Sequence[Token], aspect: float) -> list[_Row]:
                 row.cells[-1].tokens.append(token)
                 row.cells[-1].x1 = max(row.cells[-1].x1, box.x1)
             else:
-                row.cells.append(_Cell([token], box.x0, box.x1))
+                row.cells.append(Cell([token], box.x0, box.x1))
     return rows
 
 
-def _blocks(rows: Sequence[_Row]) -> Iterator[list[_Row]]:
+def _blocks(rows: Sequence[Row]) -> Iterator[list[Row]]:
     """Rows that follow each other closely, from the first with several cells to the last."""
-    block: list[_Row] = []
+    block: list[Row] = []
     for row in rows:
         apart = block and row.y0 - block[-1].y1 > _ROW_GAP * (block[-1].y1 - block[-1].y0)
         alone = len(row.cells) == 1 and (len(row.cells[0].text) > _LONG or not block)
@@ -198,7 +116,7 @@ def _blocks(rows: Sequence[_Row]) -> Iterator[list[_Row]]:
     yield from _trimmed(block)
 
 
-def _trimmed(block: list[_Row]) -> Iterator[list[_Row]]:
+def _trimmed(block: list[Row]) -> Iterator[list[Row]]:
     while block and len(block[-1].cells) < 2:
         block.pop()
     while block and len(block[0].cells) < 2:
@@ -208,7 +126,7 @@ def _trimmed(block: list[_Row]) -> Iterator[list[_Row]]:
         yield block
 
 
-def _table(rows: list[_Row]) -> tuple[Grid, bool] | None:
+def _table(rows: list[Row]) -> tuple[Grid, bool] | None:
     cells = [cell for row in rows for cell in row.cells]
     if mean([len(cell.tokens) for cell in cells]) > _WORDS:
         return None
@@ -224,14 +142,14 @@ def _table(rows: list[_Row]) -> tuple[Grid, bool] | None:
     return (_grid(rows, columns), unsure) if len(columns) > 1 else None
 
 
-def _columns(rows: Sequence[_Row], spanning: set[int]) -> list[tuple[float, float]]:
+def _columns(rows: Sequence[Row], spanning: set[int]) -> list[tuple[float, float]]:
     """Where the cells of all rows stand, as intervals; cells over several of them are put into `spanning`."""
     while True:
         cells = sorted(
             ((cell, number) for number, row in enumerate(rows) for cell in row.cells if id(cell) not in spanning),
             key=lambda pair: pair[0].x0,
         )
-        columns: list[list[tuple[_Cell, int]]] = []
+        columns: list[list[tuple[Cell, int]]] = []
         end = -1.0
         for cell, number in cells:
             if columns and cell.x0 < end:
@@ -245,7 +163,7 @@ def _columns(rows: Sequence[_Row], spanning: set[int]) -> list[tuple[float, floa
         spanning.add(id(max(crowded, key=lambda pair: pair[0].x1 - pair[0].x0)[0]))
 
 
-def _whole_rows(rows: Sequence[_Row], columns: Sequence[tuple[float, float]]) -> list[_Row]:
+def _whole_rows(rows: Sequence[Row], columns: Sequence[tuple[float, float]]) -> list[Row]:
     """Lines that only go on what stands above them belong to that row."""
     distances = [below.y0 - above.y0 for above, below in pairwise(rows)]
     usual = median(distances)
@@ -255,13 +173,13 @@ def _whole_rows(rows: Sequence[_Row], columns: Sequence[tuple[float, float]]) ->
         goes_on = 0 not in places and distance < _TIGHT * usual and not any(cell.is_number for cell in row.cells)
         if goes_on:
             last = result[-1]
-            result[-1] = _Row(last.y0, row.y1, last.tokens + row.tokens, last.cells + row.cells)
+            result[-1] = Row(last.y0, row.y1, last.tokens + row.tokens, last.cells + row.cells)
         else:
             result.append(row)
     return result
 
 
-def _reads_as_table(rows: Sequence[_Row], columns: Sequence[tuple[float, float]]) -> bool:
+def _reads_as_table(rows: Sequence[Row], columns: Sequence[tuple[float, float]]) -> bool:
     """Short cells, or figures among longer ones: neither columns of prose, nor a list, nor a table of contents."""
     cells = [cell for row in rows for cell in row.cells]
     if any(_LEADERS.search(cell.text) for cell in cells):
@@ -275,12 +193,12 @@ def _reads_as_table(rows: Sequence[_Row], columns: Sequence[tuple[float, float]]
     behind = [cell for column in by_column[1:] for cell in column]
     numbers = sum(cell.is_number for cell in behind) / len(behind)
     if len(columns) == 2:
-        return numbers >= _PAIR_NUMBERS and mean(len(cell.text) for cell in first) <= _LONG
+        return numbers >= _PAIRNUMBERS and mean(len(cell.text) for cell in first) <= _LONG
     length = mean(len(cell.text) for cell in cells)
-    return length <= _SHORT or (numbers >= _NUMBERS and length <= _LONG)
+    return length <= _SHORT or (numbers >= NUMBERS and length <= _LONG)
 
 
-def _under_heads(rows: Sequence[_Row], columns: list[tuple[float, float]]) -> tuple[list[tuple[float, float]], bool]:
+def _under_heads(rows: Sequence[Row], columns: list[tuple[float, float]]) -> tuple[list[tuple[float, float]], bool]:
     """A head that stands beside its column joined with it; and whether it is not clear which head a column has."""
     if any(cell.is_number for cell in rows[0].cells):
         return columns, False  # no head at all
@@ -311,18 +229,19 @@ def _under_heads(rows: Sequence[_Row], columns: list[tuple[float, float]]) -> tu
     return joined, unsure or (headless and heads > 1)
 
 
-def _column_of(cell: _Cell, columns: Sequence[tuple[float, float]]) -> int:
+def _column_of(cell: Cell, columns: Sequence[tuple[float, float]]) -> int:
     """The column that holds most of the cell."""
     return max(range(len(columns)), key=lambda n: min(cell.x1, columns[n][1]) - max(cell.x0, columns[n][0]))
 
 
-def _grid(rows: Sequence[_Row], columns: Sequence[tuple[float, float]]) -> Grid:
+def _grid(rows: Sequence[Row], columns: Sequence[tuple[float, float]]) -> Grid:
     ys = [rows[0].y0, *((above.y1 + below.y0) / 2 for above, below in pairwise(rows)), rows[-1].y1]
     xs = [columns[0][0], *((left[1] + right[0]) / 2 for left, right in pairwise(columns)), columns[-1][1]]
     lines = tuple(tuple(Box(x0, y0, x1, y1) for x0, x1 in pairwise(xs)) for y0, y1 in pairwise(ys))
     return Grid(lines, Box(xs[0], ys[0], xs[-1], ys[-1]))
 
 
-def _inside(box: Box, other: Box) -> bool:
+def lies_in(box: Box, other: Box) -> bool:
+    """Whether the middle of a box lies in another."""
     x, y = (box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2
     return other.x0 <= x <= other.x1 and other.y0 <= y <= other.y1

@@ -81,7 +81,7 @@ class Glyph(NamedTuple):
         left, bottom, right, top: in page points.
         doubtful: the font has no Unicode for it, and its code was taken instead.
         ends_line: a hyphen at a line end.
-        place: where pdfium counts it.
+        at: where pdfium counts it.
     """
 
     char: str
@@ -92,7 +92,7 @@ class Glyph(NamedTuple):
     run: Run | None
     doubtful: bool = False
     ends_line: bool = False
-    place: int = -1
+    at: int = -1
 
 
 def read_glyphs(text: pdfium.PdfTextPage) -> list[Glyph]:
@@ -111,7 +111,7 @@ def read_glyphs(text: pdfium.PdfTextPage) -> list[Glyph]:
             last, run = source, reader.run_of(source, index) if source else None
             mapped = reader.mapped_by(run)
         if not box_of(handle, index, *places):
-            box[:] = _NOWHERE
+            box[:] = list(_NOWHERE)
         left, right, bottom, top = box
         char = plain(code)
         if char is not None:
@@ -126,7 +126,7 @@ def read_glyphs(text: pdfium.PdfTextPage) -> list[Glyph]:
                 code = 0x10000 + ((high - 0xD800) << 10) + code - 0xDC00
             high = 0
             before = result[-1] if result else None
-            glyph = reader.look(code, Glyph("", left, bottom, right, top, run, place=index), before)
+            glyph = reader.look(code, Glyph("", left, bottom, right, top, run, at=index), before)
             if glyph.char:
                 result.append(glyph)
     return result
@@ -140,7 +140,7 @@ def advances(text: pdfium.PdfTextPage, glyphs: Sequence[Glyph]) -> list[Glyph]:
     box = raw.FS_RECTF()
     return [
         glyph._replace(left=min(box.left, box.right), right=max(box.left, box.right))
-        if glyph.run and raw.FPDFText_GetLooseCharBox(text, glyph.place, box)
+        if glyph.run and raw.FPDFText_GetLooseCharBox(text, glyph.at, box)
         else glyph
         for glyph in glyphs
     ]
@@ -173,7 +173,7 @@ def _meaning(code: int, run: Run | None) -> str:
     return " " if chr(code).isspace() else chr(code)
 
 
-def _by_shape(left: float, bottom: float, right: float, top: float, run: Run | None) -> str:
+def sign_by_shape(left: float, bottom: float, right: float, top: float, run: Run | None) -> str:
     """What a sign without meaning must be by its shape: nothing, a minus, or nobody knows."""
     if run is None or run.size <= 0:
         return UNKNOWN
@@ -210,32 +210,32 @@ class _Reader:
         self._name = ctypes.create_string_buffer(_FONT_NAME)
         self._x, self._y = ctypes.c_double(), ctypes.c_double()
 
-    def look(self, code: int, at: Glyph, before: Glyph | None) -> Glyph:
+    def look(self, code: int, place: Glyph, before: Glyph | None) -> Glyph:
         """A character that is not simply what its code says; empty where nothing is seen.
 
         Args:
             code: Unicode as pdfium tells it.
-            at: its place and its run, without a character.
+            place: its place and its run, without a character.
             before: what comes before it: letters of one sign have one place.
         """
-        char = _meaning(code, at.run)
-        if code == _HYPHEN[0] and raw.FPDFText_IsHyphen(self._text, at.place) != 1:
+        char = _meaning(code, place.run)
+        if code == _HYPHEN[0] and raw.FPDFText_IsHyphen(self._text, place.at) != 1:
             char = UNKNOWN
-        run, box = at.run, at[1:5]
+        run, box = place.run, place[1:5]
         if char in ("", " ", "\n") or code in _UNSEEN:
-            if run is not None and raw.FPDFText_IsGenerated(self._text, at.place):
+            if run is not None and raw.FPDFText_IsGenerated(self._text, place.at):
                 run = None
             elif run is not None and (before is None or before[1:5] != box) and _is_inked(*box, run):
                 char = "-" if code == _SOFT_HYPHEN else UNKNOWN  # drawn, though it is said to be a blank
             elif code == _SOFT_HYPHEN:
                 char = ""
-        doubtful = char > " " and self.is_unmapped(self.handle, at.place) == 1
+        doubtful = char > " " and self.is_unmapped(self.handle, place.at) == 1
         if doubtful and code < 0x20:
             char = UNKNOWN
         if char == UNKNOWN or (_PRIVATE <= code < _PRIVATE_END and char == chr(code)):
-            shape = _by_shape(*box, at.run)
+            shape = sign_by_shape(*box, place.run)
             char = shape if char == UNKNOWN or shape == "-" else char
-        return Glyph(char, *box, run, doubtful, char == "-" and code in _HYPHEN, at.place)
+        return Glyph(char, *box, run, doubtful, char == "-" and code in _HYPHEN, place.at)
 
     def mapped_by(self, run: Run | None) -> set[int]:
         """The codes that a font is known to tell itself: they need not be asked for again."""

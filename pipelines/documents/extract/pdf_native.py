@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import pypdfium2 as pdfium
 
 from pipelines.documents.extract.pdf_bidi import FIRST_RTL, has_rtl, in_reading_order
+from pipelines.documents.extract.pdf_blanks import with_drawn_minus
 from pipelines.documents.extract.pdf_glyphs import Glyph, advances, read_glyphs
 from pipelines.documents.extract.pdf_lines import DIVIDED, joined_words, with_bullets, with_paragraphs, without_steps
 from pipelines.documents.extract.pdf_raised import set_apart
@@ -42,6 +43,7 @@ def native_text(page: pdfium.PdfPage) -> Native:
     mapper = Mapper(page)
     if not mapper.shows_all:
         glyphs = [glyph for glyph in glyphs if mapper.shows(glyph)]
+    glyphs = with_drawn_minus(page, mapper, glyphs)
     glyphs, unsure = in_reading_order(glyphs) if rtl else (glyphs, 0)
     tokens = with_bullets(joined_words(_tokens(set_apart(glyphs), mapper)))
     shown = [glyph for glyph in glyphs if not glyph.char.isspace()]

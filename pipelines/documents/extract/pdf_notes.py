@@ -139,10 +139,7 @@ def _place_field(tokens: list[Token], note: Note) -> None:
     left = [at for at in row if (b := tokens[at].box) and (b.x0 + b.x1) / 2 <= box.x0]
     right = [at for at in row if (b := tokens[at].box) and (b.x0 + b.x1) / 2 >= box.x1]
     if note.tick and right:
-        at = min(right, key=lambda n: tokens[n].box.x0)  # type: ignore[union-attr]  # only those with a box
-        tick, *_ = _tokens(note, tokens[at].gap)
-        tokens[at] = replace(tokens[at], gap=" ")
-        tokens.insert(at, tick)
+        _place_tick(tokens, note, left, min(right, key=lambda n: tokens[n].box.x0))  # type: ignore[union-attr]
         return
     if left:
         at = max(left, key=lambda n: tokens[n].box.x1)  # type: ignore[union-attr]  # only those with a box
@@ -168,6 +165,23 @@ def _place_field(tokens: list[Token], note: Note) -> None:
     if at < len(tokens):
         tokens[at] = replace(tokens[at], gap="\n\n")
     tokens[at:at] = _tokens(note, "\n\n")
+
+
+def _place_tick(tokens: list[Token], note: Note, left: Sequence[int], label: int) -> None:
+    """Put a tick before its label, and both behind what stands left of them on their line."""
+    (tick,) = _tokens(note, tokens[label].gap)
+    end = label + 1
+    while end < len(tokens) and "\n" not in tokens[end].gap:
+        end += 1
+    before = max(left, key=lambda n: tokens[n].box.x1, default=None)  # type: ignore[union-attr]
+    piece = [tick, replace(tokens[label], gap=" "), *tokens[label + 1 : end]]
+    if before is None or "\n" not in tick.gap or label <= before < end:
+        tokens[label:end] = piece
+        return
+    piece[0] = replace(tick, gap=" ")
+    del tokens[label:end]
+    at = before + 1 if before < label else before + 1 - (end - label)
+    tokens[at:at] = piece
 
 
 def _tokens(note: Note, gap: str) -> list[Token]:

@@ -25,6 +25,7 @@ _PAIR, _WORD = 2, 4  # letters side by side that count in a drawing, and in a ph
 _FLAT = 0.4  # of the pixels: a picture with so many of one shade is drawn, not taken
 _CONTRAST = 25  # of 255, between ink and what is around it
 _MUCH_OF_GRAIN = 0.1
+_MANY_DOTS, _FEW_LETTERS = 6_000, 0.3  # pieces of ink, and the part of them that is as high as letters are
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,11 +121,27 @@ def letters_in(image: Picture) -> int:
     grey = image if image.ndim == 2 else np.asarray(cv2.cvtColor(image, cv2.COLOR_RGB2GRAY))
     if grey.size == 0 or grey.min() == grey.max():
         return 0
-    shades = np.bincount(grey.ravel() // 8, minlength=32)
+    shades = np.bincount((grey // 8).ravel(), minlength=32)
     drawn = shades.max() >= _FLAT * grey.size
     # Around each place, not for the whole: a light word on a dark band has its own paper.
     difference = grey.astype(np.int16) - cv2.blur(grey, (25, 25)).astype(np.int16)
     return max(_in_rows(ink.astype(np.uint8), drawn) for ink in (difference < -_CONTRAST, difference > _CONTRAST))
+
+
+def is_grained(image: Picture) -> bool:
+    """Whether a picture is full of dots and dashes, as squared paper is: OCR would try for minutes to read them.
+
+    Args:
+        image: at LOOK_DPI.
+    """
+    import cv2
+
+    grey = image if image.ndim == 2 else np.asarray(cv2.cvtColor(image, cv2.COLOR_RGB2GRAY))
+    difference = grey.astype(np.int16) - cv2.blur(grey, (25, 25)).astype(np.int16)
+    ink = (difference < -_CONTRAST).astype(np.uint8)
+    _, _, facts, _ = cv2.connectedComponentsWithStats(ink, connectivity=8, ltype=cv2.CV_32S)
+    high = facts[1:, cv2.CC_STAT_HEIGHT]
+    return len(high) > _MANY_DOTS and float((high >= _LETTER_LEAST).mean()) < _FEW_LETTERS
 
 
 def _in_rows(ink: Picture, drawn: bool) -> int:

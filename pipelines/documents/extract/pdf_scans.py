@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
+from time import monotonic
 
 import pypdfium2 as pdfium
 
@@ -10,7 +11,7 @@ from pipelines.documents.document import Attempt, Box, Caveat, CaveatKind, Page,
 from pipelines.documents.extract.opened import Context
 from pipelines.documents.extract.pdf_layer import MUCH_ODD, agree, is_doubtful, odd_share
 from pipelines.documents.extract.pdf_merge import as_tokens, insert, without_known
-from pipelines.documents.extract.pdf_pictures import LAYER_DPI, LOOK_DPI, Area, letters_in, render, without
+from pipelines.documents.extract.pdf_pictures import LAYER_DPI, LOOK_DPI, Area, is_grained, letters_in, render, without
 from pipelines.documents.extract.pdf_words import Token
 from pipelines.documents.ocr.reading import EngineMissing
 
@@ -18,8 +19,10 @@ _SCAN = 0.4  # of the page: a picture so large beside little text is a scan, wha
 _THE_PAGE = 0.5  # of the page: its lines lead, and own words are put between them
 _FEW_LETTERS, _MANY_LETTERS = 5, 24  # side by side in a picture: fewer are no text; more should give one
 _WORTH = 0.5  # mean confidence of what is read in a picture on a page of text; below it is grain and leaves
+_FEW_CLEAR = 3  # letters and figures: fewer are no text, but what grain looks like
 _SURE = 0.7
-_MOST_AREAS = 12
+_MOST_AREAS, _MOST_SECONDS = 12, 40.0  # after them the page's own text must not be lost to its pictures
+_MOST_IN_VAIN = 2  # layers in doubt whose pictures OCR cannot read either (handwriting): each costs its whole time
 _MOST_KEPT = 64  # pictures that come again (a logo on each page) are read once a document
 
 Scale = Callable[[pdfium.PdfPage, int], float]
@@ -43,10 +46,11 @@ class Reading:
 class PictureReading:
     """Reads the pictures of one document's pages."""
 
-    def __init__(self, context: Context, scale: Scale) -> None:
+    def __init__(self, context: Context, scale: Scale, clock: Callable[[], float] = monotonic) -> None:
         """`scale` gives the pixels per point at which a page may be rendered for so many dots per inch."""
-        self._context, self._scale = context, scale
+        self._context, self._scale, self._clock = context, scale, clock
         self._kept: dict[bytes, Page] = {}
+        self._in_vain = 0
 
     def read(self, page: pdfium.PdfPage, number: int, tokens: Sequence[Token], areas: Sequence[Area]) -> Reading:
         """The page's own words, with what its pictures show.
@@ -56,6 +60,7 @@ class PictureReading:
         visible = sum(len(token.text) for token in tokens if not token.hidden)
         reading = Reading(tuple(tokens))
         unread: list[str] = []
+        began = self._clock()
         for rank, area in enumerate(areas):
             layer = bool(area.behind)
             sure = not layer and area.share >= _SCAN and visible < self._context.read.min_useful_text
@@ -72,7 +77,15 @@ class PictureReading:
                     continue
             else:
                 look, letters = None, _MANY_LETTERS
-            if rank >= _MOST_AREAS:
+            if layer and is_grained(render(page, area.box, LOOK_DPI / 72)):
+                reading = _with_doubt(reading, "the picture is too full of dots to be read again")
+                continue
+            if layer and self._in_vain >= _MOST_IN_VAIN:
+                reading = _with_doubt(
+                    reading, "it reads like no language, and OCR could not read other pages of this file"
+                )
+                continue
+            if rank >= _MOST_AREAS or self._clock() - began > _MOST_SECONDS:
                 unread.append("there are too many of them")
                 continue
             try:
@@ -82,6 +95,7 @@ class PictureReading:
                 if layer:
                     reading = _with_doubt(reading, "it could not be checked")
                 continue
+            self._in_vain += layer and (found.confidence or 0.0) < _WORTH
             reading = _with_layer(reading, area, found) if layer else _with_text(reading, area, found, letters)
         if unread:
             detail = (
@@ -111,8 +125,8 @@ class PictureReading:
 def _with_text(reading: Reading, area: Area, found: Page, letters: int) -> Reading:
     """A picture's words among the page's own."""
     own = [token for token in reading.tokens if not token.hidden]
-    weak = (found.confidence or 0.0) < _WORTH and any(token.text for token in own)
-    nothing = weak or not found.text.strip()
+    weak = (found.confidence or 0.0) < _WORTH or _clear(found) < _FEW_CLEAR
+    nothing = not found.text.strip() or (weak and bool(own))
     tried = tuple(replace(attempt, kept=attempt.kept and not nothing) for attempt in found.attempts)
     attempts = (*reading.attempts, *tried)
     if nothing:
@@ -124,6 +138,13 @@ def _with_text(reading: Reading, area: Area, found: Page, letters: int) -> Readi
     read = without_known(as_tokens(found, area.box), area.on_top)
     leading = area.share >= _THE_PAGE and len(found.text) >= sum(len(token.text) for token in own)
     return _joined(reading, insert(reading.tokens, read, area.box, leading), found, attempts)
+
+
+def _clear(found: Page) -> int:
+    """How many letters and figures were read clearly; all where the engine tells no words."""
+    if not found.words:
+        return len(found.text)
+    return sum(sum(map(str.isalnum, word.text)) for word in found.words if word.confidence >= _WORTH)
 
 
 def _with_layer(reading: Reading, area: Area, found: Page) -> Reading:

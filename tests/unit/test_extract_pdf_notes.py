@@ -1,0 +1,102 @@
+"""Remarks, form fields and embedded files of a PDF."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from configs.sections import OcrSettings, ReadSettings
+from pipelines.documents.document import CaveatKind, Page
+from pipelines.documents.extract.desk import Desk
+from tests.fakes import files
+from tests.fakes.files import Dictated, Transcriber
+
+Sheet = Any
+LINE = "The valve in hall 3 is opened by hand before the pump is started."
+
+
+def read(path: Path, engine: Transcriber | None = None) -> Page:
+    desk = Desk(ReadSettings(), OcrSettings(), lambda _: engine or Transcriber())
+    kind, _ = desk.survey(path, None)
+    page = desk.page(path, kind, 1)
+    assert all(page.text[word.start : word.start + len(word.text)] == word.text for word in page.words)
+    return page
+
+
+def annotated(path: Path, *annotations: str, text: str = LINE) -> Path:
+    content = f"BT /F1 11 Tf 40 540 Td ({text}) Tj ET".encode()
+    return files.raw_pdf(path, content, page="/Annots[" + "".join(f"<</Type/Annot{a}>>" for a in annotations) + "]")
+
+
+def test_remarks_are_read_and_marked_as_what_they_are(tmp_path: Path) -> None:
+    page = read(
+        annotated(
+            tmp_path / "a.pdf",
+            "/Subtype/FreeText/Rect[40 400 200 420]/DA(/F1 10 Tf)/Contents(Hall 5, not hall 3)",
+            "/Subtype/Text/Rect[40 500 60 520]/T(Brandauer)/Contents(Approved on 4 March)",
+            "/Subtype/Highlight/Rect[63 536 90 552]/QuadPoints[60 552 92 552 60 536 92 536]/Contents(Which one?)",
+            "/Subtype/Link/Rect[40 536 90 552]/Contents(no remark)",
+            "/Subtype/Text/F 2/Rect[40 500 60 520]/Contents(hidden)",
+            "/Subtype/Highlight/Rect[63 536 90 552]/QuadPoints[60 552 92 552 60 536 92 536]",
+        )
+    )
+    assert page.text.split("\n\n") == [
+        LINE,
+        "[Remark on “valve”: Which one?]",
+        "[Remark by Brandauer: Approved on 4 March]",
+        "[Remark: Hall 5, not hall 3]",
+    ]
+    assert next(word for word in page.words if word.text == "March]").box.y0 == pytest.approx(80 / 600, abs=0.01)
+
+
+def test_a_remark_on_a_page_without_text_is_read_beside_what_ocr_reads(tmp_path: Path) -> None:
+    path = annotated(tmp_path / "a.pdf", "/Subtype/Text/Rect[40 500 60 520]/Contents(Paid)", text="")
+    data = path.read_bytes().replace(b"BT /F1 11 Tf 40 540 Td () Tj ET", b"0 0 m 300 300 l 9 w S      ".ljust(31))
+    path.write_bytes(data)
+    assert read(path, Dictated("The scan")).text == "The scan\n\n[Remark: Paid]"
+
+
+def test_a_value_stands_beside_its_label_and_a_tick_before_it(tmp_path: Path) -> None:
+    def draw(sheet: Sheet) -> None:
+        form = sheet.acroForm
+        for y, label in ((500, "Full name:"), (470, "Vessel:"), (440, "Cargo:"), (380, "Remarks"), (300, "Flag:")):
+            sheet.drawString(40, y, label)
+        form.textfield(name="who", value="Philippa Osei", x=120, y=496, width=200, height=18)
+        form.textfield(name="vessel", value="MV Halcyon Tern", x=120, y=466, width=200, height=18)
+        form.checkbox(name="yes", checked=True, x=120, y=438, size=14)
+        sheet.drawString(140, 440, "yes")
+        form.checkbox(name="no", checked=False, x=200, y=438, size=14)
+        sheet.drawString(220, 440, "no")
+        form.textfield(name="remarks", value="Port ladder bent", x=40, y=350, width=300, height=20)
+        form.choice(name="flag", value="Norway", options=["Norway", "Chile"], x=120, y=296, width=100, height=18)
+
+    lines = [line for line in read(files.pdf(tmp_path / "a.pdf", draw)).text.splitlines() if line]
+    assert lines == [
+        "Full name: Philippa Osei",
+        "Vessel: MV Halcyon Tern",
+        "Cargo: [x] yes [ ] no",
+        "Remarks",
+        "Port ladder bent",
+        "Flag: Norway",
+    ]
+
+
+def test_radio_buttons_show_which_one_is_chosen(tmp_path: Path) -> None:
+    def draw(sheet: Sheet) -> None:
+        for y, value in ((500, "sea"), (470, "land")):
+            sheet.acroForm.radio(name="way", value=value, selected=value == "land", x=40, y=y - 3, size=14)
+            sheet.drawString(70, y, f"by {value}")
+
+    assert read(files.pdf(tmp_path / "a.pdf", draw)).text.splitlines() == ["[ ] by sea", "[x] by land"]
+
+
+def test_embedded_files_are_named_as_unread(tmp_path: Path) -> None:
+    pinned = "/Subtype/FileAttachment/Rect[40 500 60 520]/FS<</Type/Filespec/F(stock.xlsx)/EF<</F 4 0 R>>>>"
+    page = read(annotated(tmp_path / "a.pdf", pinned))
+    (caveat,) = page.caveats
+    assert caveat.kind is CaveatKind.ATTACHMENTS_UNREAD and "stock.xlsx" in caveat.detail
+    path = annotated(tmp_path / "b.pdf")
+    names = b"/Names<</EmbeddedFiles<</Names[(a)<</Type/Filespec/F(list.csv)/EF<</F 4 0 R>>>>]>>>>"
+    path.write_bytes(path.read_bytes().replace(b"/Type/Catalog", b"/Type/Catalog" + names))
+    (caveat,) = read(path).caveats
+    assert caveat.kind is CaveatKind.ATTACHMENTS_UNREAD and "list.csv" in caveat.detail
