@@ -114,10 +114,12 @@ _TAIL = re.compile(
 _FRAMED = re.compile(
     r"^[\s,]*fass(?:e|en|t)?(?:\s+(?:mir|uns|bitte|mal|kurz))*\s+(.{3,}?)(?:\s+kurz)?\s+zusammen[\s.!?]*$", re.I | re.S
 )
-_WORDS = """search searches searching find finds list show open locate look fetch retrieve summarize summarise
-sum summary document documents doc docs file files pdf pdfs upload uploads archive library paper papers record records please
-thanks thank hello tell can need want help say says know such suche suchen finde liste zeige fasse zusammen dokument dokumente
-dokumenten datei dateien unterlagen bitte nach über mir auf die der das den alle"""
+_WORDS = """
+search searches searching find finds list show open locate look fetch retrieve summarize summarise sum summary
+document documents doc docs file files pdf pdfs upload uploads archive library paper papers record records please
+thanks thank hello tell can need want help say says know such suche suchen finde liste zeige fasse zusammen
+dokument dokumente dokumenten datei dateien unterlagen bitte nach über mir auf die der das den alle
+"""
 _COMMANDS = frozenset(fold(word) for word in _WORDS.split())
 
 
