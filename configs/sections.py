@@ -22,7 +22,10 @@ LEAST_KEY_BYTES = 32  # of HS256's key: RFC 7518, section 3.2
 
 
 class PostgresSettings(Section):
-    """Where durable state lives. Without `host` and `url` an embedded server is started."""
+    """Where durable state lives. Without `host` and `url` an embedded server is started.
+
+    A process of the gateway holds at most `pool_size` and `max_overflow` connections together.
+    """
 
     url: Secret = None
     admin_url: Secret = None
@@ -34,6 +37,7 @@ class PostgresSettings(Section):
     admin_user: str | None = None
     admin_password: Secret = None
     pool_size: int = Field(8, ge=1, le=500)
+    max_overflow: int = Field(0, ge=0, le=500)
     pool_timeout: float = Field(60, gt=0)
 
 
@@ -66,13 +70,17 @@ class AuthSettings(Section):
 
 
 class HttpSettings(Section):
-    """Where the gateway listens and what it accepts."""
+    """Where the gateway listens and what it accepts.
+
+    `search_seconds`: a search that would have to wait longer for its answer is refused (429), and told when to come back.
+    """
 
     host: str = "127.0.0.1"
     port: int = Field(8000, ge=1, le=65535)
     max_upload_bytes: int = Field(50 * 2**20, ge=1)
     max_body_bytes: int = Field(2 * 2**20, ge=1)
     cors_origins: tuple[str, ...] = ()
+    search_seconds: float = Field(10, gt=0)
 
 
 class OcrSettings(Section):

@@ -20,6 +20,7 @@ from redis.backoff import NoBackoff
 from cluster.basics import telemetry
 from cluster.basics.errors import Unavailable
 from cluster.models.connections import Connections
+from cluster.models.deadline import DeadlineEmbedder
 from cluster.models.declared import declared
 from cluster.models.opening import model_client
 from cluster.models.ports import Embedder, Reranker
@@ -137,7 +138,8 @@ def ground(
         InvalidSettings: the vault's key or the connections file is wrong.
     """
     endpoints = resolve(settings)
-    database = Database(endpoints.postgres, size=settings.postgres.pool_size, timeout=settings.postgres.pool_timeout)
+    pool = settings.postgres
+    database = Database(endpoints.postgres, size=pool.pool_size + pool.max_overflow, timeout=pool.pool_timeout)
     redis = Redis.from_url(
         endpoints.redis,
         socket_timeout=REDIS_SECONDS,
@@ -153,6 +155,7 @@ def ground(
     connections = Connections(database, vault, of_all)
     switchboard = Switchboard(connections, models, settings.models, asyncio.sleep)
     links = Links(database, standing(audit))
+    embedder = each(embedder, lambda one: DeadlineEmbedder(one, settings.search, time.monotonic))
     embedder = each(embedder, lambda one: VectorCache(one, redis, settings.embedding, time.time))
     router = Router(switchboard, Spend(database, _now), most=settings.models.max_fallbacks)
     writer = RoutedWriter(router, switchboard, links)

@@ -29,6 +29,7 @@ from serve_apps.agents.academy.school import School
 from serve_apps.agents.approval import Policy
 from serve_apps.agents.memory.remember import Memory
 from serve_apps.agents.ports import Orchestrator
+from serve_apps.http.admission import Admission
 from serve_apps.http.operating import Operating
 from serve_apps.http.passwords import Passwords
 from serve_apps.http.ports import Answerer, Cache, Pictures, Replays, Search, Toolbox
@@ -50,6 +51,7 @@ class Parts:
     wake: tells the scheduler of this process, if there is one, that something is due.
     pace: how streams of events run.
     skills, ground: what is registered, and what it is tried out on.
+    admission: which searches may wait.
     telemetry: where spans of requests go.
     openers, closers: called at the start, after the database is open, and at the end, before it is closed.
     """
@@ -92,6 +94,7 @@ class Parts:
     tokens: Tokens
     passwords: Passwords
     throttle: Throttle
+    admission: Admission
     operating: Operating
     http: HttpSettings
     read: ReadSettings

@@ -4,6 +4,7 @@ import re
 import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 _TOKEN = re.compile(r"[^\W_]+")
 # Letters of scripts without spaces between words: Thai, Lao, Burmese, Khmer, kana and Han; and the marks among them that
@@ -131,7 +132,7 @@ def _places(text: str) -> Iterator[tuple[int, int]]:
             yield found.span()
             continue
         letters = [letter.span() for letter in _LETTER.finditer(text, *found.span())]
-        pairs = zip(letters, letters[1:], strict=False)
+        pairs = pairwise(letters)
         yield from ((one[0], other[1]) for one, other in pairs) if len(letters) > 1 else letters
 
 
