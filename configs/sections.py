@@ -72,7 +72,7 @@ class AuthSettings(Section):
 class HttpSettings(Section):
     """Where the gateway listens and what it accepts.
 
-    `search_seconds`: a search that would have to wait longer for its answer is refused (429), and told when to come back.
+    `search_seconds`: a search that would wait longer for its answer is refused (429), and told when to come back.
     """
 
     host: str = "127.0.0.1"

@@ -113,8 +113,8 @@ class SearchSettings(Section):
     """How the legs are run and fused. `exact_scope` is the number of chunks up to which both legs scan exactly.
 
     `fuse_by`: what makes a chunk's place in a leg, its rank there or where its score stands below the best.
-    `spread`: by so much less counts each further passage of a document in a list of results. `embed_seconds`: longer the
-    embedder is not waited for by a question; words alone find something too, and the result says so.
+    `spread`: by so much less counts each further passage of a document in a list of results. `embed_seconds`: longer
+    no question waits for its embedder; words alone find something too, and the result says so.
     """
 
     weight_keyword: float = Field(0.5, ge=0)

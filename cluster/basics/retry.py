@@ -16,7 +16,6 @@ def waits_of(attempts: int) -> tuple[float, ...]:
     return tuple(min(2.0**n, LONGEST_WAIT) for n in range(1, attempts))
 
 
-
 async def retrying(
     call: Callable[[], Awaitable[Result]],
     *,

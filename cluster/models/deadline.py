@@ -13,7 +13,9 @@ from cluster.basics.errors import Unavailable
 from cluster.models.ports import Embedder, EmbedderFacts, Lane
 from cluster.models.succession import pinned
 
-REST_SECONDS = 5.0  # after a deadline nobody asks for so long: a question has several things embedded, one after the other
+REST_SECONDS = (
+    5.0  # after a deadline nobody asks for so long: a question has several things embedded, one after the other
+)
 AT_ONCE = 8  # texts that have the deadline of one; a list of more has as many times as long
 
 

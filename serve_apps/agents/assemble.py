@@ -138,8 +138,8 @@ def ground(
         InvalidSettings: the vault's key or the connections file is wrong.
     """
     endpoints = resolve(settings)
-    pool = settings.postgres
-    database = Database(endpoints.postgres, size=pool.pool_size + pool.max_overflow, timeout=pool.pool_timeout)
+    size = settings.postgres.pool_size + settings.postgres.max_overflow
+    database = Database(endpoints.postgres, size=size, timeout=settings.postgres.pool_timeout)
     redis = Redis.from_url(
         endpoints.redis,
         socket_timeout=REDIS_SECONDS,
@@ -155,16 +155,13 @@ def ground(
     connections = Connections(database, vault, of_all)
     switchboard = Switchboard(connections, models, settings.models, asyncio.sleep)
     links = Links(database, standing(audit))
-    embedder = each(embedder, lambda one: DeadlineEmbedder(one, settings.search, time.monotonic))
-    embedder = each(embedder, lambda one: VectorCache(one, redis, settings.embedding, time.time))
-    router = Router(switchboard, Spend(database, _now), most=settings.models.max_fallbacks)
-    writer = RoutedWriter(router, switchboard, links)
+    embedder = _of_questions(embedder, redis, settings)
+    writer = RoutedWriter(_router(settings, switchboard, database), switchboard, links)
     search = search_of(settings, database, embedder, reranker, writer, models)
     sandbox = Sandbox(settings.sandbox)
     upkeep = Upkeep.of(database, vault, redis, snapshots or Snapshots(settings))
-    answerer = Answerer(search, database, embedder, writer)
+    answerer, helpers = Answerer(search, database, embedder, writer), Helpers(ASSISTANT.name, of_all)
     moments = Moments(time.time, time.monotonic, lambda: uuid4().hex)
-    helpers = Helpers(ASSISTANT.name, of_all)
     cached = caching(settings, database, redis, embedder, search, answerer, moments, helpers)
     around = fence(settings, database, audit, cached.search, Vaulted(database, audit, vault, _now), sandbox)
     return Ground(
@@ -192,12 +189,26 @@ def ground(
     )
 
 
+def _router(settings: Settings, switchboard: Switchboard, database: Database) -> Router:
+    return Router(switchboard, Spend(database, _now), most=settings.models.max_fallbacks)
+
+
+def _of_questions(embedder: Embedder, redis: Redis, settings: Settings) -> Embedder:
+    """What was embedded lately is remembered; what is not is waited for as long as a question may wait."""
+
+    def changed(one: Embedder) -> Embedder:
+        in_time = DeadlineEmbedder(one, settings.search, time.monotonic)
+        return VectorCache(in_time, redis, settings.embedding, time.time)
+
+    return each(embedder, changed)
+
+
 class Workshop:
     """Turns are carried out here: the runner, and in the background the runs that nobody reads."""
 
     def __init__(self, settings: Settings, base: Ground) -> None:
         """Nothing runs before `open`."""
-        models = TurnModels(Router(base.switchboard, Spend(base.database, _now), most=settings.models.max_fallbacks))
+        models = TurnModels(_router(settings, base.switchboard, base.database))
         handlers = _handlers(settings, base, models)
         identity = Identity(base.database)
         self._learning = Learning(base.memory, models, settings.memory)

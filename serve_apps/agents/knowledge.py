@@ -15,8 +15,8 @@ from serve_apps.retrieval.quote import locate
 
 RETRIEVAL = "retrieval"  # the kind of its steps
 EXCERPT = 500  # characters
-# Of the best fused score: passages of a tool's call that end its list below are left out. On 300 questions to SciFact this
-# hides no document that is among the first five, and a fifth of the twenty.
+# Of the best fused score: what ends the list of a tool's call below it is left out. On 300 questions to SciFact that is
+# a fifth of twenty passages, and no right document among the first five.
 LEAST_SHARE = 0.3
 _SHOWN = ("document_id", "version_id", "chunk_id", "filename", "page", "score")
 

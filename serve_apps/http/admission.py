@@ -1,4 +1,4 @@
-"""Who may wait for a search: as many as can be answered in time, by how long searches take now; the others come back."""
+"""Who may wait for a search: as many as can be answered in time, by how long searches take; the others come back."""
 
 import asyncio
 from collections import deque
@@ -25,13 +25,13 @@ class Crowded(Overloaded):
 class Admission:
     """A queue in front of some places; first come, first served.
 
-    Who comes is told at once how it stands: the searches ahead, shared among the places, each for as long as searches take
-    on average (an exponentially weighted mean of those that had a place), and its own after that (Little 1961). Where that
-    is longer than `seconds`, or turns out to be, it is refused. Nothing is refused while a place is free.
+    Who comes is told at once how it stands: the searches ahead, shared among the places, each for as long as searches
+    take on average (an exponentially weighted mean of those that had a place), and its own after that (Little 1961).
+    Where that is longer than `seconds`, or turns out to be, it is refused. Nothing is refused while a place is free.
     """
 
     def __init__(self, places: int, seconds: Callable[[], float], clock: Callable[[], float]) -> None:
-        """`places` searches run at a time; `seconds` may be waited for an answer; `clock` gives seconds that only grow."""
+        """`places` searches run at a time; an answer may take `seconds`; `clock` gives seconds that only grow."""
         self._free, self._places, self._seconds, self._clock = places, places, seconds, clock
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._service = 0.0

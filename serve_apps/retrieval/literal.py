@@ -22,8 +22,8 @@ _VERSION = re.compile(r"v?(\d+(?:\.\d+)+)")
 _FILE = re.compile(r"[a-z0-9_-]{2,}\.[a-z][a-z0-9]{1,4}(?![a-z0-9])")
 _COUNTED = re.compile(r"\d+(?:st|nd|rd|th|s|k|m|x|%|am|pm)")  # 5th, 1990s: numbers in words, no names
 _DATED = re.compile(r"[a-z]{3,}-?(?:19|20)\d\d")  # a word with its year
-# A quote opens after a blank or a bracket and closes before one or a punctuation mark, so 12.9" is an inch. Beside letters
-# of scripts without spaces there is none.
+# A quote opens after a blank or a bracket and closes before one or a punctuation mark, so 12.9" is an inch. Beside
+# letters of scripts without spaces there is none.
 _QUOTED = re.compile(rf'(?:(?<=[\s(\[，：{UNSPACED}])|(?<=^))"(\S[^"]*?)"(?=[\s)\].,;:?!。，、：；！？）{UNSPACED}]|$)')
 
 

@@ -328,6 +328,37 @@ async def test_the_words_of_the_index_are_those_of_the_exact_path(admin: psycopg
     assert empty == ("", [], "  ")
 
 
+async def test_a_word_that_a_question_says_twice_counts_twice(place: Place) -> None:
+    """As BM25 has it, on the exact way as in the index; Postgres' own ranking knows no such thing."""
+    place.add(*(f"valve number {n}" for n in range(3)), *(f"crane number {n}" for n in range(3)), "a valve", "a crane")
+    if place.way == "full_text":
+        return
+    assert (await place.keyword("valve crane crane"))[0] == "a crane"
+    assert (await place.keyword("valve crane valve"))[0] == "a valve"
+
+
+async def test_the_exact_way_scores_repeated_words_as_the_index_does(
+    admin: psycopg.Connection[Any], app_dsn: str
+) -> None:
+    scope = corpus.open_home(admin)
+    texts = ["pump oil valve", "pump pump crane", "oil oil oil crane", "valve crane pump oil"]
+    corpus.load(admin, scope, corpus.open_generation(admin, scope), [Book(text, [Passage(text)]) for text in texts])
+    database = Database(app_dsn, size=2)
+    await database.open()
+    ratios = []
+    for settings in (EXACT, INDEXED):
+        legs = Legs(database, settings)
+        shares = []
+        for question in ("valve oil", "valve valve valve oil"):
+            index = await legs.resolve(scope, Query(question))
+            assert index is not None
+            found = {one.document_id: one.score for one in await legs.keyword(scope, Query(question), index)}
+            shares.append(max(found.values()))
+        ratios.append(shares[1] / shares[0])
+    await database.close()
+    assert ratios[0] == pytest.approx(ratios[1], rel=0.1) and ratios[0] > 1.5
+
+
 async def test_an_operator_chooses_the_language(
     api: Api, office: Office, operator: httpx.AsyncClient, admin_dsn: str
 ) -> None:

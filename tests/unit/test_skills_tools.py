@@ -91,7 +91,7 @@ async def test_an_unknown_zone_is_an_error(zone: str) -> None:
 
 @pytest.mark.parametrize("name", ["search_knowledge", "semantic_search"])
 async def test_search_tools_ask_for_the_agents_documents(name: str) -> None:
-    """EX-06: only linked documents; no least similarity unless the call names one, as it hides what is worded otherwise."""
+    """EX-06: only linked documents; no least similarity unless the call names one."""
     search = FakeSearch([hit("The lease ends in May.")])
     tool = build(named(name), ground(passages=Knowledge(search)))
     given = await tool.run(call({"query": "lease"}))

@@ -155,7 +155,7 @@ async def test_a_url_without_a_path_is_asked_where_it_answers(prefixes: tuple[st
 async def test_a_server_without_embeddings_anywhere_is_named() -> None:
     with serve_model(prefixes=("/nowhere",)) as model:
         async with opened(model.root) as embedder:
-            with pytest.raises(Unusable, match="404.*, at /v1/embeddings"):
+            with pytest.raises(Unusable, match=r"404.*, at /v1/embeddings"):
                 await embedder.facts()
 
 
