@@ -197,10 +197,15 @@ def _handle(application: str, deployment: str) -> DeploymentHandle[Any]:
 
 
 async def _call(method: Any, *arguments: object) -> Any:
-    """Call a replica; one that died is replaced by another once, everything here being safe to repeat."""
+    """Call a replica; one that died is replaced by another once, everything here being safe to repeat.
+
+    What the replica itself could not reach, and has tried again to, is not asked for once more.
+    """
     try:
         return await _once(method, *arguments)
-    except Unavailable:
+    except Unavailable as error:
+        if error.tried_again:
+            raise
         return await _once(method, *arguments)
 
 

@@ -64,7 +64,8 @@ _READ_BY: Mapping[str, tuple[Part, ...]] = {
 
 # What is read anew each time it is used, so that a running gateway or worker takes it up without a restart.
 _LIVE_GATEWAY: Mapping[str, tuple[str, ...]] = {
-    "search": ("weight_keyword", "weight_vector", "rrf_k", "fuse_by", "spread", "fetch", "ef_search", "k1", "b"),
+    "search": ("weight_keyword", "weight_vector", "rrf_k", "fuse_by", "spread", "fetch", "ef_search", "k1", "b",
+               "embed_seconds"),
     "rerank": (
         "candidates", "weight_keyword", "llm", "llm_seconds", "remote_enabled", "remote_url", "remote_model",
         "remote_key", "remote_candidates", "remote_seconds",
@@ -80,7 +81,7 @@ _LIVE_GATEWAY: Mapping[str, tuple[str, ...]] = {
     "schedules": ("poll_seconds", "at_once", "seconds"),
     "academy": ("pass_mark", "questions_at_once"),
     "models": ("connect_seconds", "probe_seconds"),
-    "http": ("max_upload_bytes", "max_body_bytes"),
+    "http": ("max_upload_bytes", "max_body_bytes", "search_seconds"),
 }  # fmt: skip
 LIVE: Mapping[str, tuple[Part, ...]] = {"log_level": (Part.GATEWAY, Part.WORKER)} | {
     f"{section}.{key}": (Part.GATEWAY,) for section, keys in _LIVE_GATEWAY.items() for key in keys

@@ -23,7 +23,10 @@ LEAST_KEY_BYTES = 32  # of HS256's key: RFC 7518, section 3.2
 
 
 class PostgresSettings(Section):
-    """Where durable state lives. Without `host` and `url` an embedded server is started."""
+    """Where durable state lives. Without `host` and `url` an embedded server is started.
+
+    A process of the gateway holds at most `pool_size` and `max_overflow` connections together.
+    """
 
     url: Secret = None
     admin_url: Secret = None
@@ -35,6 +38,7 @@ class PostgresSettings(Section):
     admin_user: str | None = None
     admin_password: Secret = None
     pool_size: int = Field(8, ge=1, le=500)
+    max_overflow: int = Field(0, ge=0, le=500)
     pool_timeout: float = Field(60, gt=0)
 
 
@@ -72,6 +76,7 @@ class HttpSettings(Section):
     `proxies`: addresses and networks of reverse proxies in front of it, whose X-Forwarded-For and X-Forwarded-Proto are
     believed; from everybody else they are replaced. `head_seconds`: in which the head of a request has to be there.
     `connections_per_address`: at a time; this machine's own addresses and the proxies are not counted.
+    `search_seconds`: a search that would wait longer for its answer is refused (429), and told when to come back.
     """
 
     host: str = "127.0.0.1"
@@ -82,6 +87,7 @@ class HttpSettings(Section):
     proxies: tuple[str, ...] = ()
     head_seconds: int = Field(10, ge=1, le=600)
     connections_per_address: int = Field(512, ge=1)
+    search_seconds: float = Field(10, gt=0)
 
     @field_validator("proxies")
     @classmethod

@@ -11,7 +11,7 @@ class EmbeddingSettings(Section):
     """The model that turns text into vectors; `model` is a path, a hub id, or `packaged`.
 
     With `base_url` it is the name that this OpenAI-shaped server knows; `window` is then how many tokens that model
-    reads, `seconds` how long it may take for a batch.
+    reads, `seconds` how long it may take for a batch, `attempts` how often one is sent before it is given up.
     `gpu`: `auto` computes on the GPU that Ray gives its replica (ray.num_gpus) where torch sees one; true insists.
     `batch_tokens`: of a batch, padding included. `queue_tokens`: more than these waiting in a lane, and callers are
     refused. `cache_entries`: vectors of questions kept for each workspace, 1.5 KiB each.
@@ -30,6 +30,7 @@ class EmbeddingSettings(Section):
     api_key: Secret = None
     window: int = Field(2048, ge=64)
     seconds: float = Field(180, gt=0)
+    attempts: int = Field(4, ge=1, le=10)
     placement: Literal["inproc", "serve"] = "serve"
     gpu: Gpu = "auto"
     former_model: str | None = None
@@ -112,7 +113,8 @@ class SearchSettings(Section):
     """How the legs are run and fused. `exact_scope` is the number of chunks up to which both legs scan exactly.
 
     `fuse_by`: what makes a chunk's place in a leg, its rank there or where its score stands below the best.
-    `spread`: by so much less counts each further passage of a document in a list of results.
+    `spread`: by so much less counts each further passage of a document in a list of results. `embed_seconds`: longer
+    no question waits for its embedder; words alone find something too, and the result says so.
     """
 
     weight_keyword: float = Field(0.5, ge=0)
@@ -125,6 +127,7 @@ class SearchSettings(Section):
     ef_search: int = Field(120, ge=10, le=1000)
     k1: float = Field(0.9, gt=0)
     b: float = Field(0.4, ge=0, le=1)
+    embed_seconds: float = Field(3, gt=0)
 
 
 class GateSettings(Section):

@@ -37,6 +37,8 @@ class Transient(AosError):
     """Trying again may help."""
 
     status = 503
+    # Whoever raised it has tried as often as makes sense: nobody above tries again, or attempts would multiply.
+    tried_again = False
 
 
 class InvalidSettings(Permanent):

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cluster.basics.errors import AosError, InvalidSettings, Transient, Unavailable
-from cluster.basics.retry import MODEL_WAITS
-from cluster.models.connection import masked
+from cluster.basics.retry import waits_of
+from cluster.models.connection import Provider, candidates, detect, masked
 from cluster.models.encoder import cut, fingerprint
 from cluster.models.errors import Unusable
 from cluster.models.patience import of_status, pause
@@ -38,7 +38,7 @@ class ApiEmbedder:
     """An `Embedder` behind HTTP.
 
     It never falls back to another model: half of an index by one and half by another would find nothing. A request of
-    bulk work is sent at most four times.
+    bulk work is sent at most `settings.attempts` times, whoever asks: an error says that it was tried again.
     """
 
     def __init__(
@@ -58,6 +58,7 @@ class ApiEmbedder:
 
         Raises:
             InvalidSettings: no model is named.
+            Invalid: `base_url` is no URL.
         """
         if settings.model == "packaged":
             raise InvalidSettings(
@@ -65,7 +66,7 @@ class ApiEmbedder:
             )
         self._settings, self._client = settings, client
         self._sleep, self._chance = sleep, chance
-        self._url = f"{(settings.base_url or '').rstrip('/')}/embeddings"
+        self._urls = _addresses(settings.base_url or "")
         self._facts: EmbedderFacts | None = None
 
     async def facts(self) -> EmbedderFacts:
@@ -125,21 +126,37 @@ class ApiEmbedder:
 
     async def _request(self, texts: Sequence[str], lane: Lane) -> NDArray[np.float32]:
         """One batch, sent again after what may pass."""
-        waits = MODEL_WAITS if lane is Lane.BULK else QUESTION_WAITS
+        attempts = self._settings.attempts
+        waits = waits_of(attempts) if lane is Lane.BULK else QUESTION_WAITS[: attempts - 1]
         for attempt, wait in enumerate((*waits, None), 1):
             try:
-                found = await self._post(texts, self._settings.seconds if lane is Lane.BULK else QUESTION_SECONDS)
+                found = await self._found(texts, self._settings.seconds if lane is Lane.BULK else QUESTION_SECONDS)
                 break
             except Transient as error:
                 log.warning("embedding: attempt %d/%d failed: %s", attempt, len(waits) + 1, error)
                 seconds = None if wait is None else pause(wait, error, self._chance())
                 if seconds is None:
+                    error.tried_again = True
                     raise
             await self._sleep(seconds)
         self._learn(found.shape[1])
         return _unit(found)
 
-    async def _post(self, texts: Sequence[str], seconds: float) -> NDArray[np.float32]:
+    async def _found(self, texts: Sequence[str], seconds: float) -> NDArray[np.float32]:
+        """At the address that answers; which one it is, the first answer tells."""
+        away: _Elsewhere | None = None
+        for url in self._urls:
+            try:
+                found = await self._post(url, texts, seconds)
+            except _Elsewhere as error:
+                away = away or error
+                continue
+            self._urls = (url,)
+            return found
+        assert away is not None, "there is an address"
+        raise away
+
+    async def _post(self, url: str, texts: Sequence[str], seconds: float) -> NDArray[np.float32]:
         key = self._settings.api_key
         body = {"model": self._settings.model, "input": list(texts), "encoding_format": "float"}
         headers = {"Authorization": f"Bearer {key}"} if key else {}
@@ -148,7 +165,7 @@ class ApiEmbedder:
             async with (
                 asyncio.timeout(seconds),
                 self._client.stream(
-                    "POST", self._url, json=body, headers=headers, timeout=timeout, follow_redirects=False
+                    "POST", url, json=body, headers=headers, timeout=timeout, follow_redirects=False
                 ) as response,
             ):
                 data = await _read(response)
@@ -172,6 +189,18 @@ class ApiEmbedder:
             )
 
 
+class _Elsewhere(Unusable):
+    """This connection cannot be used as it is: its address or its model's name is wrong (404, 405)."""
+
+
+def _addresses(base_url: str) -> tuple[str, ...]:
+    """Where the vectors may be asked for: of a URL without a path, as Ollama's is mostly given, below /v1 first."""
+    plain = base_url.rstrip("/")
+    if plain.count("/") > 2 and detect(base_url) is not Provider.OLLAMA:
+        return (f"{plain}/embeddings",)
+    return tuple(f"{base}/embeddings" for base in candidates(base_url, detect(base_url)))
+
+
 async def _read(response: httpx2.Response) -> bytes:
     data = bytearray()
     async for part in response.aiter_bytes():
@@ -182,7 +211,8 @@ async def _read(response: httpx2.Response) -> bytes:
 
 
 def _refused(response: httpx2.Response, data: bytes, key: str | None) -> AosError:
-    return of_status(response.status_code, masked(data[:300].decode(errors="replace"), key), response.headers)
+    said = of_status(response.status_code, masked(data[:300].decode(errors="replace"), key), response.headers)
+    return _Elsewhere(f"{said.detail}, at {response.url.path}") if response.status_code in (404, 405) else said
 
 
 def _vectors(data: bytes, count: int) -> NDArray[np.float32]:

@@ -19,6 +19,7 @@ from redis.backoff import NoBackoff
 from cluster.basics import telemetry
 from cluster.basics.errors import Unavailable
 from cluster.models.connections import Connections
+from cluster.models.deadline import DeadlineEmbedder
 from cluster.models.declared import declared
 from cluster.models.egress import ModelClients, egress_of, model_clients
 from cluster.models.ports import Embedder, Reranker
@@ -136,7 +137,8 @@ def ground(
         InvalidSettings: the vault's key or the connections file is wrong.
     """
     endpoints = resolve(settings)
-    database = Database(endpoints.postgres, size=settings.postgres.pool_size, timeout=settings.postgres.pool_timeout)
+    size = settings.postgres.pool_size + settings.postgres.max_overflow
+    database = Database(endpoints.postgres, size=size, timeout=settings.postgres.pool_timeout)
     redis = Redis.from_url(
         endpoints.redis,
         socket_timeout=REDIS_SECONDS,
@@ -152,15 +154,13 @@ def ground(
     connections = Connections(database, vault, of_all)
     switchboard = Switchboard(connections, models, settings.models, asyncio.sleep)
     links = Links(database, standing(audit))
-    embedder = each(embedder, lambda one: VectorCache(one, redis, settings.embedding, time.time))
-    router = Router(switchboard, Spend(database, _now), most=settings.models.max_fallbacks)
-    writer = RoutedWriter(router, switchboard, links)
+    embedder = _of_questions(embedder, redis, settings)
+    writer = RoutedWriter(_router(settings, switchboard, database), switchboard, links)
     search = search_of(settings, database, embedder, reranker, writer, models.configured)
     sandbox = Sandbox(settings.sandbox)
     upkeep = Upkeep.of(database, vault, redis, snapshots or Snapshots(settings))
-    answerer = Answerer(search, database, embedder, writer)
+    answerer, helpers = Answerer(search, database, embedder, writer), Helpers(ASSISTANT.name, of_all)
     moments = Moments(time.time, time.monotonic, lambda: uuid4().hex)
-    helpers = Helpers(ASSISTANT.name, of_all)
     cached = caching(settings, database, redis, embedder, search, answerer, moments, helpers)
     around = fence(settings, database, audit, cached.search, Vaulted(database, audit, vault, _now), sandbox)
     return Ground(
@@ -188,12 +188,26 @@ def ground(
     )
 
 
+def _router(settings: Settings, switchboard: Switchboard, database: Database) -> Router:
+    return Router(switchboard, Spend(database, _now), most=settings.models.max_fallbacks)
+
+
+def _of_questions(embedder: Embedder, redis: Redis, settings: Settings) -> Embedder:
+    """What was embedded lately is remembered; what is not is waited for as long as a question may wait."""
+
+    def changed(one: Embedder) -> Embedder:
+        in_time = DeadlineEmbedder(one, settings.search, time.monotonic)
+        return VectorCache(in_time, redis, settings.embedding, time.time)
+
+    return each(embedder, changed)
+
+
 class Workshop:
     """Turns are carried out here: the runner, and in the background the runs that nobody reads."""
 
     def __init__(self, settings: Settings, base: Ground) -> None:
         """Nothing runs before `open`."""
-        models = TurnModels(Router(base.switchboard, Spend(base.database, _now), most=settings.models.max_fallbacks))
+        models = TurnModels(_router(settings, base.switchboard, base.database))
         handlers = _handlers(settings, base, models)
         identity = Identity(base.database)
         self._learning = Learning(base.memory, models, settings.memory)

@@ -103,7 +103,8 @@ class SearchRequest(Narrowed, Body):
 async def search(body: SearchRequest, me: Me, parts: Its) -> Found:
     """Search by words and by meaning."""
     agree(me, body.tenant_id, body.workspace_id)
-    agent = await parts.links.resolve(me.scope, body.agent_id)
-    results = await parts.search.run(me.scope, body.asked(agent))
+    async with parts.admission.place():
+        agent = await parts.links.resolve(me.scope, body.agent_id)
+        results = await parts.search.run(me.scope, body.asked(agent))
     parts.telemetry.searched(results.timings_ms, None if results.cache is None else results.cache.outcome)
     return found(body.query, results, grouped=body.group_by_document)

@@ -30,6 +30,7 @@ from serve_apps.agents import approval
 from serve_apps.agents.assemble import CONFIGS, Ground, Workshop, desk, ground
 from serve_apps.agents.ports import Orchestrator, Path
 from serve_apps.agents.traced import TracedOrchestrator
+from serve_apps.http.admission import Admission
 from serve_apps.http.erasure import Erasure
 from serve_apps.http.operating import Cluster, NoCluster, Operating
 from serve_apps.http.parts import Parts
@@ -92,6 +93,7 @@ def assemble(
         tokens=Tokens(signing_secret(settings.auth, settings.state_dir), settings.auth),
         passwords=Passwords(PasswordHasher()),
         throttle=SharedThrottle(base.redis, ProcessThrottle(time.monotonic)),
+        admission=Admission(settings.postgres.pool_size, lambda: settings.http.search_seconds, time.monotonic),
         http=settings.http,
         read=settings.read,
         ocr=settings.ocr,

@@ -29,6 +29,7 @@ from serve_apps.agents.academy.school import School
 from serve_apps.agents.approval import Policy
 from serve_apps.agents.memory.remember import Memory
 from serve_apps.agents.ports import Orchestrator
+from serve_apps.http.admission import Admission
 from serve_apps.http.erasure import Erasure
 from serve_apps.http.operating import Operating
 from serve_apps.http.passwords import Passwords
@@ -53,6 +54,7 @@ class Parts:
     pace: how streams of events run.
     watch: ends streams whose credential has ended.
     skills, ground: what is registered, and what it is tried out on.
+    admission: which searches may wait.
     telemetry: where spans of requests go.
     openers, closers: called at the start, after the database is open, and at the end, before it is closed.
     """
@@ -96,6 +98,7 @@ class Parts:
     tokens: Tokens
     passwords: Passwords
     throttle: Throttle
+    admission: Admission
     operating: Operating
     http: HttpSettings
     read: ReadSettings

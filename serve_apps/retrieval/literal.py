@@ -5,17 +5,26 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from serve_apps.retrieval.fuse import Found
+from serve_apps.retrieval.words import UNSPACED
 
 MOST = 16  # of either kind in one question
 LONGEST = 200  # characters of one
 _PLAIN = str.maketrans("‐‑‒–−“”„‟«»", '-----""""""')
+# As they are typed among Chinese and Japanese letters: full-width, and brackets that quote.
+_WIDE: dict[int, int | str] = {
+    **{code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)},
+    0x3000: " ",
+    **dict.fromkeys(map(ord, "「『《"), ' "'),
+}
+_WIDE |= dict.fromkeys(map(ord, "」』》"), '" ')
 _TOKEN = re.compile(r"[a-z0-9]+(?:[-_./:#][a-z0-9]+)*")
 _VERSION = re.compile(r"v?(\d+(?:\.\d+)+)")
 _FILE = re.compile(r"[a-z0-9_-]{2,}\.[a-z][a-z0-9]{1,4}(?![a-z0-9])")
 _COUNTED = re.compile(r"\d+(?:st|nd|rd|th|s|k|m|x|%|am|pm)")  # 5th, 1990s: numbers in words, no names
 _DATED = re.compile(r"[a-z]{3,}-?(?:19|20)\d\d")  # a word with its year
-# A quote opens after a blank or a bracket and closes before one or a punctuation mark, so 12.9" is an inch.
-_QUOTED = re.compile(r'(?:(?<=[\s(\[])|(?<=^))"(\S[^"]*?)"(?=[\s)\].,;:?!]|$)')
+# A quote opens after a blank or a bracket and closes before one or a punctuation mark, so 12.9" is an inch. Beside
+# letters of scripts without spaces there is none.
+_QUOTED = re.compile(rf'(?:(?<=[\s(\[，：{UNSPACED}])|(?<=^))"(\S[^"]*?)"(?=[\s)\].,;:?!。，、：；！？）{UNSPACED}]|$)')
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +48,7 @@ def find(question: str) -> Literals:
 
     A question that is quoted from end to end quotes nothing. A version is also looked for with and without its `v`.
     """
-    plain = question.translate(_PLAIN).strip()
+    plain = question.translate(_PLAIN).translate(_WIDE).strip()
     phrases = [part.strip() for part in _QUOTED.findall(plain) if len(part) + 2 < len(plain) and len(part) <= LONGEST]
     tokens = [token for token in _TOKEN.findall(plain.lower()) if len(token) <= LONGEST]
     codes = [token for token in tokens if is_identifier(token)]

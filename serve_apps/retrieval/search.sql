@@ -39,7 +39,7 @@ select id, document_id, score from (
                             where l.agent_id = %(agent)s and l.document_id = d.id and l.workspace_id = %(workspace)s)
                  or exists (select from agents a
                             where a.id = %(agent)s and a.workspace_id = %(workspace)s and a.whole_workspace)))
-    order by c.terms <@> to_bm25query(terms_of(%(language)s, %(text)s), 'document_chunks_bm25') limit %(room)s
+    order by c.terms <@> to_bm25query(asked_terms(%(language)s, %(text)s), 'document_chunks_bm25') limit %(room)s
 ) scored limit %(depth)s;
 
 -- keyword_all: As keyword_indexed where no document is left out: what is indexed of a version goes in the transaction
@@ -48,11 +48,12 @@ select id, document_id, score from (
     select c.id, c.document_id, -bm25_get_current_score() as score
     from document_chunks c
     where c.tenant_id = %(tenant)s and c.workspace_id = %(workspace)s and c.chunker = %(chunker)s
-    order by c.terms <@> to_bm25query(terms_of(%(language)s, %(text)s), 'document_chunks_bm25') limit %(room)s
+    order by c.terms <@> to_bm25query(asked_terms(%(language)s, %(text)s), 'document_chunks_bm25') limit %(room)s
 ) scored limit %(depth)s;
 
 -- keyword_exact: BM25 over just the chunks that may be searched, with their own statistics; complete. A chunk's
--- length is its bytes, which are known without reading it. Robertson and Zaragoza 2009, with the idf of Lucene.
+-- length is its bytes, which are known without reading it. Robertson and Zaragoza 2009, with the idf of Lucene; a word that
+-- the question says twice counts twice, as in the index.
 with visible as materialized (
     select c.id, c.document_id, c.lexemes, octet_length(c.search_text) as length
     from searchable_documents(%(tenant)s, %(workspace)s, %(type)s, %(file)s, %(from)s, %(to)s, %(documents)s,
@@ -65,14 +66,16 @@ with visible as materialized (
     select v.id, v.document_id, v.length::float8, word.lexeme, cardinality(word.positions)::float8 as times
     from visible v, unnest(v.lexemes) word
     where v.lexemes @@ any_word(%(language)s, %(text)s)
-      and word.lexeme = any(tsvector_to_array(words_of(%(language)s, %(text)s)))
+      and word.lexeme = any(tsvector_to_array(asked_words(%(language)s, %(text)s)))
+), asked as materialized (
+    select lexeme, cardinality(positions)::float8 as said from unnest(asked_words(%(language)s, %(text)s))
 ), words as materialized (
     select lexeme, ln(1 + (max(facts.chunks) - count(*) + 0.5) / (count(*) + 0.5)) as idf
     from found, facts group by lexeme
 )
 select f.id, f.document_id,
-       sum(w.idf * f.times * (%(k1)s + 1) / (f.times + %(k1)s * (1 - %(b)s + %(b)s * f.length / facts.length))) as score
-from found f join words w using (lexeme), facts
+       sum(a.said * w.idf * f.times * (%(k1)s + 1) / (f.times + %(k1)s * (1 - %(b)s + %(b)s * f.length / facts.length))) as score
+from found f join words w using (lexeme) join asked a using (lexeme), facts
 group by f.id, f.document_id order by score desc, f.id limit %(depth)s;
 
 -- keyword_full_text: Postgres' own ranking, where there is no BM25 index and too much to scan exactly.

@@ -4,8 +4,23 @@ import re
 import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 _TOKEN = re.compile(r"[^\W_]+")
+# Letters of scripts without spaces between words: Thai, Lao, Burmese, Khmer, kana and Han; and the marks among them
+# that belong to the letter before. The index cuts them alike (migration 0028).
+UNSPACED = (
+    "\u0e01-\u0e3a\u0e40-\u0e4e\u0e81-\u0ece\u1000-\u103f\u104c-\u109d\u1780-\u17d3\u17d7\u17dc\u17dd\u3005\u3007"
+    "\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f"
+    "\U00020000-\U0003ffff"
+)
+_MARKS = (
+    "\u0e31\u0e34-\u0e3a\u0e47-\u0e4e\u0eb1\u0eb4-\u0ebc\u0ec8-\u0ece"
+    "\u102b-\u1038\u103a-\u103e\u17b4-\u17d1\u17d3\u17dd"
+)
+_IS_UNSPACED = re.compile(f"[{UNSPACED}]")
+_RUN_OR_TOKEN = re.compile(rf"[{UNSPACED}]+|(?:(?![{UNSPACED}])[^\W_])+")
+_LETTER = re.compile(f"[{UNSPACED}](?:[\u17d2\u1039][{UNSPACED}]|[{_MARKS}])*")
 _APOSTROPHE = re.compile(r"(?<=\w)['’](?:s|re|ve|ll|d|m)\b", re.IGNORECASE)
 _GAP = re.compile(r"[\s\-–./'’&]*")  # what may stand between the words of one name
 _SENTENCE_ENDS = '.!?:;\n“"(¿¡'
@@ -43,10 +58,13 @@ class Name:
 
 
 def tokens(text: str) -> Iterator[Token]:
-    """Letters and digits in a row; a possessive ending is none."""
+    """Letters and digits in a row; a possessive ending is none.
+
+    Of scripts without spaces it is each two letters that stand side by side, and one that stands alone.
+    """
     plain = _APOSTROPHE.sub(lambda found: " " * len(found[0]), text)
-    for found in _TOKEN.finditer(plain):
-        yield Token(found[0], fold(found[0]), found.start(), found.end())
+    for start, end in _places(plain):
+        yield Token(plain[start:end], fold(plain[start:end]), start, end)
 
 
 def fold(word: str) -> str:
@@ -64,7 +82,7 @@ def fold(word: str) -> str:
 
 def known(texts: Iterable[str]) -> set[str]:
     """The folded words of texts."""
-    return {fold(word) for word in {word for text in texts for word in _TOKEN.findall(text)}}
+    return {fold(word) for word in {text[start:end] for text in texts for start, end in _places(text)}}
 
 
 def content(text: str) -> list[str]:
@@ -105,6 +123,20 @@ def unknown(name: Sequence[str], known: Collection[str]) -> bool:
     """
     missing = [not _known(word, known) for word in name]
     return missing[0] or 2 * sum(missing) >= len(missing)
+
+
+def _places(text: str) -> Iterator[tuple[int, int]]:
+    """Where the tokens of a text stand."""
+    if text.isascii() or _IS_UNSPACED.search(text) is None:
+        yield from (found.span() for found in _TOKEN.finditer(text))
+        return
+    for found in _RUN_OR_TOKEN.finditer(text):
+        if not _IS_UNSPACED.match(found[0]):
+            yield found.span()
+            continue
+        letters = [letter.span() for letter in _LETTER.finditer(text, *found.span())]
+        pairs = pairwise(letters)
+        yield from ((one[0], other[1]) for one, other in pairs) if len(letters) > 1 else letters
 
 
 def _name(text: str, row: Sequence[Token]) -> Name:

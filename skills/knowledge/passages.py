@@ -8,15 +8,15 @@ from cluster.basics.scope import Scope
 class Passages(Protocol):
     """Where passages come from; whoever runs the tools binds it to the search."""
 
-    async def find(self, scope: Scope, agent: str, query: str, limit: int, min_similarity: float) -> Any:
-        """Passages of the agent's linked documents as JSON, best first.
+    async def find(self, scope: Scope, agent: str, query: str, limit: int, min_similarity: float | None) -> Any:
+        """Passages of the agent's linked documents as JSON, best first; what is far below the best is left out.
 
         Args:
             scope: whose documents; readers are checked.
             agent: only what is linked to it.
             query: in natural language.
             limit: most passages.
-            min_similarity: least cosine similarity to the query, -1 to 1.
+            min_similarity: least cosine similarity to the query, -1 to 1; None for none.
 
         Raises:
             Unavailable: the search cannot be reached.

@@ -37,7 +37,7 @@ class GivenPassages:
     found: Sequence[Mapping[str, Any]] = ()
     asked: list[tuple[Scope, str, str]] = field(default_factory=list)
 
-    async def find(self, scope: Scope, agent: str, query: str, limit: int, min_similarity: float) -> Any:
+    async def find(self, scope: Scope, agent: str, query: str, limit: int, min_similarity: float | None) -> Any:
         self.asked.append((scope, agent, query))
         return {"passages": [dict(one) for one in self.found[:limit]]}
 

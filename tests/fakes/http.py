@@ -2,6 +2,7 @@
 
 import asyncio
 import itertools
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -65,6 +66,7 @@ from serve_apps.agents.assistant import standing
 from serve_apps.agents.memory.compliance import Compliance
 from serve_apps.agents.memory.history import History
 from serve_apps.agents.memory.remember import Memory
+from serve_apps.http.admission import Admission
 from serve_apps.http.app import create_app
 from serve_apps.http.erasure import Erasure
 from serve_apps.http.operating import NoCluster, Operating
@@ -239,6 +241,7 @@ def make_parts(app_dsn: str, folder: Path, clock: Clock | None = None, **other: 
         tokens=Tokens("test-secret-of-at-least-32-bytes!", auth),
         passwords=Passwords(FAST),
         throttle=ProcessThrottle(moment.monotonic),
+        admission=Admission(8, lambda: 10.0, time.monotonic),
         operating=Operating(
             Upkeep.of(database, vault, None, Snapshots(load(environment)), environment),
             Restarts(database),

@@ -1,5 +1,7 @@
 """Search over HTTP: what a request can ask for, how results explain themselves, and what an agent's search works on."""
 
+import asyncio
+import time
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
@@ -9,13 +11,17 @@ import httpx
 import psycopg
 import pytest
 
-from cluster.basics.scope import Role
+from cluster.basics.scope import Role, Scope
+from cluster.models.deadline import DeadlineEmbedder
+from cluster.models.ports import Lane
 from configs.sections_retrieval import RerankSettings, SearchSettings
+from serve_apps.http.admission import Admission
 from serve_apps.http.passages import PREVIEW_CHARACTERS
+from serve_apps.retrieval.query import Query, Results
 from serve_apps.retrieval.search import Search
 from tests.fakes import corpus
 from tests.fakes.corpus import Book, Passage, hash_vector
-from tests.fakes.http import Api, Office, make_parts, open_office, serve
+from tests.fakes.http import Api, Office, ScriptedSearch, make_parts, open_office, serve
 from tests.fakes.models import FakeEmbedder, FakeReranker
 
 SECRET = "The vault opens with the code of the lighthouse."
@@ -151,3 +157,55 @@ async def test_what_an_agent_searches_can_be_looked_at(api: Api, office: Office,
         assert (await stranger.get(f"/api/rag/debug/{name}")).status_code == 404
     empty = (await stranger.get("/api/rag/debug/assistant")).json()
     assert empty["chunk_count"] == 0 and empty["dimensions"] is None and empty["sample_chunks"] == []
+
+
+async def test_more_searches_than_can_be_answered_in_time_are_told_when_to_come_back(
+    app_dsn: str, tmp_path: Path, admin_dsn: str
+) -> None:
+    """429 with Retry-After, as problem details; who is answered is answered in time."""
+
+    class Slow(ScriptedSearch):
+        async def run(self, scope: Scope, query: Query) -> Results:
+            await asyncio.sleep(0.1)
+            return await super().run(scope, query)
+
+    parts = replace(make_parts(app_dsn, tmp_path), search=Slow(), admission=Admission(4, lambda: 1.0, time.monotonic))
+    async with serve(parts) as api:
+        client = await api.sign_in(open_office(admin_dsn).emails[Role.OPERATOR])
+        await found(client)
+
+        async def ask() -> tuple[httpx.Response, float]:
+            began = time.monotonic()
+            answer = await client.post("/api/documents/search", json={"query": "pump"})
+            return answer, time.monotonic() - began
+
+        answers = [answer for answer, _ in await asyncio.gather(*(ask() for _ in range(300)))]
+        assert (await client.post("/api/documents/search", json={"query": "pump"})).status_code == 200
+    refused = [one for one in answers if one.status_code == 429]
+    assert {one.status_code for one in answers} == {200, 429} and 4 < len(answers) - len(refused) < 100
+    assert all(int(one.headers["retry-after"]) >= 1 for one in refused)
+    told = refused[0]
+    assert told.headers["content-type"] == "application/problem+json" and told.json()["code"] == "crowded"
+
+
+async def test_an_embedder_that_hangs_leaves_the_words_and_the_result_says_so(
+    app_dsn: str, tmp_path: Path, admin_dsn: str, office: Office, agent: str
+) -> None:
+    """After the deadline of the settings; nothing of it is remembered."""
+
+    class Hanging(FakeEmbedder):
+        async def embed(self, texts: Any, lane: Any = Lane.QUESTION) -> Any:
+            await asyncio.sleep(30)
+
+    parts = make_parts(app_dsn, tmp_path)
+    settings = SearchSettings(embed_seconds=0.1)
+    embedder = DeadlineEmbedder(Hanging(), settings, time.monotonic)
+    search = Search(parts.database, embedder, None, settings, RerankSettings())
+    async with serve(replace(parts, search=search)) as api:
+        client = await api.sign_in(office.emails[Role.OPERATOR])
+        began = time.monotonic()
+        for _ in range(3):
+            told = await found(client, query="pump in the boiler house")
+            assert told["total_results"] and told["vector"] == "off"
+            assert told["fallback"].startswith("words only, the embedder did not answer")
+        assert time.monotonic() - began < 5

@@ -9,6 +9,7 @@ import psycopg
 import pytest
 
 from cluster.basics.scope import EVERY_READER, Role, Scope
+from cluster.state.migrate import FOLDER
 from cluster.state.postgres import Database
 from configs.sections_retrieval import RerankSettings, SearchSettings
 from serve_apps.retrieval.legs import Legs
@@ -235,6 +236,103 @@ async def test_typographic_characters_are_no_part_of_a_word(place: Place) -> Non
     assert len(await place.keyword("cooperation")) == len(await place.keyword("Zürich")) == 1
 
 
+UNSPACED = {
+    "chinese": ("减速箱的润滑油每两千小时更换一次，型号为QX-118。", "备用钥匙放在三楼的保险柜里。"),
+    "japanese": ("圧縮機の点検は毎週月曜日に行います。担当は佐藤です。", "コンプレッサーの部品は倉庫にあります。"),
+    "thai": ("น้ำมันเครื่องต้องเปลี่ยนทุกสองร้อยชั่วโมง", "กุญแจสำรองอยู่ในตู้เซฟชั้นสาม"),
+    "lao": ("ນ້ຳມັນເຄື່ອງຕ້ອງປ່ຽນທຸກສອງຮ້ອຍຊົ່ວໂມງ", "ກະແຈສຳຮອງຢູ່ໃນຕູ້ນິລະໄພ"),
+    "khmer": ("ប្រេងម៉ាស៊ីនត្រូវប្តូររៀងរាល់ពីររយម៉ោង", "កូនសោបម្រុងនៅក្នុងទូដែក"),
+    "burmese": ("အင်ဂျင်ဆီကိုနာရီနှစ်ရာတိုင်းလဲရမည်", "အပိုသော့ကိုမီးခံသေတ္တာထဲတွင်ထားသည်"),
+}
+
+
+@pytest.mark.parametrize(
+    ("script", "question", "at"),
+    [
+        ("chinese", "润滑油", 0), ("chinese", "钥匙在哪里", 1), ("chinese", "ＱＸ－１１８ 更换", 0),
+        ("japanese", "点検", 0), ("japanese", "ｺﾝﾌﾟﾚｯｻｰ", 1), ("japanese", "佐藤さん", 0),
+        ("thai", "น้ำมันเครื่อง", 0), ("thai", "ตู้เซฟ", 1), ("lao", "ນ້ຳມັນ", 0), ("lao", "ກະແຈ", 1),
+        ("khmer", "ប្រេងម៉ាស៊ីន", 0), ("khmer", "កូនសោ", 1), ("burmese", "အင်ဂျင်ဆီ", 0), ("burmese", "သော့", 1),
+    ],
+)  # fmt: skip
+async def test_words_of_scripts_without_spaces_are_found_by_words(
+    place: Place, script: str, question: str, at: int
+) -> None:
+    """RE-02: on every engine, the one that holds the word first, whatever is written around it."""
+    place.add(*UNSPACED[script], "The gearbox has oil and a key.")
+    assert (await place.keyword(question))[0] == UNSPACED[script][at]
+
+
+@pytest.mark.parametrize(
+    ("question", "holder"),
+    [
+        ("哪里写着「三楼的保险柜」？", "备用钥匙放在三楼的保险柜里。"),
+        ("哪里写着“保险柜”这个词", "备用钥匙放在三楼的保险柜里。"),
+        ("佐藤さんの『毎週月曜日』とは", "圧縮機の点検は毎週月曜日に行います。担当は佐藤です。"),
+        ('อะไรคือ "ทุกสองร้อยชั่วโมง"', "น้ำมันเครื่องต้องเปลี่ยนทุกสองร้อยชั่วโมง"),
+    ],
+)
+async def test_quoted_phrases_of_such_scripts_are_found_as_they_are_written(
+    place: Place, question: str, holder: str
+) -> None:
+    texts = [text for pair in UNSPACED.values() for text in pair]
+    place.add(*texts, "三楼没有柜子。保险箱在楼下。", vectors=True)
+    results = await place.ask(question)
+    assert [hit.text for hit in results.hits] == [holder] and results.hits[0].scores["literal"] == 1
+
+
+async def test_a_word_of_one_letter_is_found_within_a_sentence(place: Place) -> None:
+    """And only its letter: a question of many letters is not looked for by each of them."""
+    place.add("备用泵存放在仓库。", "钥匙放在三楼。")
+    assert await place.keyword("泵") == ["备用泵存放在仓库。"]
+    assert await place.keyword("泵 pump") == ["备用泵存放在仓库。"]
+    assert await place.keyword("三泵楼放") == []
+
+
+async def test_part_numbers_between_such_letters_are_identifiers(place: Place) -> None:
+    place.add("请更换QX-1181型滤芯。", "请更换QX-1182型滤芯。", vectors=True)
+    for question in ("QX-1182型滤芯在哪里", "ＱＸ－１１８２"):
+        hit = (await place.ask(question)).hits[0]
+        assert hit.text == "请更换QX-1182型滤芯。" and hit.scores["literal"] == 1
+
+
+async def test_what_was_stored_before_is_cut_anew_by_the_migration(admin: psycopg.Connection[Any]) -> None:
+    """Rows of such scripts, and no others; what was remembered of their workspaces is forgotten."""
+    scopes = [corpus.open_home(admin, name) for name in ("thai", "german")]
+    generation = corpus.open_generation(admin, *scopes)
+    for scope, text in zip(scopes, ("กุญแจสำรองอยู่ในตู้เซฟ", "Der Schlüssel liegt im Schrank."), strict=True):
+        corpus.load(admin, scope, generation, [Book("a.txt", [Passage(text)])])
+    cut = "select array_agg(length(lexemes) order by search_text), array_agg(xmin::text order by search_text)"
+    before = admin.execute(f"{cut} from document_chunks").fetchone()
+    migration = (FOLDER / "0028_unspaced_words.sql").read_text(encoding="utf-8")
+    words_of = "create or replace function words_of"
+    admin.execute(
+        f"{words_of}(language text, content text) returns tsvector language sql immutable parallel safe as"
+        " $$ select to_tsvector(('pg_catalog.' || language)::regconfig, untypeset(content)) $$"
+    )
+    admin.execute("update document_chunks set language = language")
+    old = admin.execute(f"{cut} from document_chunks").fetchone()
+    counted = admin.execute("select name, corpus_version from workspaces order by name").fetchall()
+    admin.execute(migration[migration.index(words_of) : migration.index("-- The words that a question")])  # type: ignore[arg-type]
+    admin.execute(migration[migration.index("-- What is there is cut anew") :])  # type: ignore[arg-type]
+    new = admin.execute(f"{cut} from document_chunks").fetchone()
+    assert before is not None and old is not None and new is not None
+    assert old[0] != before[0] == new[0] and old[1][0] == new[1][0] and old[1][1] != new[1][1]
+    later = admin.execute("select name, corpus_version from workspaces order by name").fetchall()
+    assert [after[1] - now[1] for now, after in zip(counted, later, strict=True)] == [0, 1]
+
+
+async def test_text_of_other_scripts_has_the_words_that_it_had(admin: psycopg.Connection[Any]) -> None:
+    for text in ("Größe: 5 µm, naïve café №7", "насос весит 12 кг", "المضخة تزن ١٢", "펌프는 12kg입니다", "plain"):
+        row = admin.execute(
+            "select words_of('english', %(t)s) = to_tsvector('english', untypeset(%(t)s)),"
+            " asked_words('english', %(t)s) = words_of('english', %(t)s), asked_terms('english', %(t)s) ="
+            " terms_of('english', %(t)s)",
+            {"t": text},
+        ).fetchone()
+        assert row == (True, True, True), text
+
+
 async def test_the_words_of_the_index_are_those_of_the_exact_path(admin: psycopg.Connection[Any]) -> None:
     """Each lexeme is one word of the text that BM25 counts, as often as it stands there."""
     text = "State-of-the-art pumps pump at 20°C, see http://x.org/a?b=1 or -1147: v2.3.1 AB-1234/7, naïve Zürich 漢字"
@@ -251,6 +349,37 @@ async def test_the_words_of_the_index_are_those_of_the_exact_path(admin: psycopg
         "select terms_of('english', 'the of'), atoms_of(gen_random_uuid(), ''), in_order('')"
     ).fetchone()
     assert empty == ("", [], "  ")
+
+
+async def test_a_word_that_a_question_says_twice_counts_twice(place: Place) -> None:
+    """As BM25 has it, on the exact way as in the index; Postgres' own ranking knows no such thing."""
+    place.add(*(f"valve number {n}" for n in range(3)), *(f"crane number {n}" for n in range(3)), "a valve", "a crane")
+    if place.way == "full_text":
+        return
+    assert (await place.keyword("valve crane crane"))[0] == "a crane"
+    assert (await place.keyword("valve crane valve"))[0] == "a valve"
+
+
+async def test_the_exact_way_scores_repeated_words_as_the_index_does(
+    admin: psycopg.Connection[Any], app_dsn: str
+) -> None:
+    scope = corpus.open_home(admin)
+    texts = ["pump oil valve", "pump pump crane", "oil oil oil crane", "valve crane pump oil"]
+    corpus.load(admin, scope, corpus.open_generation(admin, scope), [Book(text, [Passage(text)]) for text in texts])
+    database = Database(app_dsn, size=2)
+    await database.open()
+    ratios = []
+    for settings in (EXACT, INDEXED):
+        legs = Legs(database, settings)
+        shares = []
+        for question in ("valve oil", "valve valve valve oil"):
+            index = await legs.resolve(scope, Query(question))
+            assert index is not None
+            found = {one.document_id: one.score for one in await legs.keyword(scope, Query(question), index)}
+            shares.append(max(found.values()))
+        ratios.append(shares[1] / shares[0])
+    await database.close()
+    assert ratios[0] == pytest.approx(ratios[1], rel=0.1) and ratios[0] > 1.5
 
 
 async def test_an_operator_chooses_the_language(

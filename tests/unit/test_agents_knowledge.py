@@ -90,6 +90,21 @@ async def test_a_passage_names_its_similarity() -> None:
     assert second["similarity"] is None and second["excerpt"] == LEASE
 
 
+async def test_tools_get_what_leads_by_rank_and_fused_score() -> None:
+    """The end of a list that is far below the best is left out, whatever its similarity; a low score among better ones
+    stays, for a judge may have put it there. What is recalled for a turn is cut by its rank alone."""
+    hits = [
+        replace(hit(f"Text {n}."), scores={"fused": fused, "vector_score": 0.1})
+        for n, fused in enumerate([1.0, 0.05, 0.4, 0.29, 0.2])
+    ]
+    found = await Knowledge(FakeSearch(hits)).find(SCOPE, AGENT.id, "q", 20, None)
+    assert [one["content"] for one in found["passages"]] == ["Text 0.", "Text 1.", "Text 2."]
+    sources = Sources()
+    await Knowledge(FakeSearch(hits)).recall(turn("q?"), MemoryJournal(), 20, sources)
+    assert len(sources) == 5
+    assert (await Knowledge(FakeSearch([])).find(SCOPE, AGENT.id, "q", 5, None))["passages"] == []
+
+
 def test_a_quote_spans_what_its_source_spans() -> None:
     """EX-02: places are in page texts, not in the passage; a quote over two pages is none."""
     passage = {

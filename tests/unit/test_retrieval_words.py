@@ -2,7 +2,7 @@
 
 import pytest
 
-from serve_apps.retrieval.words import Name, content, fold, names, unknown
+from serve_apps.retrieval.words import Name, content, fold, known, names, tokens, unknown
 
 
 @pytest.mark.parametrize(
@@ -68,3 +68,15 @@ def test_a_name_is_unknown_where_its_head_or_half_of_it_is_missing(
     name: list[str], text: str, is_unknown: bool
 ) -> None:
     assert unknown([fold(word) for word in name], {fold(word) for word in text.split()}) is is_unknown
+
+
+def test_words_of_scripts_without_spaces_are_pairs_of_letters() -> None:
+    """A letter is what a reader takes for one; what stands between them in other letters is a word of its own."""
+    assert content("更换QX-118型滤芯") == ["更换", "qx", "118", "型滤", "滤芯"]
+    assert [one.text for one in tokens("泵 重 12kg")] == ["泵", "重", "12kg"]
+    assert [one.text for one in tokens("ปั๊มน้ำ")] == ["ปั๊ม", "มน้", "น้ำ"]
+    assert [one.text for one in tokens("ម៉ាស្ស")] == ["ម៉ាស្ស"]
+    text = "請更換 coolant 濾芯"
+    assert all(text[one.start : one.end] == one.text for one in tokens(text))
+    assert known([text]) == {"請更", "更換", "coolant", "濾芯"}
+    assert [name.shown for name in names("请问QX118的重量是多少")] == ["QX118"]

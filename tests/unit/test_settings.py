@@ -99,3 +99,14 @@ def test_an_unknown_key_in_a_file_is_refused(tmp_path: Path) -> None:
 def test_a_snapshot_cannot_be_changed() -> None:
     with pytest.raises(ValidationError):
         load({}).chunk.size = 3  # type: ignore[misc]
+
+
+def test_names_of_s0_mean_what_they_meant() -> None:
+    """EMBEDDING_API_TIMEOUT and EMBEDDING_API_MAX_RETRIES of a batch; DB_MAX_OVERFLOW beside DB_POOL_SIZE."""
+    settings = load(
+        {"EMBEDDING_API_TIMEOUT": "90", "EMBEDDING_API_MAX_RETRIES": "2", "DB_POOL_SIZE": "20", "DB_MAX_OVERFLOW": "40"}
+    )
+    assert (settings.embedding.seconds, settings.embedding.attempts) == (90, 2)
+    assert (settings.postgres.pool_size, settings.postgres.max_overflow) == (20, 40)
+    with pytest.raises(InvalidConfiguration, match=r"embedding\.attempts"):
+        load({"EMBEDDING_API_MAX_RETRIES": "0"})

@@ -89,16 +89,16 @@ async def test_an_unknown_zone_is_an_error(zone: str) -> None:
         await clock().run(call({"timezone": zone}))
 
 
-@pytest.mark.parametrize(("name", "least"), [("search_knowledge", 0.65), ("semantic_search", 0.7)])
-async def test_search_tools_ask_for_the_agents_documents(name: str, least: float) -> None:
-    """EX-06: only linked documents, each tool with its own least similarity (X-24)."""
+@pytest.mark.parametrize("name", ["search_knowledge", "semantic_search"])
+async def test_search_tools_ask_for_the_agents_documents(name: str) -> None:
+    """EX-06: only linked documents; no least similarity unless the call names one."""
     search = FakeSearch([hit("The lease ends in May.")])
     tool = build(named(name), ground(passages=Knowledge(search)))
     given = await tool.run(call({"query": "lease"}))
     assert [one["content"] for one in given["passages"]] == ["The lease ends in May."]
     scope, query = search.asked[0]
     assert isinstance(scope, Scope) and scope is SCOPE
-    assert (query.text, query.agent_id, query.limit, query.min_similarity) == ("lease", "a1", 5, least)
+    assert (query.text, query.agent_id, query.limit, query.min_similarity) == ("lease", "a1", 5, None)
     await tool.run(call({"query": "lease", "top_k": 2, "min_similarity": 0.0}))
     assert (search.asked[1][1].limit, search.asked[1][1].min_similarity) == (2, 0.0)
 

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from cluster.basics.errors import AosError, Invalid, InvalidSettings, Overloaded, Unavailable
+from cluster.basics.retry import MODEL_WAITS, retrying
 from cluster.models.embedders import open_embedder
 from cluster.models.embedding_api import TEXTS, ApiEmbedder
 from cluster.models.errors import Unusable
@@ -116,6 +117,46 @@ async def test_what_may_pass_is_tried_four_times_and_then_named(
     assert naps.taken == [2, 4, 8] and len(server.asked) == 5
     assert [record.args[:2] for record in caplog.records] == [(n, 4) for n in (1, 2, 3, 4)]  # type: ignore[index]
     assert KEY not in str(raised.value) and KEY not in caplog.text
+
+
+async def test_an_indexer_does_not_try_again_what_the_client_has_tried() -> None:
+    """EM-03: four requests a batch in all, however many stand above the client."""
+    naps = Naps()
+    with service(vectors, (503, {})) as server:
+        async with opened(server.url, naps) as embedder:
+            await embedder.facts()
+            with pytest.raises(Unavailable):
+                await retrying(lambda: embedder.embed(["pump"], Lane.BULK), waits=MODEL_WAITS, sleep=naps)
+    assert len(server.asked) == 1 + 4 and naps.taken == [2, 4, 8]
+
+
+@pytest.mark.parametrize(("attempts", "sent"), [(1, 1), (2, 2), (6, 6)])
+async def test_the_settings_say_how_often_a_batch_is_sent(attempts: int, sent: int) -> None:
+    naps = Naps()
+    with service(vectors, (503, {})) as server:
+        async with opened(server.url, naps, attempts=attempts) as embedder:
+            await embedder.facts()
+            with pytest.raises(Unavailable):
+                await embedder.embed(["pump"], Lane.BULK)
+    assert len(server.asked) == 1 + sent
+
+
+@pytest.mark.parametrize(("prefixes", "path"), [(("/v1",), "/v1/embeddings"), (("/embeddings",), "/embeddings")])
+async def test_a_url_without_a_path_is_asked_where_it_answers(prefixes: tuple[str, ...], path: str) -> None:
+    """Ollama's is mostly given without /v1; other servers have it at their root. It is found out once."""
+    with serve_model(prefixes=prefixes) as model:
+        async with opened(model.root) as embedder:
+            for _ in range(2):
+                assert (await embedder.embed(["pump"])).shape == (1, 8)
+    asked = [one.path for one in model.requests]
+    assert asked[-3:] == [path] * 3 and len(asked) == 3 + (path == "/embeddings")
+
+
+async def test_a_server_without_embeddings_anywhere_is_named() -> None:
+    with serve_model(prefixes=("/nowhere",)) as model:
+        async with opened(model.root) as embedder:
+            with pytest.raises(Unusable, match=r"404.*, at /v1/embeddings"):
+                await embedder.facts()
 
 
 async def test_a_question_is_tried_twice_and_a_recovery_is_used() -> None:

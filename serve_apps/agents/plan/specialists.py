@@ -124,7 +124,7 @@ async def _retrieve(work: Work, step: Step) -> Result:
 
     async def search(_: str) -> Json:
         find = work.crew.knowledge.find
-        return await find(work.turn.scope, agent, query, limit, least, named, round_robin=True)
+        return await find(work.turn.scope, agent, query, limit, least, named, round_robin=True, least_share=0)
 
     request = {"query": query, "agent": agent, "limit": limit} | ({} if named == "hybrid" else {"strategy": named})
     found = await work.journal.step(RETRIEVAL, "plan", request, search)
