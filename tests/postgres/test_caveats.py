@@ -3,12 +3,10 @@
 from pathlib import Path
 from typing import Any
 
-import httpx
 from pydantic import TypeAdapter
 
 from cluster.basics.scope import Scope
 from cluster.state.jobs import JobState, Lane
-from configs.sections import LlmSettings
 from configs.sections_retrieval import RerankSettings, SearchSettings
 from pipelines.documents.document import NO_TEXT, CaveatKind
 from pipelines.documents.outcome import Outcome
@@ -217,9 +215,8 @@ async def test_an_answer_cites_a_page_with_the_doubts_of_that_page_alone(
     ledger: Bench, scope: Scope, tmp_path: Path
 ) -> None:
     await ledger.scan(scope, folder_of(tmp_path, boards=GARBLED))
-    async with httpx.AsyncClient() as nobody:
-        answerer = Answerer(searching(ledger), ledger.database, ledger.embedder, LlmSettings(), nobody)
-        answer = await answerer.ask(scope, "When does the harbour open?", None)
+    answerer = Answerer(searching(ledger), ledger.database, ledger.embedder)
+    answer = await answerer.ask(scope, "When does the harbour open?", None)
     first = next(one for one in answer.citations if one.page == 1)
     assert [one.kind for one in first.caveats] == [CaveatKind.ENCODING_UNSURE]
     stored = StoredAnswers(ledger.database)
