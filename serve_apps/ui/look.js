@@ -74,10 +74,10 @@
     fix.textContent = "Split it, scan it from a folder, or ask an administrator to raise AOS_HTTP_MAX_UPLOAD_BYTES.";
     told.append(names, fix);
     input.files = kept.files;
-    if (kept.files.length) input.dispatchEvent(new Event("change", { bubbles: true }));
+    if (kept.files.length) input.dispatchEvent(Object.assign(new Event("change", { bubbles: true }), { fits: true }));
   }
   document.addEventListener("change", (event) => {
-    if (event.target.matches?.("#upload input[type=file]")) fitting(event, event.target, event.target.files);
+    if (!event.fits && event.target.matches?.("#upload input[type=file]")) fitting(event, event.target, event.target.files);
   }, true);
   document.addEventListener("drop", (event) => {
     const input = event.target.closest?.("#upload")?.querySelector("input[type=file]");

@@ -24,7 +24,6 @@ from pipelines.documents.extract.pdf_shapes import DEPTH
 from pipelines.documents.extract.pdf_tables import find_grids, place_tables
 from pipelines.documents.extract.pdf_titles import mark_titles
 from pipelines.documents.extract.pdf_unmapped import in_question, resolve
-from pipelines.documents.extract.pdf_weight import check_weight
 from pipelines.documents.extract.pdf_words import compose
 from pipelines.documents.ocr.picture import to_array
 from pipelines.documents.ocr.reading import EngineMissing
@@ -44,7 +43,6 @@ class PdfPages:
         """
         self._context = context
         try:
-            check_weight(path)
             self._pdf = pdfium.PdfDocument(path)
             self.pages = len(self._pdf)
         except (pdfium.PdfiumError, OSError) as error:
