@@ -112,8 +112,9 @@ class Guard:
             kind, value = self._receive(child, seconds, cpu_seconds)
         except (EOFError, ConnectionError) as error:
             fresh = self._answered == 0
+            inherited = self._child.inherited if self._child else 0
             code, most = self._bury()
-            starved = code in _OUT_OF_MEMORY and most > _NEAR * self._memory
+            starved = code in _OUT_OF_MEMORY and most > max(_NEAR * self._memory, inherited)
             raise Died("", code, starved=starved, fresh=fresh) from error
         self._answered += 1
         if kind == "unreadable":
@@ -124,7 +125,7 @@ class Guard:
     def _start(self) -> "_Child":
         """A child whose object is made; its start does not count against a call's deadline."""
         self._child, self._answered = _Child(self._make, self._memory, self._before, self._name), 0
-        self._receive(self._child, _START_SECONDS)
+        _, self._child.inherited = self._receive(self._child, _START_SECONDS)
         return self._child
 
     def _receive(self, child: "_Child", seconds: float, cpu_seconds: float | None = None) -> tuple[str, Any]:
@@ -163,7 +164,13 @@ class Guard:
 
 
 class _Child:
-    """One process, the connection that calls travel on, and a lifeline that is only ever closed."""
+    """One process, the connection that calls travel on, and a lifeline that is only ever closed.
+
+    `inherited`: bytes that the kernel counts as the most it ever held from its first moment on. Linux keeps what whoever
+    started it held, also across exec, so that less than that tells nothing of the child.
+    """
+
+    inherited = 0
 
     def __init__(self, make: bytes, memory_bytes: int, before: tuple[str, ...], name: str) -> None:
         self.calls, theirs = Pipe()
@@ -215,11 +222,12 @@ def serve(calls: int, lifeline: int) -> None:
     _die_with_parent(lifeline)
     connection: Connection[Any, Any] = Connection(calls)
     sys.excepthook = lambda kind, error, _: connection.send(("died", f"{kind.__name__}: {error}"[:500]))
+    inherited = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     make, memory_bytes = connection.recv()
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     _allow(memory_bytes)
     target = pickle.loads(make)()
-    connection.send(("ready", None))
+    connection.send(("ready", inherited))
     while True:
         try:
             method, arguments = connection.recv()

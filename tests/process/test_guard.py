@@ -105,6 +105,15 @@ def test_a_library_that_aborts_for_want_of_memory_starved_and_one_that_aborts_wi
         assert (died.value.code, died.value.starved) == (-signal.SIGABRT, False)
 
 
+@apart
+def test_what_the_starter_held_is_not_taken_for_what_the_child_held() -> None:
+    ballast = b"1" * (300 * 2**20)  # Linux counts it as the child's most
+    with Guard(Target, memory_bytes=256 * 2**20) as guard:
+        with pytest.raises(Died) as died:
+            guard.call("abort_holding", 0, seconds=20)
+        assert ballast and (died.value.code, died.value.starved) == (-signal.SIGABRT, False)
+
+
 def test_more_memory_is_for_a_while_and_for_what_the_child_starts() -> None:
     with Guard(Target, memory_bytes=256 * 2**20) as guard:
         assert guard.call("grow_with_more", 400 * 2**20, seconds=20) == 400 * 2**20
