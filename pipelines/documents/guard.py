@@ -166,8 +166,8 @@ class Guard:
 class _Child:
     """One process, the connection that calls travel on, and a lifeline that is only ever closed.
 
-    `inherited`: bytes that the kernel counts as the most it ever held from its first moment on. Linux keeps what whoever
-    started it held, also across exec, so that less than that tells nothing of the child.
+    `inherited`: bytes that the kernel counts as the most it ever held from its first moment on. Linux keeps what who
+    started it held, even across exec: less than that tells nothing of the child.
     """
 
     inherited = 0

@@ -107,9 +107,10 @@ def take_200_mib() -> None:
     bytearray(200 * 2**20)
 
 
-def pdf_of_content(content: bytes) -> bytes:
-    """A PDF of one page that draws this; packed, as hostile ones are."""
-    packed = zlib.compress(content, 9)
+def pdf_of_content(part: bytes, times: int) -> bytes:
+    """A PDF of one page that draws this so often; packed, as hostile ones are, and never here as a whole."""
+    packer = zlib.compressobj(9)
+    packed = b"".join(packer.compress(part) for _ in range(times)) + packer.flush()
     bodies = [
         b"<</Type/Catalog/Pages 2 0 R>>",
         b"<</Type/Pages/Kids[3 0 R]/Count 1>>",
