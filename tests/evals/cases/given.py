@@ -111,7 +111,7 @@ def ingest_cases(folder: Path) -> Iterable[Case]:
     yield case("smartart.pptx", "Harbour master signs first", "the fire officer inspects", instead=SKIPPED)
     yield case("docs.zip", "|", instead=UNSUPPORTED)
     yield case("docs_password.zip", "|", instead=frozenset({Reason.ENCRYPTED}))
-    yield case("photo.heic", "|", instead=UNSUPPORTED)
+    yield case("photo.heic", "Hestnes leaves at 17:40")
     yield case("drawing.svg", "Pump station layout, valve V-17", "Flow 12 l/s", excludes=("<path",))
     yield case("scan_A0.pdf", "DRAWING 4471-A PUMP STATION PLAN")
     yield case("stock.ods", "Hawser | 14")
