@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from configs.sections import OcrSettings, ReadSettings
-from pipelines.documents.document import CaveatKind, Page, Reason, Unreadable
+from pipelines.documents.document import CaveatKind, Page
 from pipelines.documents.extract.desk import Desk
 from pipelines.documents.extract.pdf_hyphens import stays
 from tests.fakes import files
@@ -205,13 +205,3 @@ def test_ligatures_are_letters_and_what_lies_outside_the_crop_box_is_no_text(tmp
         sheet.drawString(40, 20, "slug 0394 cyan")
 
     assert read(files.pdf(tmp_path / "a.pdf", draw)).text == "The fine flag"
-
-
-@pytest.mark.parametrize("what", [b"(A) Tj ", b"0 0 m 9 9 l S\n"])
-def test_content_that_unpacks_to_too_much_is_refused_before_it_is_unpacked(tmp_path: Path, what: bytes) -> None:
-    many = files.raw_pdf(tmp_path / "a.pdf", b"BT /F1 12 Tf " + what * 800_000, packed=True)
-    with pytest.raises(Unreadable) as refused:
-        read(many)
-    assert refused.value.reason is Reason.BOMB
-    few = files.raw_pdf(tmp_path / "b.pdf", b"BT /F1 12 Tf 40 540 Td " + what * 2_000 + b" ET", packed=True)
-    read(few)
