@@ -206,7 +206,7 @@ def pdf(path: Path, *pages: Callable[..., None], **options: object) -> Path:
     return path
 
 
-def raw_pdf(path: Path, content: bytes, *objects: bytes, page: str = "", packed: bool = False) -> Path:
+def raw_pdf(path: Path, content: bytes, *objects: bytes, page: str = "") -> Path:
     """A PDF of one page (400 × 600 points, font /F1) written by hand.
 
     Args:
@@ -214,15 +214,13 @@ def raw_pdf(path: Path, content: bytes, *objects: bytes, page: str = "", packed:
         content: what the page draws.
         objects: further objects, from number 6 on.
         page: further entries of the page's dictionary.
-        packed: deflate the content.
     """
-    stream, filters = (zlib.compress(content, 9), "/Filter/FlateDecode") if packed else (content, "")
     fonts = "/Font<</F1 5 0 R/F2 6 0 R>>" if objects else "/Font<</F1 5 0 R>>"
     bodies = [
         b"<</Type/Catalog/Pages 2 0 R>>",
         b"<</Type/Pages/Kids[3 0 R]/Count 1>>",
         f"<</Type/Page/Parent 2 0 R/MediaBox[0 0 400 600]/Contents 4 0 R/Resources<<{fonts}>>{page}>>".encode(),
-        f"<</Length {len(stream)}{filters}>>\nstream\n".encode() + stream + b"\nendstream",
+        b"<</Length %d>>\nstream\n" % len(content) + content + b"\nendstream",
         b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>>",
         *objects,
     ]
