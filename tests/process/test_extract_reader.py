@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 from cluster.basics.background import Priority
 from configs.sections import OcrSettings, ReadSettings
@@ -136,6 +137,15 @@ def test_a_page_that_unpacks_to_more_than_the_memory_of_a_file_is_a_bomb_and_har
 
 
 @apart
+def test_a_coloured_scan_of_a_large_sheet_fits_into_the_memory_of_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "sheet.pdf"
+    Image.effect_mandelbrot((3300, 4680), (-3, -2.5, 2, 2.5), 50).convert("RGB").save(path, "PDF", resolution=100.0)
+    with reading(files.transcriber) as reader:
+        survey = reader.survey(path)
+        (page,) = reader.read(path, survey.kind, [1])
+    assert page.failure is None and page.text.startswith("picture of")
+
+
 def test_a_child_that_earlier_files_have_filled_is_replaced_before_a_file_is_refused(three_frames: Path) -> None:
     """Page 1 leaves 200 MiB behind, as a library does that keeps what it has; page 2 alone fits."""
     greedy = files.troubled({1: files.keep_200_mib, 2: files.take_200_mib})

@@ -43,6 +43,13 @@ def test_every_part_that_is_text_is_read(tmp_path: Path) -> None:
     assert page.caveats == ()
 
 
+def test_who_sent_a_letter_for_another_shows(tmp_path: Path) -> None:
+    own = b"From: Ana <ana@x.example>\nSender: ANA@x.example\nSubject: S\n\nHello."
+    other = b"From: Ana <ana@x.example>\nSender: desk@y.example\nSubject: S\n\nHello."
+    assert read(tmp_path / "a.eml", own)[0].text == "From: Ana <ana@x.example>\nSubject: S\n\nHello."
+    assert read(tmp_path / "b.eml", other)[0].text.startswith("From: desk@y.example on behalf of Ana <ana@x.example>\n")
+
+
 def test_what_is_attached_and_not_read_shows(tmp_path: Path) -> None:
     message = EmailMessage()
     message["From"], message["Subject"] = "a@x.example", "S"

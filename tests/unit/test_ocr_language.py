@@ -57,8 +57,17 @@ def test_small_words_of_another_language_are_noticed(language: str) -> None:
     assert missing_language(READ_AS_ENGLISH[language], ["eng", language]) is None
 
 
-def test_one_short_line_is_enough() -> None:
-    assert missing_language("Der Bericht liegt im Biiro und wird nicht verschickt.", ["eng"]) is not None
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Der Bericht liegt im Biiro und wird nicht verschickt.",
+        "La llave de la caldera esta en el armario azul del sotano.",
+        "Kluez do kotlowni wisi obok drzwi na parterze budynku.",
+        "Avaimet loytyvat eteisen kaapista ylahyllylta oven vieresta.",
+    ],
+)
+def test_one_short_line_is_enough(text: str) -> None:
+    assert missing_language(text, ["eng"]) is not None
 
 
 @pytest.mark.parametrize("text", HARMLESS)

@@ -4,10 +4,11 @@ import io
 from typing import Any
 
 import numpy as np
+import pypdfium2 as pdfium
 import pytest
 from PIL import Image
 
-from pipelines.documents.ocr.picture import dpi_of, to_array
+from pipelines.documents.ocr.picture import dpi_of, rendered_array, to_array
 
 
 @pytest.mark.parametrize("mode", ["1", "L", "P", "RGB", "RGBA", "LA", "CMYK", "YCbCr", "HSV", "I", "I;16", "F", "LAB"])
@@ -70,3 +71,16 @@ def test_resolution_as_claimed(claim: Any, dpi: int | None) -> None:
     picture = Image.new("L", (1, 1))
     picture.info["dpi"] = claim
     assert dpi_of(picture) == dpi
+
+
+@pytest.mark.parametrize("colour", [(10, 10, 10), (10, 200, 30)])
+def test_a_rendered_page_is_what_its_picture_would_be(colour: tuple[int, int, int]) -> None:
+    file = io.BytesIO()
+    picture = Image.new("RGB", (30, 20), (255, 255, 255))
+    picture.paste(colour, (5, 5, 15, 15))
+    picture.save(file, "PDF")
+    with pdfium.PdfDocument(file.getvalue()) as document:
+        bitmap = document[0].render()
+        array = rendered_array(bitmap)
+        assert array.flags.c_contiguous and array.ndim == (2 if len(set(colour)) == 1 else 3)
+        assert np.array_equal(array, to_array(bitmap.to_pil()))

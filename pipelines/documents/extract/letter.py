@@ -10,7 +10,7 @@ from typing import Final
 from pipelines.documents.document import Caveat, CaveatKind, Reason, Unreadable
 from pipelines.documents.extract.charset import Decoded, decode
 from pipelines.documents.extract.html import decode_html, html_parts, pictures_in
-from pipelines.documents.extract.mail_headers import header_text
+from pipelines.documents.extract.mail_headers import header_text, on_behalf
 from pipelines.documents.extract.opened import Context
 
 _HEADERS: Final = ("From", "To", "Cc", "Date", "Subject")
@@ -87,8 +87,9 @@ def read_letter(message: Message, context: Context, depth: int = 0) -> Letter:
         raise Unreadable(Reason.BOMB, f"more than {_MOST_ENCLOSED} letters enclosed in each other")
     letter = Letter()
     charset = next((found for part in message.walk() if (found := charset_of(part))), None)
-    said = [(name, _header(message, name, charset, context, letter.caveats)) for name in _HEADERS]
-    letter.blocks += ["\n".join(f"{name}: {value}" for name, value in said if value)]
+    said = {name: _header(message, name, charset, context, letter.caveats) for name in (*_HEADERS, "Sender")}
+    said["From"] = on_behalf(said.pop("Sender"), said["From"])
+    letter.blocks += ["\n".join(f"{name}: {value}" for name, value in said.items() if value)]
     letter.take(_part(message, context, depth))
     return letter
 

@@ -5,6 +5,7 @@ import binascii
 import quopri
 import re
 from collections.abc import Iterator
+from email.utils import parseaddr
 from typing import Final
 
 from pipelines.documents.document import Caveat
@@ -31,6 +32,12 @@ def header_text(
     if doubts is not None:
         doubts += [caveat for piece in read for caveat in piece.caveats]
     return " ".join("".join(piece.text for piece in read).split())
+
+
+def on_behalf(sender: str, stated: str) -> str:
+    """Who a letter is from, as mail programs show it where another has sent it (RFC 5322, 3.6.2)."""
+    address = parseaddr(sender)[1].casefold()
+    return f"{sender} on behalf of {stated}" if "@" in address and address not in stated.casefold() else stated
 
 
 def _pieces(value: str, charset: str | None, language: str | None) -> Iterator[Decoded]:

@@ -17,7 +17,7 @@ from pipelines.documents.document import Caveat, CaveatKind, Reason, Unreadable
 from pipelines.documents.extract.html import decode_html, html_parts
 from pipelines.documents.extract.letter import SMALL_PICTURE, Letter, best_of, paragraphs
 from pipelines.documents.extract.mail import DAMAGED, not_readable
-from pipelines.documents.extract.mail_headers import header_text
+from pipelines.documents.extract.mail_headers import header_text, on_behalf
 from pipelines.documents.extract.opened import Context, Opened, Parts, join_blocks
 
 _ENCLOSED_HEADER: Final = 24  # [MS-OXMSG] 2.4.1.2
@@ -60,7 +60,9 @@ def _read(storage: Storage, message: Message, context: Context, depth: int) -> L
 def _headers(storage: Storage, message: Message, context: Context) -> Iterator[tuple[str, str]]:
     recipients = [Recipient(one) for one in storage.iter_recipient_storages()]
     sent = message.sent_date
-    yield "From", header_text(message.sender or "", language=context.language)
+    values = message.properties
+    sender = values.str_prop_value(c.PID_SENDER_SMTP_ADDRESS) or values.str_prop_value(c.PID_SENDER_EMAIL_ADDRESS) or ""
+    yield "From", on_behalf(sender, header_text(message.sender or "", language=context.language))
     yield "To", ", ".join(_address(one.name, one.email_address) for one in recipients if one.email_address)
     yield "Date", sent.isoformat(" ") if sent else ""
     yield "Subject", message.subject

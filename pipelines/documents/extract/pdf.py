@@ -25,7 +25,7 @@ from pipelines.documents.extract.pdf_tables import find_grids, place_tables
 from pipelines.documents.extract.pdf_titles import mark_titles
 from pipelines.documents.extract.pdf_unmapped import in_question, resolve
 from pipelines.documents.extract.pdf_words import compose
-from pipelines.documents.ocr.picture import to_array
+from pipelines.documents.ocr.picture import rendered_array
 from pipelines.documents.ocr.reading import EngineMissing
 
 _MOST_OBJECTS = 100_000  # that a page draws; more are a drawing, whose lines make no table
@@ -145,7 +145,7 @@ class PdfPages:
         """A page without text of its own, or whose letters mean nothing."""
         scale = self._scale(page, self._context.ocr.dpi)
         # Without the remarks, which are text already; but with what else lies on the page, such as stamps.
-        pixels = to_array(page.render(scale=scale, draw_annots=not notes, may_draw_forms=not notes).to_pil())
+        pixels = rendered_array(page.render(scale=scale, draw_annots=not notes, may_draw_forms=not notes))
         if pixels.min() == pixels.max():
             return self._by_text(page, number, native, (), notes)
         result = self._context.engine.read(pixels, number, round(scale * 72))
@@ -159,7 +159,7 @@ class PdfPages:
     def _picture_read(self, page: pdfium.PdfPage, number: int) -> Page | None:
         """The whole page as OCR reads it, None where it cannot."""
         scale = self._scale(page, self._context.ocr.dpi)
-        pixels = to_array(page.render(scale=scale).to_pil())
+        pixels = rendered_array(page.render(scale=scale))
         try:
             return self._context.engine.read(pixels, number, round(scale * 72))
         except (Unreadable, EngineMissing):

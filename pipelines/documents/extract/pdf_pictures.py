@@ -12,7 +12,7 @@ import pypdfium2.raw as raw
 from pipelines.documents.document import Box
 from pipelines.documents.extract.pdf_shapes import placed
 from pipelines.documents.extract.pdf_words import Mapper, Token
-from pipelines.documents.ocr.picture import to_array
+from pipelines.documents.ocr.picture import rendered_array
 from pipelines.documents.ocr.reading import Picture
 
 _CELLS = 256  # the page is looked at in so many rows and columns: strips of one scan touch in them
@@ -104,7 +104,7 @@ def render(page: pdfium.PdfPage, box: Box, scale: float) -> Picture:
     crop = (box.x0 * width, (1 - box.y1) * height, (1 - box.x1) * width, box.y0 * height)
     whole = max(box.x0, box.y0, 1 - box.x1, 1 - box.y1) <= _EDGE
     bitmap = page.render(scale=scale, draw_annots=False, crop=(0, 0, 0, 0) if whole else crop)
-    return to_array(bitmap.to_pil())
+    return rendered_array(bitmap)
 
 
 def letters_in(image: Picture) -> int:
