@@ -26,6 +26,7 @@ PROXY_PAUSES = (3.0, 10.0)
 HEALTHY_SECONDS = 420  # models are loaded on two busy cores
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 VLLM_INGRESS_CPUS = 0.5
+_LEAST_READERS = 2  # that there must be room for, where the cluster decides
 MODEL_APPLICATIONS = {"embedding": "embedding", "reranker": "rerank"}  # with the section of settings of each
 NOBODY: Mapping[str, int] = MappingProxyType({})
 READING = "worker"  # small inputs are read in its replica, large ones by actors: EasyOCR runs in both
@@ -218,7 +219,8 @@ def _gpu_shares(apps: list[dict[str, Any]], settings: sections.Settings) -> dict
     gpus = settings.ray.num_gpus - _vllm_gpus(settings)
     if not gpus or not users:
         return {}
-    actors = settings.read.readers if uses[READING] else 0
+    readers = 2 * gpus if settings.read.readers == "auto" else settings.read.readers
+    actors = readers if uses[READING] else 0
     share = gpu_share(gpus, _replicas_at_most(users) + actors)
     return {app["name"]: share for app in users}
 
@@ -286,7 +288,8 @@ def _check_cpus(wanted: dict[str, Any], settings: sections.Settings) -> None:
         for app in wanted["applications"]
         for deployment in app["deployments"]
     ) + _vllm_cpus(settings)
-    reading = settings.read.readers * settings.read.reader_cpus + 1  # one more for the dataset's own tasks
+    readers = _LEAST_READERS if settings.read.readers == "auto" else settings.read.readers
+    reading = readers * settings.read.reader_cpus + 1  # one more for the dataset's own tasks
     if serve + reading > settings.ray.num_cpus:
         raise InvalidSettings(
             f"ray.num_cpus = {settings.ray.num_cpus}, but Serve may take {serve:g} and reading needs {reading:g}",

@@ -133,6 +133,9 @@ class ReadSettings(Section):
     files of a tenant may have together. A file beyond a limit becomes a document with its reason: bomb, timeout or
     too_large.
 
+    `readers`: how many processes read a bulk job's pages at once; `auto` takes the CPUs that are free in the cluster
+    when a batch of `batch_pages` begins (each takes `reader_cpus`), on one machine no more than it has cores.
+
     `idle`: bulk jobs get a core only while nobody else wants it, so that nobody waits for them. Switch it off where
     other programs keep all cores busy for hours: pages would be given up as too slow, and jobs would hardly start.
     """
@@ -151,7 +154,7 @@ class ReadSettings(Section):
     batch_pages: int = Field(200, ge=1)
     small_pages: int = Field(20, ge=1)
     max_attempts: int = Field(3, ge=1)
-    readers: int = Field(2, ge=1)
+    readers: Literal["auto"] | Annotated[int, Field(ge=1)] = "auto"
     reader_cpus: float = Field(0.9, gt=0)
     idle: bool = True
 

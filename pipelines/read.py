@@ -1,5 +1,6 @@
 """Files to pages to text as Ray Data: surveys and readings by a pool of actors, each with its guarded child."""
 
+import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -16,6 +17,7 @@ from cluster.watch.answering import answer
 from configs.sections import ReadSettings, Settings
 from configs.settings import load
 from pipelines import rows
+from pipelines.documents.parallelism import reader_count
 from pipelines.documents.reader import Reader
 from pipelines.documents.slices import ReadPage, Slice, read_slice
 from pipelines.documents.stages import FileTask, Surveyed, survey_file
@@ -89,6 +91,16 @@ def read(
         yield [rows.to_read(row) for row in table.to_pylist()]
 
 
+def _readers(settings: ReadSettings, gpus: float) -> int:
+    """How many actors to start now."""
+    if settings.readers != "auto":
+        return settings.readers
+    free = ray.available_resources()  # type: ignore[no-untyped-call]
+    # A cluster of this machine alone has more logical CPUs than cores, one that was joined has what it says.
+    cores = os.cpu_count() if len(ray.nodes()) == 1 else None  # type: ignore[no-untyped-call]
+    return reader_count(free.get("CPU", 0.0), free.get("GPU", 0.0), settings.reader_cpus, gpus, cores=cores)
+
+
 def through(
     items: list[dict[str, Any]],
     work: type[Callable[[pa.Table], Iterator[pa.Table]]],
@@ -113,7 +125,7 @@ def through(
     Raises:
         Unavailable: the cluster stalls or goes away; the units that are left are done by whoever claims the job next.
     """
-    actors = max(1, min(settings.readers, len(items)))
+    actors = min(len(items), _readers(settings, gpus))
     context = ray.data.DataContext.get_current()
     context.enable_progress_bars = False
     context.print_on_execution_start = False

@@ -14,6 +14,7 @@ from tests.bench import (
     bench_reindex,
     bench_sandbox,
     bench_search,
+    bench_uploads,
 )
 from tests.evals.report import Report
 
@@ -24,6 +25,7 @@ def main() -> int:
         "product": lambda: bench_product.measure(report, options.evals),
         "embedding": lambda: bench_embedding.measure(report, options.evals),
         "mixed": lambda: bench_mixed.measure(report, options.evals),
+        "uploads": lambda: bench_uploads.measure(report),
         "pack": lambda: bench_pack.measure(report),
         "reindex": lambda: bench_reindex.measure(report, options.evals),
         "cache": lambda: bench_cache.measure(report, options.evals),

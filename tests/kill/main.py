@@ -33,6 +33,7 @@ AGAIN = "The same folder ingested again: 0 pages read, reported as unchanged."
 REINDEX = "reindex-all of the samples reads 0 images and survives a worker kill"
 SERVERS = "`kill -9` of all of Postgres, then of Valkey, in one job: it ends complete, with the same set of chunk ids"
 INDEXES = "after Postgres was killed both indexes are asked again, and find what they found before"
+READERS = 2
 ROOM = 6 * 2**30  # bytes that the product gets before readers are ended
 
 COUNTED = """import importlib, os, sys
@@ -169,7 +170,7 @@ def kills(made: Instance, folder: Path, counter: Counter, report: Report, expect
     ids = chunk_ids(made)
     redone = counter.runs() - before - runs
     # A killed reader had one slice in hand; a killed cluster had two for each reader.
-    in_flight = (5 + 2 * made.settings.read.readers) * SLICE_PAGES
+    in_flight = (5 + 2 * READERS) * SLICE_PAGES
     report.figure("OCR workers killed", killed, goal=KILLS, holds=killed == 5)
     report.figure("job after six kills", ended["state"], goal=SAME, holds=ended["state"] == "completed")
     report.figure("pages", total, reference=ended["pages"]["expected"], goal=SAME, holds=total == distinct == 100)
@@ -213,7 +214,7 @@ def servers(made: Instance, folder: Path, counter: Counter, report: Report, expe
         killed += kill_servers(made.settings.state_dir, program)
     ended = made.wait(job)
     total, distinct = pages(made)
-    redone, in_flight = counter.runs() - reads - runs, 4 * made.settings.read.readers * SLICE_PAGES
+    redone, in_flight = counter.runs() - reads - runs, 4 * READERS * SLICE_PAGES
     whole = ended["state"] == "completed" and total == distinct == 100 and chunk_ids(made) == expected
     report.figure("servers killed", ", ".join(killed), goal=SERVERS, holds=len(killed) == 2)
     report.figure("pages after the servers were killed", total, reference=100, goal=SERVERS, holds=whole)
@@ -287,6 +288,7 @@ def main() -> int:
         path = counter.install()
         settings = {
             "AOS_WORKER_REPLICAS": "2", "AOS_WORKER_LEASE_SECONDS": "6", "AOS_WORKER_HEARTBEAT_SECONDS": "1",
+            "AOS_READ_READERS": str(READERS),
             # No scope is small: both legs ask their indexes, as they do where there are many thousands of chunks.
             "AOS_SEARCH_EXACT_SCOPE": "0", "AOS_SEARCH_FETCH": "10",
             "AOS_RAY_MEMORY_HIGH": memory_high(),
