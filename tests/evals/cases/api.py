@@ -52,11 +52,10 @@ def _share(made: Instance, model: ModelServer, folder: Path) -> str:
     subprocess.run(["sh", str(folder / "33-lock-files-on-a-share" / "make.sh"), str(place)], check=True)
     job = made.ingest(place)
     names = [name for (name,) in made.rows("select filename from documents where origin like %s", f"%{place}%")]
-    dry = subprocess.run(
-        [AOS, "ingest", str(place), "--dry-run"], env=dict(made.env), capture_output=True, text=True, check=False
-    )
+    env = {**made.env, "AOS_TOKEN": made.http.headers["Authorization"].removeprefix("Bearer ")}
+    dry = subprocess.run([AOS, "ingest", str(place), "--dry-run"], env=env, capture_output=True, text=True, check=False)
     wrong = _unlike("the job", job["state"], "completed") or _unlike("documents", names, ["Bericht.txt"])
-    return wrong or ("" if "passed over" in dry.stdout else f"the dry run does not say it: {dry.stdout[:200]!r}")
+    return wrong or ("" if "passed over" in dry.stdout else f"the dry run does not say it: {dry.stdout + dry.stderr!r}")
 
 
 def _stop(made: Instance, model: ModelServer, folder: Path) -> str:
