@@ -34,6 +34,7 @@ REINDEX = "reindex-all of the samples reads 0 images and survives a worker kill"
 SERVERS = "`kill -9` of all of Postgres, then of Valkey, in one job: it ends complete, with the same set of chunk ids"
 INDEXES = "after Postgres was killed both indexes are asked again, and find what they found before"
 READERS = 2
+PARTS = ("servers", "readers", "asleep", "reindex", "parts", "two_nodes")
 ROOM = 6 * 2**30  # bytes that the product gets before readers are ended
 
 COUNTED = """import importlib, os, sys
@@ -229,6 +230,8 @@ def servers(made: Instance, folder: Path, counter: Counter, report: Report, expe
         again = until(lambda leg=leg, before=before: found(made, leg) == before, 60)
         lists, by_index = before
         whole = again and by_index and all(lists)
+        if not whole:
+            print(f"{leg} found {before} before, and now {found(made, leg)}")
         report.figure(f"{leg} leg after the servers were killed", str(again), goal=INDEXES, holds=whole)
 
 
@@ -278,8 +281,9 @@ def _kill(process: psutil.Process) -> None:
 def main() -> int:
     """Run every disturbance on one instance with two job workers."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.parse_args()
-    report = Report("test-kill")
+    parser.add_argument("--only", choices=PARTS, action="append", help="leave the others out")
+    chosen = parser.parse_args().only or PARTS
+    report = Report("test-kill", part=set(chosen) != set(PARTS))
     with tempfile.TemporaryDirectory(prefix="aos-kill-") as place:
         folder = Path(place)
         make_scans(folder / "scans", 25, 4)  # more documents than a worker indexes without a Dataset
@@ -295,13 +299,20 @@ def main() -> int:
             "AOS_GATE_QUESTIONS": "0",  # pages that are made alike lead to each other: the gate would refuse them
         }  # fmt: skip
         with instance(PYTHONPATH=path, OCR_STRATEGY="tesseract", **settings) as made:
-            expected, runs = undisturbed(made, folder / "scans", counter, report)
-            servers(made, folder / "scans", counter, report, expected, runs)
-            kills(made, folder / "scans", counter, report, expected, runs)
-            asleep(made, folder / "scans", report, expected)
-            reindex(made, counter, report, expected)
-            parts.measure(made, report, ingesting(made, folder / "scans", expected))
-        two_nodes.measure(report)
+            scans = folder / "scans"
+            expected, runs = undisturbed(made, scans, counter, report)
+            steps: dict[str, Callable[[], None]] = {
+                "servers": lambda: servers(made, scans, counter, report, expected, runs),
+                "readers": lambda: kills(made, scans, counter, report, expected, runs),
+                "asleep": lambda: asleep(made, scans, report, expected),
+                "reindex": lambda: reindex(made, counter, report, expected),
+                "parts": lambda: parts.measure(made, report, ingesting(made, scans, expected)),
+            }
+            for name, step in steps.items():
+                if name in chosen:
+                    step()
+        if "two_nodes" in chosen:
+            two_nodes.measure(report)
     return report.finish()
 
 

@@ -160,7 +160,10 @@ class Ingesting:
             job = self._begun()
             ended = self.made.wait(job, 1200, every=1.0)
             self.ends.append(str(ended["state"]))
-            self.wrong += ended["state"] != "completed" or not self.exact()
+            is_wrong = ended["state"] != "completed" or not self.exact()
+            self.wrong += is_wrong
+            if is_wrong:
+                print(f"{job} ended {ended['state']}: {self.made.http.get(f'/api/jobs/{job}/failures').text[:2000]}")
 
     def _begun(self) -> str:
         while True:
