@@ -50,7 +50,7 @@ from serve_apps.agents.analytics.handler import Analytics
 from serve_apps.agents.answered import keeping
 from serve_apps.agents.assistant import ASSISTANT, standing
 from serve_apps.agents.delegate import StoredAgents
-from serve_apps.agents.desk import Carrier, Desk, Records, remembering
+from serve_apps.agents.desk import Carrier, Desk, Records, asking, remembering
 from serve_apps.agents.documents import Documents
 from serve_apps.agents.equip import base_tools, fence
 from serve_apps.agents.here import Here, TurnModels
@@ -234,6 +234,7 @@ class Workshop:
             timing=Timing(time.monotonic, _now),
             remember=keeping(remembering(base.memory, self._learning), StoredAnswers(base.database)),
             audit=base.audit,
+            say=asking(base.memory),
         )
         self.carrier = Here(self.runner)
         self.replays = Replayer(RunDesk(base.database), handlers, base.tools.specs())
@@ -264,7 +265,10 @@ class Workshop:
 
 def desk(settings: Settings, base: Ground, carriers: Mapping[Path, Carrier]) -> Desk:
     """The way in, over whoever carries each path out."""
-    records = Records(base.database, base.runs, base.links, base.conversations, base.memory, base.audit, base.skills)
+    records = Records(
+        base.database, base.runs, base.links, base.conversations, base.memory, base.audit, base.skills,
+        base.approvals,
+    )  # fmt: skip
     router = CachedRouter(read_rules(CONFIGS / "routing.yaml"), base.redis, time.monotonic)
     return Desk(records, router, carriers, settings.agents, uuid4)
 

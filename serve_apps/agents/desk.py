@@ -8,6 +8,7 @@ from uuid import UUID
 from cluster.basics.errors import Conflict
 from cluster.basics.scope import Scope
 from cluster.models.messages import Message
+from cluster.state.approvals import Approvals
 from cluster.state.audit import Audit
 from cluster.state.conversations import Conversations, Session
 from cluster.state.postgres import Database, Transaction
@@ -19,13 +20,15 @@ from serve_apps.agents.assistant import ASSISTANT
 from serve_apps.agents.cleanly import closing
 from serve_apps.agents.delegate import StoredAgents
 from serve_apps.agents.events import Event
-from serve_apps.agents.memory.guard import written
+from serve_apps.agents.inquiry import PERSON
+from serve_apps.agents.memory.guard import safe_memory_write, written
 from serve_apps.agents.memory.recall import Recalled
 from serve_apps.agents.memory.remember import Memory
 from serve_apps.agents.memory.summary import Learning
 from serve_apps.agents.ports import Agent, Incoming, Outcome, Path, RunId, SessionId, Turn
+from serve_apps.agents.replies import Replies, Resumed
 from serve_apps.agents.route_cache import CachedRouter
-from serve_apps.agents.runner import Kept, Remember
+from serve_apps.agents.runner import Kept, Remember, Say
 from serve_apps.agents.turn import dump, load
 from skills.store import Skills
 
@@ -53,6 +56,7 @@ class Records:
     memory: Memory
     audit: Audit
     skills: Skills
+    approvals: Approvals
 
 
 class Desk:
@@ -80,10 +84,13 @@ class Desk:
 
     async def process(self, scope: Scope, incoming: Incoming) -> AsyncIterator[Event]:
         """See `Orchestrator`."""
-        turn = await self.accept(scope, incoming)
+        resumed = await self._resumed(scope, incoming)
+        told = 0 if resumed is None else resumed.told
+        turn = await self.accept(scope, incoming) if resumed is None else resumed.turn
         async with closing(self._carriers[turn.path].carry(turn)) as events:
             async for event in events:
-                yield event
+                if event.seq > told or event.seq == 1:  # the first says which turn it is
+                    yield event
 
     async def resume(self, scope: Scope, run: RunId) -> AsyncIterator[Event]:
         """See `Orchestrator`."""
@@ -131,6 +138,7 @@ class Desk:
             raise Conflict(f"session {session.id} is with another agent", fix="Begin a session of its own with each.")
         path, route = await self._route(incoming)
         recalled = await self._recall(scope, session, incoming)
+        person = {PERSON: True} if incoming.person and attended else {}
         turn = Turn(
             run=RunId(str(new_id)),
             scope=scope,
@@ -140,7 +148,7 @@ class Desk:
             history=recalled.history,
             memory=recalled.memory,
             path=path,
-            options={**incoming.options, "route": route},
+            options={**incoming.options, **person, "route": route},
         )
         guarded = await written(incoming.message, scope.tenant, session.id)
         async with records.database.transaction(scope) as tx:
@@ -151,6 +159,17 @@ class Desk:
             await records.runs.create(tx, scope, new, self._settings.lease_seconds)
         await records.memory.kept(scope, session.id, stored)
         return turn
+
+    async def _resumed(self, scope: Scope, incoming: Incoming) -> Resumed | None:
+        """The turn that a message goes on with, as it answers what was asked; None where it begins one."""
+        records = self._records
+        replies = Replies(
+            records.database, records.runs, records.approvals, records.memory, self._settings.lease_seconds
+        )
+        question = await replies.pending(scope, incoming)
+        if question is None:
+            return None
+        return await replies.take(scope, question, await self._agent(scope, incoming.agent), incoming)
 
     async def _agent(self, scope: Scope, wanted: str) -> Agent:
         """The agent as it is now; every workspace has a default one as soon as it is spoken to."""
@@ -186,6 +205,16 @@ def remembering(memory: Memory, learning: Learning) -> Remember:
         return kept
 
     return remember
+
+
+def asking(memory: Memory) -> Say:
+    """How a runner stores a question in its conversation; Redis learns of it by the next reading."""
+
+    async def say(tx: Transaction, turn: Turn, question: str) -> None:
+        guarded = safe_memory_write(question, turn.scope.tenant, turn.session)  # short: see `inquiry`
+        await memory.keep(tx, turn.scope, turn.session, "assistant", guarded, turn.run)
+
+    return say
 
 
 def _heard(message: Message) -> Message:

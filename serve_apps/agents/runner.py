@@ -31,6 +31,7 @@ BACKGROUND = 8  # runs without a reader at a time
 # What is to be done once the answer is committed, if anything.
 Kept = Callable[[], Awaitable[None]]
 Remember = Callable[[Transaction, Turn, Outcome], Awaitable[Kept | None]]
+Say = Callable[[Transaction, Turn, str], Awaitable[None]]
 _log = logging.getLogger("aos.agents")
 
 
@@ -64,6 +65,7 @@ class Runner:
         timing: Timing,
         remember: Remember,
         audit: Audit,
+        say: Say | None = None,
     ) -> None:
         """Collaborators are injected.
 
@@ -74,16 +76,17 @@ class Runner:
             owner: who claims, for people.
             timing: clocks.
             remember: stores the answer in its conversation, in the transaction that completes the run.
+            say: stores a question in its conversation, in the transaction in which the run begins to wait.
             audit: each execution of an agent is a line of the trail, written with the run's end (AT-01).
         """
         self._runs, self._approvals, self._handlers = runs, approvals, handlers
         self._settings, self._owner, self._timing, self._remember = settings, owner, timing, remember
-        self._audit = audit
+        self._audit, self._say = audit, say
 
     async def run(self, turn: Turn, lease: Lease) -> AsyncIterator[Event]:
         """Carry a claimed run out and tell its events from the first; closing the iterator stops it.
 
-        The last event is DONE, ERROR, APPROVAL_REQUIRED, or STATUS `cancelled`.
+        The last event is DONE, ERROR, APPROVAL_REQUIRED, INPUT_REQUIRED, or STATUS `cancelled`.
 
         Raises:
             LeaseLost: another owner has the run; nothing more was written.
@@ -148,7 +151,7 @@ class Runner:
         lease = replace(lease, scope=turn.scope)
         journal = LiveJournal(
             turn.run, loaded.seed, loaded.steps, loaded.last_event,
-            recorder=LedgerRecorder(self._runs, self._approvals, lease), show=outlet.put,
+            recorder=LedgerRecorder(self._runs, self._approvals, lease, self._saying(turn)), show=outlet.put,
             clock=self._timing.clock, now=self._timing.now, patience=timedelta(hours=self._settings.approval_hours),
         )  # fmt: skip
         handler = asyncio.create_task(_handle(self._handlers[turn.path], turn, journal))
@@ -166,6 +169,17 @@ class Runner:
         last = await self._settle(turn, lease, journal, handler, why)
         if last is not None:
             outlet.put(last)
+
+    def _saying(self, turn: Turn) -> Callable[[Transaction, str], Awaitable[None]] | None:
+        """How a turn's question gets into its conversation."""
+        say = self._say
+        if say is None:
+            return None
+
+        async def saying(tx: Transaction, question: str) -> None:
+            await say(tx, turn, question)
+
+        return saying
 
     async def _settle(
         self, turn: Turn, lease: Lease, journal: LiveJournal, handler: asyncio.Task[Outcome], why: _Beat | None

@@ -14,7 +14,8 @@ from serve_apps.agents.errors import Diverged, recorded
 from serve_apps.agents.events import Event, EventKind
 from serve_apps.agents.ports import Json, RunId, Said
 
-MODEL, ASK = "model", "approval"
+MODEL, ASK, INPUT = "model", "approval", "input"
+ASKED = frozenset({ASK, INPUT})  # of a person; the kinds are named as the categories of what waits
 
 # A text that was being shown ends with one of these; pieces that follow begin another.
 _TEXT_ENDS = frozenset({EventKind.TEXT, EventKind.THINKING})
@@ -155,7 +156,7 @@ class Walk(ABC):
 
 def _bound(kind: str, request: Json) -> Json:
     """What a step is compared by: why an action was put before a person is no part of the action."""
-    return {"arguments": request["arguments"]} if kind == ASK else request
+    return {"arguments": request["arguments"]} if kind in ASKED else request
 
 
 def said_within(step: Step) -> Sequence[Any]:

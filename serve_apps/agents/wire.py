@@ -99,13 +99,14 @@ def dump_incoming(incoming: Incoming) -> dict[str, Any]:
         "session": incoming.session,
         "history": [message_to_json(message) for message in incoming.history],
         "options": dict(incoming.options),
+        "person": incoming.person,
     }
 
 
 def load_incoming(found: Mapping[str, Any]) -> Incoming:
     """The inverse."""
     history = tuple(message_from_json(message) for message in found["history"])
-    return Incoming(found["agent"], found["message"], found["session"], history, found["options"])
+    return Incoming(found["agent"], found["message"], found["session"], history, found["options"], found["person"])
 
 
 def pack(event: Event) -> list[Any]:

@@ -69,7 +69,10 @@ class ChatMetadata(BaseModel):
 
 
 class ChatReply(BaseModel):
-    """An answer. With `requires_approval` the turn waits for POST /api/approvals/{id} and goes on by itself then."""
+    """An answer. With `requires_approval` the turn waits for POST /api/approvals/{id} and goes on by itself then.
+
+    With `requires_input` the agent has asked `input_request`; the next message of this conversation answers it.
+    """
 
     conversation_id: str
     message_id: str
@@ -82,6 +85,8 @@ class ChatReply(BaseModel):
     agent_trace: list[dict[str, Any]]
     requires_approval: bool
     approval_request: dict[str, Any] | None
+    requires_input: bool
+    input_request: dict[str, Any] | None
     error: Problem | None
     metadata: ChatMetadata
 
@@ -110,6 +115,8 @@ class ChatReply(BaseModel):
             agent_trace=found.trace,
             requires_approval=found.approval is not None,
             approval_request=found.approval,
+            requires_input=found.input is not None,
+            input_request=found.input,
             error=None if found.error is None else Problem(**found.error),
             metadata=metadata,
         )

@@ -44,6 +44,8 @@ class AgentResponse(BaseModel):
     reasoning: str
     requires_approval: bool
     approval_request: dict[str, Any] | None
+    requires_input: bool
+    input_request: dict[str, Any] | None
     execution_time_ms: int
     tokens_used: int
     confidence: float
@@ -70,6 +72,8 @@ class ShortReply(BaseModel):
     citations: list[dict[str, Any]]
     requires_approval: bool
     approval_request: dict[str, Any] | None
+    requires_input: bool
+    input_request: dict[str, Any] | None
     error: Problem | None
 
 
@@ -94,6 +98,8 @@ async def process(body: ProcessRequest, request: Request, me: Me, parts: Its) ->
         reasoning=found.reasoning,
         requires_approval=found.approval is not None,
         approval_request=found.approval,
+        requires_input=found.input is not None,
+        input_request=found.input,
         execution_time_ms=round(1000 * (time.monotonic() - began)),
         tokens_used=found.prompt_tokens + found.completion_tokens,
         confidence=_NOT_STATED if found.confidence is None else found.confidence,
@@ -132,5 +138,7 @@ async def short_chat(body: ShortChat, request: Request, me: Me, parts: Its) -> S
         citations=found.citations,
         requires_approval=found.approval is not None,
         approval_request=found.approval,
+        requires_input=found.input is not None,
+        input_request=found.input,
         error=None if found.error is None else Problem(**found.error),
     )

@@ -28,15 +28,18 @@ Encode = Callable[[Event, str, Verbosity], Chunk | None]
 
 
 def incoming(
-    agent: str, message: str, session: str | None, verbose: Verbose = False, **options: Any
+    agent: str, message: str, session: str | None, verbose: Verbose = False, *, person: bool = True, **options: Any
 ) -> tuple[Incoming, Verbosity]:
-    """What the orchestrator takes, and how much the reader wants to see; options that are None are left out."""
+    """What the orchestrator takes, and how much the reader wants to see; options that are None are left out.
+
+    `person`: who sends it can be asked something, and answers with their next message.
+    """
     text, flagged = flags(message)
     verbosity = max(verbosity_of(verbose), flagged or Verbosity.DEFAULT)
     chosen = {name: value for name, value in options.items() if value is not None}
     if verbosity:
         chosen["verbose"] = verbosity.name.lower()
-    return Incoming(agent, text or message, session, options=chosen), verbosity
+    return Incoming(agent, text or message, session, options=chosen, person=person), verbosity
 
 
 def verbosity_of(verbose: Verbose) -> Verbosity:

@@ -10,6 +10,7 @@ from serve_apps.agents.errors import NoReply
 from serve_apps.agents.events import EventKind
 from serve_apps.agents.hear import choose as choose_model
 from serve_apps.agents.hear import first, told_usage
+from serve_apps.agents.inquiry import inquiring
 from serve_apps.agents.limits import Allowance, OutOfTime, positive
 from serve_apps.agents.loop import Crew, converse
 from serve_apps.agents.offer import offer
@@ -69,7 +70,7 @@ class General:
     def _catalog(self, turn: Turn, journal: Journal, allowance: Allowance) -> Catalog:
         """All tools; delegation, where there are agents, is bound to this turn."""
         crew = self._crew
-        tools = equipped(crew.tools, crew.skills, turn.agent.config)
+        tools = inquiring(equipped(crew.tools, crew.skills, turn.agent.config), turn, journal)
         if crew.agents is None or DELEGATE in tools:
             return tools
 

@@ -90,7 +90,8 @@ class Studio:
         room, text = self._room, (message or "").strip()
         if not text or not agent:
             raise gr.Error("Write a message and choose an agent first.", print_exception=False)
-        question = text if source == AUTO or text.startswith("/") else COMMAND + text
+        answers = bool(exchanges) and exchanges[-1].turn.asked is not None
+        question = text if source == AUTO or answers or text.startswith("/") else COMMAND + text
         try:
             if not session:
                 api = self._desk.api(request)
