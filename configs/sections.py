@@ -236,7 +236,11 @@ class AgentSettings(Section):
 
 
 class MemorySettings(Section):
-    """What conversations keep at hand. Redis may be flushed at any time: Postgres holds it all."""
+    """What conversations keep at hand. Redis may be flushed at any time: Postgres holds it all.
+
+    `episodes`: so many earlier conversations are told before a message that is near to them by `episode_similarity` or
+    shares words with them; 0 for none.
+    """
 
     ttl_seconds: int = Field(3600, ge=1)
     sessions: int = Field(1000, ge=1)
@@ -244,6 +248,8 @@ class MemorySettings(Section):
     summary_after: int = Field(30, ge=2)
     compliance_every: int = Field(10, ge=1)
     extract_facts: bool = True
+    episodes: int = Field(3, ge=0, le=20)
+    episode_similarity: float = Field(0.3, ge=-1, le=1)
 
 
 class TelemetrySettings(Section):

@@ -32,6 +32,7 @@ from cluster.state.approvals import Approvals
 from cluster.state.audit import Audit
 from cluster.state.conversations import Conversations
 from cluster.state.embedded import resolve
+from cluster.state.episodes import Episodes
 from cluster.state.identity import Identity
 from cluster.state.jobs import Jobs
 from cluster.state.postgres import Database
@@ -57,9 +58,8 @@ from serve_apps.agents.here import Here, TurnModels
 from serve_apps.agents.knowledge import Knowledge
 from serve_apps.agents.loop import Crew
 from serve_apps.agents.memo import Memo
-from serve_apps.agents.memory.compliance import Compliance
-from serve_apps.agents.memory.history import History
-from serve_apps.agents.memory.remember import Memory
+from serve_apps.agents.memory.episodic import EpisodicMemory
+from serve_apps.agents.memory.remember import Memory, memory_of
 from serve_apps.agents.memory.summary import Learning
 from serve_apps.agents.plan.general import General
 from serve_apps.agents.ports import Handler, Path
@@ -104,6 +104,7 @@ class Ground:
     links: Links
     conversations: Conversations
     memory: Memory
+    episodic: EpisodicMemory
     connections: Connections
     keyring: Keyring
     switchboard: Switchboard
@@ -119,6 +120,7 @@ class Ground:
 
     async def close(self) -> None:
         """Give everything back but the database."""
+        await self.episodic.close()
         await self.upkeep.close()
         await self.fence.ground.remotes.aclose()
         await self.sandbox.aclose()
@@ -147,8 +149,6 @@ def ground(
     )
     models = model_clients(egress_of(settings.models.allow, settings.http.host))
     audit, conversations = Audit(database), Conversations(database)
-    history = History(database, conversations, redis, settings.memory, time.time)
-    compliance = Compliance(conversations, audit, settings.memory.compliance_every)
     vault = vault_of(settings.models.vault_key, settings.state_dir)
     of_all = declared(settings.models.connections_file, settings.llm)
     connections = Connections(database, vault, of_all)
@@ -156,6 +156,7 @@ def ground(
     links = Links(database, standing(audit))
     embedder = _of_questions(embedder, redis, settings)
     writer = RoutedWriter(_router(settings, switchboard, database), switchboard, links)
+    episodic = EpisodicMemory(database, Episodes(), embedder, settings.memory)
     search = search_of(settings, database, embedder, reranker, writer, models.configured)
     sandbox = Sandbox(settings.sandbox)
     upkeep = Upkeep.of(database, vault, redis, snapshots or Snapshots(settings))
@@ -172,7 +173,8 @@ def ground(
         cached=cached,
         links=links,
         conversations=conversations,
-        memory=Memory(database, conversations, history, compliance, settings.memory),
+        memory=memory_of(settings.memory, database, redis, audit, episodic, time.time),
+        episodic=episodic,
         connections=connections,
         keyring=Keyring(database, vault),
         switchboard=switchboard,
@@ -232,7 +234,7 @@ class Workshop:
             settings.agents,
             owner=owner,
             timing=Timing(time.monotonic, _now),
-            remember=keeping(remembering(base.memory, self._learning), StoredAnswers(base.database)),
+            remember=keeping(remembering(base.memory, self._learning, base.episodic), StoredAnswers(base.database)),
             audit=base.audit,
             say=asking(base.memory),
         )

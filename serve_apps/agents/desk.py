@@ -21,6 +21,7 @@ from serve_apps.agents.cleanly import closing
 from serve_apps.agents.delegate import StoredAgents
 from serve_apps.agents.events import Event
 from serve_apps.agents.inquiry import PERSON
+from serve_apps.agents.memory.episodic import EpisodicMemory
 from serve_apps.agents.memory.guard import safe_memory_write, written
 from serve_apps.agents.memory.recall import Recalled
 from serve_apps.agents.memory.remember import Memory
@@ -28,7 +29,7 @@ from serve_apps.agents.memory.summary import Learning
 from serve_apps.agents.ports import Agent, Incoming, Outcome, Path, RunId, SessionId, Turn
 from serve_apps.agents.replies import Replies, Resumed
 from serve_apps.agents.route_cache import CachedRouter
-from serve_apps.agents.runner import Kept, Remember, Say
+from serve_apps.agents.runner import RECALLED, Kept, Remember, Say
 from serve_apps.agents.turn import dump, load
 from skills.store import Skills
 
@@ -138,6 +139,7 @@ class Desk:
             raise Conflict(f"session {session.id} is with another agent", fix="Begin a session of its own with each.")
         path, route = await self._route(incoming)
         recalled = await self._recall(scope, session, incoming)
+        remembered = {} if recalled.line is None else {RECALLED: recalled.line}
         person = {PERSON: True} if incoming.person and attended else {}
         turn = Turn(
             run=RunId(str(new_id)),
@@ -148,7 +150,7 @@ class Desk:
             history=recalled.history,
             memory=recalled.memory,
             path=path,
-            options={**incoming.options, **person, "route": route},
+            options={**incoming.options, **person, **remembered, "route": route},
         )
         guarded = await written(incoming.message, scope.tenant, session.id)
         async with records.database.transaction(scope) as tx:
@@ -191,7 +193,7 @@ class Desk:
         return await self._records.memory.recall(scope, session, incoming.message, offered)
 
 
-def remembering(memory: Memory, learning: Learning) -> Remember:
+def remembering(memory: Memory, learning: Learning, episodic: EpisodicMemory) -> Remember:
     """How a runner stores an answer in its conversation; long conversations are summed up behind it."""
 
     async def remember(tx: Transaction, turn: Turn, outcome: Outcome) -> Kept:
@@ -201,6 +203,7 @@ def remembering(memory: Memory, learning: Learning) -> Remember:
         async def kept() -> None:
             await memory.kept(turn.scope, turn.session, stored)
             learning.begin(turn, stored[-1].seq if stored else 0)
+            episodic.begin(turn)
 
         return kept
 
@@ -210,7 +213,7 @@ def remembering(memory: Memory, learning: Learning) -> Remember:
 def asking(memory: Memory) -> Say:
     """How a runner stores a question in its conversation; Redis learns of it by the next reading."""
 
-    async def say(tx: Transaction, turn: Turn, question: str) -> None:
+    async def say(turn: Turn, tx: Transaction, question: str) -> None:
         guarded = safe_memory_write(question, turn.scope.tenant, turn.session)  # short: see `inquiry`
         await memory.keep(tx, turn.scope, turn.session, "assistant", guarded, turn.run)
 

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from enum import Enum, auto
+from functools import partial
 from typing import Any
 
 from cluster.basics.errors import AosError, LeaseLost, Permanent, Transient
@@ -26,12 +27,13 @@ from serve_apps.agents.turn import dump, load
 from serve_apps.agents.walk import Walk
 
 GRACE_SECONDS = 4.0  # for a handler that is to stop; a reader who leaves stops the model within five
+RECALLED = "recalled"  # of a turn's options: the trace's line on its memory
 BACKGROUND = 8  # runs without a reader at a time
 
 # What is to be done once the answer is committed, if anything.
 Kept = Callable[[], Awaitable[None]]
 Remember = Callable[[Transaction, Turn, Outcome], Awaitable[Kept | None]]
-Say = Callable[[Transaction, Turn, str], Awaitable[None]]
+Say = Callable[[Turn, Transaction, str], Awaitable[None]]
 _log = logging.getLogger("aos.agents")
 
 
@@ -149,12 +151,14 @@ class Runner:
         loaded = await self._runs.load(lease.scope, lease.run)
         turn = load(loaded.input if turn is None else dump(turn))
         lease = replace(lease, scope=turn.scope)
+        say = None if self._say is None else partial(self._say, turn)
+        recorder = LedgerRecorder(self._runs, self._approvals, lease, say)
         journal = LiveJournal(
             turn.run, loaded.seed, loaded.steps, loaded.last_event,
-            recorder=LedgerRecorder(self._runs, self._approvals, lease, self._saying(turn)), show=outlet.put,
+            recorder=recorder, show=outlet.put,
             clock=self._timing.clock, now=self._timing.now, patience=timedelta(hours=self._settings.approval_hours),
         )  # fmt: skip
-        handler = asyncio.create_task(_handle(self._handlers[turn.path], turn, journal))
+        handler = asyncio.create_task(carried_out(self._handlers[turn.path], turn, journal))
         beat = asyncio.create_task(self._beat(lease))
         leaving = asyncio.create_task(stop.wait())
         try:
@@ -169,17 +173,6 @@ class Runner:
         last = await self._settle(turn, lease, journal, handler, why)
         if last is not None:
             outlet.put(last)
-
-    def _saying(self, turn: Turn) -> Callable[[Transaction, str], Awaitable[None]] | None:
-        """How a turn's question gets into its conversation."""
-        say = self._say
-        if say is None:
-            return None
-
-        async def saying(tx: Transaction, question: str) -> None:
-            await say(tx, turn, question)
-
-        return saying
 
     async def _settle(
         self, turn: Turn, lease: Lease, journal: LiveJournal, handler: asyncio.Task[Outcome], why: _Beat | None
@@ -259,9 +252,12 @@ class Runner:
                     return _Beat.LOST
 
 
-async def _handle(handler: Handler, turn: Turn, journal: LiveJournal) -> Outcome:
+async def carried_out(handler: Handler, turn: Turn, journal: Journal) -> Outcome:
+    """The turn from its first event to its outcome, whose trace begins with what was remembered for it."""
     opening(turn, journal)
-    return await handler(turn, journal)
+    outcome = await handler(turn, journal)
+    line = turn.options.get(RECALLED)
+    return outcome if line is None else replace(outcome, trace=(line, *outcome.trace))
 
 
 def opening(turn: Turn, journal: Journal) -> None:

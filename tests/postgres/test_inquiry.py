@@ -3,63 +3,30 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator, Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import httpx
 import psycopg
 import pytest
 
 from cluster.basics.errors import Conflict, NotFound
-from cluster.basics.scope import Role, Scope, UserId
+from cluster.basics.scope import Role
 from cluster.state.approvals import Verdict
-from cluster.state.run_desk import RunDesk
-from configs.settings import load
 from serve_apps.agents import ports
-from serve_apps.agents.assemble import Ground, Workshop, desk, ground
-from serve_apps.agents.desk import Desk
+from serve_apps.agents.assemble import Workshop, desk, ground
 from serve_apps.agents.events import Event, EventKind
 from serve_apps.agents.inquiry import NAME, NOBODY
 from serve_apps.agents.ports import Incoming
 from serve_apps.agents.replies import AlreadyAnswered
 from tests.fakes.frames import frames
-from tests.fakes.http import Office, make_parts, open_office, serve
+from tests.fakes.http import make_parts, serve
 from tests.fakes.model_server import ModelServer, Say, Use, serve_model
 from tests.fakes.models import FakeEmbedder
+from tests.fakes.workplace import Workplace, workplace
 
 pytestmark = pytest.mark.postgres
 
 QUESTION = Say(calls=(Use(NAME, {"question": "Which city?", "category": "selection", "options": ["Berlin", "Rome"]}),))
-
-
-@dataclass
-class Bench:
-    """A workspace with its people, and the way in; a workshop is a process that may be thrown away."""
-
-    office: Office
-    base: Ground
-    desk: Desk
-    runs: RunDesk
-    model: ModelServer
-    settings: Any
-    people: dict[Role, Scope]
-
-    @property
-    def ann(self) -> Scope:
-        return self.people[Role.OPERATOR]
-
-    async def tell(self, message: str, session: str = "trip", **more: Any) -> list[Event]:
-        scope = more.pop("scope", self.ann)
-        incoming = Incoming("", message, session, **{"person": True, **more})
-        return [event async for event in self.desk.process(scope, incoming)]
-
-    async def until(self, run: str, *states: str) -> str:
-        async with asyncio.timeout(20):
-            while True:
-                if (state := str((await self.runs.show(self.ann, run))["state"])) in states:
-                    return state
-                await asyncio.sleep(0.03)
 
 
 @pytest.fixture
@@ -71,49 +38,16 @@ def model() -> Iterator[ModelServer]:
 @pytest.fixture
 async def bench(
     app_dsn: str, admin_dsn: str, redis_url: str, tmp_path: Path, model: ModelServer
-) -> AsyncIterator[Bench]:
-    settings = load(
-        {
-            "AOS_STATE_DIR": str(tmp_path),
-            "DATABASE_URL": app_dsn,
-            "REDIS_URL": redis_url,
-            "LLM_BASE_URL": model.url,
-            "LLM_DEFAULT_MODEL": "scripted-1",
-            "AOS_LLM_SUPPORTS_TOOLS": "true",
-            "AOS_AGENTS_HEARTBEAT_SECONDS": "0.3",
-            "AOS_AGENTS_POLL_SECONDS": "0.1",
-            "AOS_AGENTS_PLANNING_ENABLED": "false",
-        }
-    )
-    base = ground(settings, FakeEmbedder(), None)
-    await base.database.open()
-    workshop = Workshop(settings, base)
-    await workshop.open()
-    office = open_office(admin_dsn)
-    try:
-        yield Bench(
-            office, base, desk(settings, base, dict.fromkeys(ports.Path, workshop.carrier)), RunDesk(base.database),
-            model, settings, {role: scope_of(admin_dsn, office, role) for role in (Role.OPERATOR, Role.ADMIN)},
-        )  # fmt: skip
-    finally:
-        await workshop.close()
-        await base.close()
-        await base.database.close()
-
-
-def scope_of(admin_dsn: str, office: Office, role: Role) -> Scope:
-    email = office.emails[role]
-    with psycopg.connect(admin_dsn) as connection:
-        row = connection.execute("select id from users where email = %s", (email,)).fetchone()
-    assert row is not None
-    return Scope(office.scope.tenant, office.scope.workspace, (f"user:{email}",), UserId(str(row[0])), role)
+) -> AsyncIterator[Workplace]:
+    async with workplace(app_dsn, admin_dsn, redis_url, tmp_path, model) as made:
+        yield made
 
 
 def kinds(events: list[Event]) -> list[str]:
     return [str(event.kind) for event in events if not event.piece]
 
 
-async def test_hi_06_the_next_message_answers_the_question(bench: Bench) -> None:
+async def test_hi_06_the_next_message_answers_the_question(bench: Workplace) -> None:
     """HI-06: the same run goes on; the model is asked once for each part; the conversation reads as it was."""
     bench.model.replies[:] = [QUESTION, Say("Berlin it is.")]
     asked = await bench.tell("/chat Plan my trip")
@@ -142,7 +76,7 @@ async def test_hi_06_the_next_message_answers_the_question(bench: Bench) -> None
     assert [(row["actor"], row["detail"]) for row in trail] == [(bench.ann.user, {"run": run})]
 
 
-async def test_hi_06_a_kill_between_question_and_answer_loses_nothing(bench: Bench) -> None:
+async def test_hi_06_a_kill_between_question_and_answer_loses_nothing(bench: Workplace) -> None:
     """HI-06, RE-01: the process that asked is gone; another one, with nothing in memory, takes the answer."""
     bench.model.replies[:] = [QUESTION, Say("Rome it is.")]
     run = (await bench.tell("/chat Plan my trip"))[0].data["run_id"]
@@ -159,7 +93,7 @@ async def test_hi_06_a_kill_between_question_and_answer_loses_nothing(bench: Ben
         await other_base.database.close()
 
 
-async def test_hi_06_an_answer_whose_reader_is_gone_can_be_taken_up(bench: Bench, admin_dsn: str) -> None:
+async def test_hi_06_an_answer_whose_reader_is_gone_can_be_taken_up(bench: Workplace, admin_dsn: str) -> None:
     """HI-06: killed after the answer was stored and before anybody carried it on; its run is resumed as any other."""
     bench.model.replies[:] = [QUESTION, Say("Rome it is.")]
     run = (await bench.tell("/chat Plan my trip"))[0].data["run_id"]
@@ -172,7 +106,7 @@ async def test_hi_06_an_answer_whose_reader_is_gone_can_be_taken_up(bench: Bench
     assert events[-1].data["answer"] == "Rome it is." and len(bench.model.chats) == 2
 
 
-async def test_hi_06_an_answer_sent_twice_goes_on_once(bench: Bench) -> None:
+async def test_hi_06_an_answer_sent_twice_goes_on_once(bench: Workplace) -> None:
     """HI-06: at the same moment and while the turn is under way; the second is told so and begins no turn."""
     bench.model.replies[:] = [QUESTION, Say("Rome it is, then.", wait=1.0)]
     run = (await bench.tell("/chat Plan my trip"))[0].data["run_id"]
@@ -186,7 +120,7 @@ async def test_hi_06_an_answer_sent_twice_goes_on_once(bench: Bench) -> None:
     assert {one.run for one in said} == {run}
 
 
-async def test_hi_06_who_may_not_see_the_conversation_cannot_answer(bench: Bench) -> None:
+async def test_hi_06_who_may_not_see_the_conversation_cannot_answer(bench: Workplace) -> None:
     """HI-06: neither by the session's id, nor by its name, nor through the approvals; nor a machine in its name."""
     bench.model.replies[:] = [QUESTION, Say("Something else.")]
     run = (await bench.tell("/chat Plan my trip"))[0].data["run_id"]
@@ -204,7 +138,7 @@ async def test_hi_06_who_may_not_see_the_conversation_cannot_answer(bench: Bench
         await bench.base.approvals.decide(boss, str(row["id"]), Verdict.APPROVED)
 
 
-async def test_hi_06_a_question_ends_with_its_time_or_its_run(bench: Bench, admin_dsn: str) -> None:
+async def test_hi_06_a_question_ends_with_its_time_or_its_run(bench: Workplace, admin_dsn: str) -> None:
     """HI-06, X-37: late is no answer, and the run goes on by itself; a cancelled run waits for none."""
     bench.model.replies[:] = [QUESTION, Say("I assume Berlin.")]
     run = (await bench.tell("/chat Plan my trip"))[0].data["run_id"]
@@ -220,7 +154,7 @@ async def test_hi_06_a_question_ends_with_its_time_or_its_run(bench: Bench, admi
     assert events[0].data["run_id"] != second and events[-1].data["answer"] == "A new turn."
 
 
-async def test_hi_06_a_schedule_has_nobody_to_ask(bench: Bench) -> None:
+async def test_hi_06_a_schedule_has_nobody_to_ask(bench: Workplace) -> None:
     """HI-06: an unattended turn is not offered the tool, and a model that calls it all the same is told why not."""
     bench.model.replies[:] = [QUESTION, Say("I assume Berlin.")]
     turn = await bench.desk.accept(bench.ann, Incoming("", "/chat Plan", "nightly", person=True), attended=False)
@@ -230,12 +164,12 @@ async def test_hi_06_a_schedule_has_nobody_to_ask(bench: Bench) -> None:
 
 
 @pytest.fixture
-async def client(bench: Bench, app_dsn: str, tmp_path: Path) -> AsyncIterator[httpx.AsyncClient]:
+async def client(bench: Workplace, app_dsn: str, tmp_path: Path) -> AsyncIterator[httpx.AsyncClient]:
     async with serve(make_parts(app_dsn, tmp_path, orchestrator=bench.desk)) as api:
         yield await api.sign_in(bench.office.emails[Role.OPERATOR])
 
 
-async def test_hi_06_over_http_and_openais_route(bench: Bench, client: httpx.AsyncClient) -> None:
+async def test_hi_06_over_http_and_openais_route(bench: Workplace, client: httpx.AsyncClient) -> None:
     """HI-06, GW-03: in the reply, in the stream, in a completion, and in the conversation until it is answered."""
     bench.model.replies[:] = [QUESTION, Say("Rome it is.")]
     body = {"message": "/chat Plan my trip", "session_id": "web"}
