@@ -20,6 +20,7 @@ from serve_apps.agents.assistant import ASSISTANT
 from serve_apps.agents.cleanly import closing
 from serve_apps.agents.delegate import StoredAgents
 from serve_apps.agents.events import Event
+from serve_apps.agents.injected import CONTEXT, ContextInjector, named
 from serve_apps.agents.inquiry import PERSON
 from serve_apps.agents.memory.episodic import EpisodicMemory
 from serve_apps.agents.memory.guard import safe_memory_write, written
@@ -28,6 +29,7 @@ from serve_apps.agents.memory.remember import Memory
 from serve_apps.agents.memory.summary import Learning
 from serve_apps.agents.ports import Agent, Incoming, Outcome, Path, RunId, SessionId, Turn
 from serve_apps.agents.replies import Replies, Resumed
+from serve_apps.agents.route import command_of
 from serve_apps.agents.route_cache import CachedRouter
 from serve_apps.agents.runner import RECALLED, Kept, Remember, Say
 from serve_apps.agents.turn import dump, load
@@ -82,6 +84,7 @@ class Desk:
         """
         self._records, self._router, self._carriers = records, router, carriers
         self._settings, self._new_id = settings, new_id
+        self._injector = ContextInjector(records.database)
 
     async def process(self, scope: Scope, incoming: Incoming) -> AsyncIterator[Event]:
         """See `Orchestrator`."""
@@ -138,8 +141,10 @@ class Desk:
         if session.agent is not None and session.agent != agent.id:
             raise Conflict(f"session {session.id} is with another agent", fix="Begin a session of its own with each.")
         path, route = await self._route(incoming)
+        context = await self._injector.inject(scope, named(incoming.options))
         recalled = await self._recall(scope, session, incoming)
         remembered = {} if recalled.line is None else {RECALLED: recalled.line}
+        injected = {CONTEXT: context} if context else {}
         person = {PERSON: True} if incoming.person and attended else {}
         turn = Turn(
             run=RunId(str(new_id)),
@@ -150,7 +155,7 @@ class Desk:
             history=recalled.history,
             memory=recalled.memory,
             path=path,
-            options={**incoming.options, **person, **remembered, "route": route},
+            options={**incoming.options, **person, **remembered, **injected, "route": route},
         )
         guarded = await written(incoming.message, scope.tenant, session.id)
         async with records.database.transaction(scope) as tx:
@@ -182,6 +187,8 @@ class Desk:
         """By rule; who brings tools of their own wants a model, whatever the words are."""
         if incoming.options.get("tools") or incoming.options.get("trailing"):
             return Path.GENERAL, {"path": "general", "rule": "client_tools", "words": [], "cached": "off: not asked"}
+        if named(incoming.options) and not command_of(incoming.message)[0]:  # only a model reads what is named
+            return Path.GENERAL, {"path": "general", "rule": "named_files", "words": [], "cached": "off: not asked"}
         traced = await self._router.route(incoming.message)
         return traced.routed.path, traced.data
 

@@ -15,7 +15,7 @@ from serve_apps.http.chat import STREAM, Problem
 from serve_apps.http.fields import Body
 from serve_apps.http.runs import LastEventId, followed, readers_of, reading_of
 from serve_apps.http.sessions import SessionInPath
-from serve_apps.http.turns import AgentKey, Said, SessionKey, collected, incoming, streamed, wants_stream
+from serve_apps.http.turns import AgentKey, Documents, Said, SessionKey, collected, incoming, streamed, wants_stream
 
 router = APIRouter(route_class=Guarded, tags=["chat"])
 
@@ -28,6 +28,7 @@ class ProcessRequest(Body):
     agent_id: AgentKey = ""
     session_id: SessionKey | None = None
     message: Said
+    document_ids: Documents = None
     user_id: Annotated[str | None, Field(max_length=200, description="Compared with the token.")] = None
     stream: bool | None = None
 
@@ -82,7 +83,9 @@ async def process(body: ProcessRequest, request: Request, me: Me, parts: Its) ->
     """Process a message, whole or as stream chunks."""
     agree(me, body.tenant_id, body.workspace_id, body.user_id)
     stream = wants_stream(request, body.stream)
-    message, verbosity = incoming(body.agent_id, body.message, body.session_id, stream=stream)
+    message, verbosity = incoming(
+        body.agent_id, body.message, body.session_id, stream=stream, documents=body.document_ids
+    )
     events = parts.orchestrator.process(me.scope, message)
     if stream:
         return await streamed(events, verbosity, s4, parts.pace.beat)
