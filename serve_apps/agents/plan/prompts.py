@@ -97,8 +97,8 @@ def again(why: str) -> str:
 
 
 REASONING = f"""You carry out one step of a plan: write what the step asks for. {_DATA}
-Reply with one JSON object: {{"answer": "...", "steps": ["..."], "context_adequacy": "sufficient" or "insufficient", \
-"confidence": 0.0 to 1.0}}
+Reply with one JSON object, its keys in this order: {{"context_adequacy": "sufficient" or "insufficient", \
+"confidence": 0.0 to 1.0, "answer": "...", "steps": ["..."]}}
 "answer" is for the user, in the user's language. Where it uses a source, end the sentence with its evidence: \
 [n: 'words copied exactly from source n'], at least three words, without any change.
 "context_adequacy" is "insufficient" if the sources and results do not hold what is needed; then do not guess.
