@@ -213,7 +213,11 @@ class ModelsSettings(Section):
 
 
 class AgentSettings(Section):
-    """How agents work. `placement`: in the gateway's replica, or as Serve deployments of their own."""
+    """How agents work. `placement`: in the gateway's replica, or as Serve deployments of their own.
+
+    `mask_messages`: personal data in what people say is masked before models, tools, journals and traces get it, as it
+    always is in stored messages. Off, a model can use an address that it is told, and the run's journal has it.
+    """
 
     placement: Literal["inproc", "serve"] = "inproc"
     max_rounds: int = Field(10, ge=1)
@@ -233,6 +237,7 @@ class AgentSettings(Section):
     poll_seconds: float = Field(0.5, gt=0)
     http_allow: tuple[str, ...] = ()
     approvals_file: Path | None = None
+    mask_messages: bool = False
 
 
 class MemorySettings(Section):

@@ -1,7 +1,7 @@
 """The single way in: who is spoken to, in which conversation, on which path; then a run on record is carried out."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 from uuid import UUID
 
@@ -23,7 +23,7 @@ from serve_apps.agents.events import Event
 from serve_apps.agents.injected import CONTEXT, ContextInjector, named
 from serve_apps.agents.inquiry import PERSON
 from serve_apps.agents.memory.episodic import EpisodicMemory
-from serve_apps.agents.memory.guard import safe_memory_write, written
+from serve_apps.agents.memory.guard import masked, safe_memory_write, written
 from serve_apps.agents.memory.recall import Recalled
 from serve_apps.agents.memory.remember import Memory
 from serve_apps.agents.memory.summary import Learning
@@ -88,6 +88,7 @@ class Desk:
 
     async def process(self, scope: Scope, incoming: Incoming) -> AsyncIterator[Event]:
         """See `Orchestrator`."""
+        incoming = await self._masked(incoming)
         resumed = await self._resumed(scope, incoming)
         told = 0 if resumed is None else resumed.told
         turn = await self.accept(scope, incoming) if resumed is None else resumed.turn
@@ -132,6 +133,7 @@ class Desk:
         Raises:
             NotFound, Conflict: no such agent or session here; the session is closed or belongs to another agent.
         """
+        incoming = await self._masked(incoming)
         agent = await self._agent(scope, incoming.agent)
         new_id = self._new_id() if run is None else UUID(run)
         records = self._records
@@ -178,6 +180,16 @@ class Desk:
             return None
         return await replies.take(scope, question, await self._agent(scope, incoming.agent), incoming)
 
+    async def _masked(self, incoming: Incoming) -> Incoming:
+        """Where `mask_messages` is on, nobody behind this point sees what stored messages do not show either."""
+        if not self._settings.mask_messages:
+            return incoming
+        history = tuple([replace(one, content=await masked(one.content)) for one in incoming.history])
+        options = dict(incoming.options)
+        if trailing := options.get("trailing"):
+            options["trailing"] = [{**one, "content": await masked(one["content"])} for one in trailing]
+        return replace(incoming, message=await masked(incoming.message), history=history, options=options)
+
     async def _agent(self, scope: Scope, wanted: str) -> Agent:
         """The agent as it is now; every workspace has a default one as soon as it is spoken to."""
         agents = StoredAgents(self._records.database, self._records.links, self._records.skills)
@@ -205,7 +217,8 @@ def remembering(memory: Memory, learning: Learning, episodic: EpisodicMemory) ->
 
     async def remember(tx: Transaction, turn: Turn, outcome: Outcome) -> Kept:
         guarded = await written(outcome.answer, turn.scope.tenant, turn.session)
-        stored = await memory.keep(tx, turn.scope, turn.session, "assistant", guarded, turn.run)
+        asked = (await written(turn.message, turn.scope.tenant, turn.session)).sanitized_content
+        stored = await memory.keep(tx, turn.scope, turn.session, "assistant", guarded, turn.run, asked)
 
         async def kept() -> None:
             await memory.kept(turn.scope, turn.session, stored)

@@ -202,7 +202,7 @@ class Runner:
             async with self._runs.writing(lease) as tx:
                 await self._runs.put_events(tx, lease, told(journal.pending))
                 await self._runs.finish(tx, lease, RunState.CANCELLED)
-                await self._record(tx, turn, RunState.CANCELLED)
+                await self._record(tx, turn, journal, RunState.CANCELLED)
             return event
         await self._runs.interrupt(lease)
         return None
@@ -213,7 +213,7 @@ class Runner:
             event = journal.last(EventKind.DONE, **done(outcome, journal))
             await self._runs.put_events(tx, lease, told(journal.pending))
             await self._runs.finish(tx, lease, RunState.COMPLETED, outcome=asdict(outcome))
-            await self._record(tx, turn, RunState.COMPLETED)
+            await self._record(tx, turn, journal, RunState.COMPLETED)
         if kept is not None:
             await kept()
         return event
@@ -227,13 +227,15 @@ class Runner:
         async with self._runs.writing(lease) as tx:
             await self._runs.put_events(tx, lease, told(journal.pending))
             await self._runs.finish(tx, lease, RunState.FAILED, error=data)
-            await self._record(tx, turn, RunState.FAILED, code=data["code"])
+            await self._record(tx, turn, journal, RunState.FAILED, code=data["code"])
         return event
 
-    async def _record(self, tx: Transaction, turn: Turn, state: RunState, **more: str) -> None:
-        """Who had which agent do something, and how it ended; what was said stays in the run."""
+    async def _record(self, tx: Transaction, turn: Turn, journal: Walk, state: RunState, **more: str) -> None:
+        """Who had which agent do something, who helped, and how it ended; what was said stays in the run."""
         outcome = Done.FAILED if state is RunState.FAILED else Done.DONE
-        detail = {"run": turn.run, "session": turn.session, "path": turn.path, "state": state, **more}
+        detail: dict[str, Any] = {"run": turn.run, "session": turn.session, "path": turn.path, "state": state, **more}
+        if journal.delegates:
+            detail["delegates"] = list(journal.delegates)
         await self._audit.record(tx, turn.scope, "agent.execute", turn.agent.id, outcome, detail)
 
     async def _beat(self, lease: Lease) -> _Beat:

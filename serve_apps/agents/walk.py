@@ -31,6 +31,7 @@ class Walk(ABC):
     def __init__(self, run: RunId, seed: int, steps: Sequence[Step]) -> None:
         """`steps` are those on record, in order from 1."""
         self.halted: AosError | None = None
+        self.delegates: dict[str, None] = {}  # who carried parts of the run out, in the order in which they began
         self._run, self._seed = run, seed
         self._steps = {step.seq: step for step in steps}
         self._at = 0  # the step that was asked for last
@@ -64,6 +65,8 @@ class Walk(ABC):
         """Number an event and tell it."""
         event = self._number(kind, data)
         self._tell(event)
+        if kind is EventKind.STATUS and "agent" in data:
+            self.delegates[str(data["agent"])] = None
         return event
 
     def _number(self, kind: EventKind, data: Json) -> Event:

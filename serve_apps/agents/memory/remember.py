@@ -16,7 +16,7 @@ from serve_apps.agents.memory.facts import Extracted, fresh
 from serve_apps.agents.memory.guard import Written, safe_memory_write, written
 from serve_apps.agents.memory.history import History
 from serve_apps.agents.memory.recall import NOTHING, Recalled, fit, tell
-from serve_apps.agents.memory.requested import requested
+from serve_apps.agents.memory.requested import promised, requested
 
 READ_FACTS = 100  # known facts among which the most important are chosen
 READ_MESSAGES = 200  # messages that one summary takes in
@@ -63,11 +63,19 @@ class Memory:
         return Recalled(fit(guarded), told.memory, told.line)
 
     async def keep(
-        self, tx: Transaction, scope: Scope, session: str, role: Speaker, guarded: Written, run: str | None = None
+        self,
+        tx: Transaction,
+        scope: Scope,
+        session: str,
+        role: Speaker,
+        guarded: Written,
+        run: str | None = None,
+        asked: str = "",
     ) -> list[Stored]:
         """Store what was said, in the caller's transaction; hand the result to `kept` once it is committed.
 
-        What a user asks to be remembered is known from then on, to the next turn as to other conversations.
+        What a user asks to be remembered, and what an agent says that it will remember, is known from then on, to the
+        next turn as to other conversations.
 
         Args:
             tx: the caller's.
@@ -76,6 +84,7 @@ class Memory:
             role: by whom.
             guarded: what `guard.written` made of it.
             run: the run that it begins or answers.
+            asked: what an answer answers, guarded.
 
         Raises:
             NotFound, Conflict: as `Conversations.append`.
@@ -83,8 +92,9 @@ class Memory:
         said = NewMessage(role, guarded.sanitized_content, run, guarded.findings)
         stored = await self._conversations.append(tx, scope, session, [said])
         await self._compliance.check_memory_policy_compliance(tx, scope, session, stored)
-        if role == "user" and (asked := requested(guarded.sanitized_content)):
-            new = fresh(asked, await self._conversations.facts(tx, scope, session))
+        text = guarded.sanitized_content
+        if facts := requested(text) if role == "user" else promised(text, asked):
+            new = fresh(facts, await self._conversations.facts(tx, scope, session))
             await self._conversations.learn(tx, scope, session, new)
         return stored
 
