@@ -12,10 +12,11 @@ from serve_apps.agents.intent import Intent, chosen, intent_of
 from serve_apps.agents.ports import Journal, Json, Turn
 from skills.catalog import Catalog
 from skills.contract import Call, Effect
+from skills.delegate.tool import TurnBound
+from skills.shelf import named
 
 NAME = "request_user_input"
 PERSON = "person"  # of a turn's options: somebody reads along who can be asked
-QUESTION_CHARS, OPTION_CHARS, MOST_OPTIONS = 2_000, 200, 20
 NOBODY = (
     f"there is nobody to ask: this turn has no person who reads along, so {NAME} cannot be called; go on with what you "
     "know, and say in your answer what you would have asked."
@@ -36,32 +37,6 @@ class Asked(StrEnum):
 _DECIDED = frozenset({Asked.CONFIRMATION, Asked.APPROVAL})
 _CHOSEN = frozenset({Asked.SELECTION, Asked.TEAM_SELECTION})
 
-SPEC = ToolSpec(
-    NAME,
-    "Ask the person you talk to, when you cannot go on without their answer. Your turn waits for it. "
-    "It allows no action: tools that need approval ask for it themselves.",
-    {
-        "type": "object",
-        "properties": {
-            "question": {"type": "string", "minLength": 1, "maxLength": QUESTION_CHARS, "description": "In full."},
-            "category": {
-                "type": "string",
-                "enum": [str(one) for one in Asked],
-                "description": "selection and team_selection have options; confirmation and approval are yes or no.",
-            },
-            "options": {
-                "type": "array",
-                "items": {"type": "string", "minLength": 1, "maxLength": OPTION_CHARS},
-                "minItems": 1,
-                "maxItems": MOST_OPTIONS,
-                "description": "What can be chosen from.",
-            },
-        },
-        "required": ["question", "category"],
-        "additionalProperties": False,
-    },
-)
-
 
 class Unanswered(Permanent):
     """Nobody answered the question in time."""
@@ -77,7 +52,7 @@ class NobodyToAsk(Permanent):
 
 
 @dataclass(frozen=True, slots=True)
-class Inquiry:
+class Inquiry(TurnBound):
     """The tool, bound to one turn's journal. Each question is a recorded step, not the call as a whole."""
 
     journal: Journal
@@ -85,7 +60,7 @@ class Inquiry:
     @property
     def spec(self) -> ToolSpec:
         """See `Tool`."""
-        return SPEC
+        return named(NAME).spec
 
     @property
     def effect(self) -> Effect:

@@ -22,12 +22,13 @@ ALIVE: Final = frozenset({"queued", "running"})
 
 @dataclass(slots=True)
 class Exchange:
-    """A message and what came of it; `notice` is what the console itself did about it."""
+    """A message and what came of it; `notice` is what the console itself did about it, `files` what it was about."""
 
     question: str
     agent: str
     turn: Heard = field(default_factory=Heard)
     notice: str = ""
+    files: tuple[str, ...] = ()
 
     @property
     def begun(self) -> bool:
