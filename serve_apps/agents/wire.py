@@ -106,7 +106,8 @@ def dump_incoming(incoming: Incoming) -> dict[str, Any]:
 def load_incoming(found: Mapping[str, Any]) -> Incoming:
     """The inverse."""
     history = tuple(message_from_json(message) for message in found["history"])
-    return Incoming(found["agent"], found["message"], found["session"], history, found["options"], found["person"])
+    person = bool(found.get("person"))  # a gateway of an older version does not say it
+    return Incoming(found["agent"], found["message"], found["session"], history, found["options"], person)
 
 
 def pack(event: Event) -> list[Any]:
