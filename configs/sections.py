@@ -216,7 +216,11 @@ class ModelsSettings(Section):
 
 
 class AgentSettings(Section):
-    """How agents work. `placement`: in the gateway's replica, or as Serve deployments of their own."""
+    """How agents work. `placement`: in the gateway's replica, or as Serve deployments of their own.
+
+    `mask_messages`: personal data in what people say is masked before models, tools, journals and traces get it, as it
+    always is in stored messages. Off, a model can use an address that it is told, and the run's journal has it.
+    """
 
     placement: Literal["inproc", "serve"] = "inproc"
     max_rounds: int = Field(10, ge=1)
@@ -236,10 +240,15 @@ class AgentSettings(Section):
     poll_seconds: float = Field(0.5, gt=0)
     http_allow: tuple[str, ...] = ()
     approvals_file: Path | None = None
+    mask_messages: bool = False
 
 
 class MemorySettings(Section):
-    """What conversations keep at hand. Redis may be flushed at any time: Postgres holds it all."""
+    """What conversations keep at hand. Redis may be flushed at any time: Postgres holds it all.
+
+    `episodes`: so many earlier conversations are told before a message that is near to them by `episode_similarity` or
+    shares words with them; 0 for none.
+    """
 
     ttl_seconds: int = Field(3600, ge=1)
     sessions: int = Field(1000, ge=1)
@@ -247,6 +256,8 @@ class MemorySettings(Section):
     summary_after: int = Field(30, ge=2)
     compliance_every: int = Field(10, ge=1)
     extract_facts: bool = True
+    episodes: int = Field(3, ge=0, le=20)
+    episode_similarity: float = Field(0.3, ge=-1, le=1)
 
 
 class TelemetrySettings(Section):

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from cluster.basics.errors import AosError, Forbidden, Permanent, Transient
 from cluster.models.messages import ToolSpec
 from skills.contract import Call, Effect, Tool
-from skills.delegate.tool import Delegate
+from skills.delegate.tool import TurnBound
 from skills.ground import Ground
 from skills.knowledge.tool import KnowledgeTool
 from skills.manifest import Kind, Manifest, Risk
@@ -205,7 +205,7 @@ def _kind(tool: Tool) -> Kind | None:
         return tool.manifest.kind
     if isinstance(tool, KnowledgeTool):
         return Kind.KNOWLEDGE
-    return Kind.DELEGATE if isinstance(tool, Delegate) else None
+    return Kind.DELEGATE if isinstance(tool, TurnBound) else None
 
 
 def _scrubbed(error: AosError, watch: Watch) -> AosError:

@@ -23,12 +23,16 @@ _CONTROLS = {code: "\ufffd" for code in (*range(32), *range(127, 160)) if chr(co
 
 @dataclass(slots=True)
 class Turn:
-    """What one message led to, as far as it is told; `state` is `completed` once it was answered."""
+    """What one message led to, as far as it is told; `state` is `completed` once it was answered.
+
+    `asks`: the agent has asked something, and the next message of the conversation answers it.
+    """
 
     run: str = ""
     session: str = ""
     last: str | None = None
     approval: JSON | None = None
+    asks: bool = False
     state: str = ""
 
     @property
@@ -39,7 +43,7 @@ class Turn:
     @property
     def exit_code(self) -> int:
         """0 answered, 3 waits for a person, 1 anything else."""
-        if self.approval is not None:
+        if self.approval is not None or self.asks:
             return WAITS
         return DONE if self.state == "completed" else FAILED
 
@@ -52,7 +56,9 @@ def chat(
     verbose: Annotated[bool, typer.Option("--verbose", help="Show plans, thoughts and what tools were given.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Talk to an agent. Exit 0 answered, 3 waits for approval, 1 failed.
+    """Talk to an agent. Exit 0 answered, 3 waits for approval or asks something, 1 failed.
+
+    What it asks is answered by the next message of the same conversation.
 
     Example: aos chat assistant "Which contracts end in May?"
 
@@ -89,25 +95,26 @@ def _say(
     if as_json:
         found = session.api.request("POST", path, json=body | {"stream": False})
         session.print(found, True, None)
-        code = WAITS if found["requires_approval"] else FAILED if found["error"] else DONE
+        waits = found["requires_approval"] or found.get("requires_input")
+        code = WAITS if waits else FAILED if found["error"] else DONE
         return code, found["conversation_id"]
     turn = Turn()
     show_events(session, turn, session.api.events("POST", path, json=body | {"stream": True, "verbose": verbose}))
     while turn.approval is not None and _decided(session, turn):
         turn.approval = None
         follow(session, turn, to_question=True)
-    if turn.approval is None and not turn.over:
+    if turn.approval is None and not turn.asks and not turn.over:
         session.aside(f"The stream ended before the answer. Go on with: aos runs resume {turn.run}")
     return turn.exit_code, turn.session or key
 
 
 def follow(session: Session, turn: Turn, *, to_question: bool = False) -> None:
     """Show a run's stored events from where we are to its end, or to what it asks."""
-    while not turn.over and turn.approval is None:
+    while not turn.over and not turn.asks and turn.approval is None:
         told = session.api.events("GET", f"/api/runs/{turn.run}/events", turn.last)
         show_events(session, turn, told, to_question=to_question)
         if not to_question:
-            turn.approval = None  # somebody else decides; the stream only ran out of time
+            turn.approval, turn.asks = None, False  # somebody else decides; the stream only ran out of time
 
 
 def show_events(session: Session, turn: Turn, told: Iterable[Told], *, to_question: bool = False) -> None:
@@ -133,7 +140,14 @@ def show_events(session: Session, turn: Turn, told: Iterable[Told], *, to_questi
             case "thinking" | "plan" | "step_start" | "skill_activity":
                 if data.get("kind") == "approval_decided":
                     turn.approval = None
+                if data.get("kind") == "input_given":
+                    turn.asks = False
                 session.aside(_plain(f"[{event.name}] {content or json.dumps(data, ensure_ascii=False)}"))
+            case "awaiting_input" if "input" in data:
+                turn.asks = True
+                sys.stdout.write(_plain(content))
+                if to_question:
+                    return
             case "awaiting_input":
                 turn.approval = data["approval"]
                 _show_question(session, data["approval"])

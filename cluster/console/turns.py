@@ -66,7 +66,8 @@ def resume_run(context: typer.Context, run_id: RunId, as_json: AsJson = False) -
     session: Session = context.obj
     found = session.api.request("POST", f"/api/runs/{run_id}/resume", params={"stream": False})
     session.plain(found, as_json, str(found["answer"]))
-    raise typer.Exit(WAITS if found["requires_approval"] else FAILED if found["error"] else 0)
+    waits = found["requires_approval"] or found.get("requires_input")
+    raise typer.Exit(WAITS if waits else FAILED if found["error"] else 0)
 
 
 @runs.command("cancel")

@@ -11,6 +11,7 @@ from uuid import UUID
 from psycopg.types.json import Jsonb
 
 from cluster.basics.errors import Conflict, NotFound, Unavailable
+from cluster.basics.ids import as_uuid
 from cluster.basics.scope import Scope
 from cluster.state.audit import Audit
 from cluster.state.canonical import action_digest, normal
@@ -21,10 +22,11 @@ _ENDED = (RunState.COMPLETED, RunState.FAILED, RunState.CANCELLED)
 
 
 class Category(StrEnum):
-    """Whether something may happen, or whether it has happened."""
+    """Whether something may happen, whether it has happened, or what a person answers to a question."""
 
     APPROVAL = "approval"
     RECONCILE = "reconcile"
+    INPUT = "input"
 
 
 class Verdict(StrEnum):
@@ -145,14 +147,40 @@ class Approvals:
             await self._audit.record(tx, scope, f"reconcile.{found}", approval, detail=detail)
             return await self._show(tx, scope, approval)
 
-    async def request(self, tx: Transaction, scope: Scope, wanted: Wanted) -> None:
-        """Put an action before a person, once for each step."""
-        await tx.run(
+    async def question(self, scope: Scope, session: str, user: str) -> Row | None:
+        """What a conversation was asked last, with `run_state`; None where it was asked nothing, or is not the user's.
+
+        Args:
+            scope: whose workspace.
+            session: its UUID, or the user's own name for it.
+            user: whose conversation it is.
+        """
+        values = {"tenant": scope.tenant, "workspace": scope.workspace, "user": user}
+        async with self._db.transaction(scope) as tx:
+            return await tx.one(self._sql["question"], session=as_uuid(session), key=session, **values)
+
+    async def reply(self, tx: Transaction, scope: Scope, approval: str, reply: str, lease_seconds: float) -> None:
+        """Answer a question; whoever sends the answer reads along, so the run waits for them for as long as a lease.
+
+        Raises:
+            NotFound: no such question in this scope.
+            Conflict: it was answered already, or too late.
+        """
+        row = await self._show(tx, scope, approval)
+        said = {"reply": reply}
+        bound = (said, action_digest(row["tool"], said))
+        await self._decide(tx, scope, row, Category.INPUT, Verdict.APPROVED, bound, "", lease_seconds)
+        await self._audit.record(tx, scope, "input.reply", approval, detail={"run": str(row["run_id"])})
+
+    async def request(self, tx: Transaction, scope: Scope, wanted: Wanted) -> bool:
+        """Put something before a person, once for each step; whether it is new."""
+        made = await tx.run(
             self._sql["request"],
             **_named(scope, wanted.id), run=wanted.run, step=wanted.step, category=wanted.category, tool=wanted.tool,
             arguments=Jsonb(normal(wanted.arguments)), digest=action_digest(wanted.tool, wanted.arguments),
             reason=wanted.reason, expires_at=wanted.expires_at,
         )  # fmt: skip
+        return bool(made)
 
     async def doubt(self, tx: Transaction, scope: Scope, wanted: Wanted, approval: str | None) -> None:
         """Ask a person whether an action has happened; `approval` is the one that allowed it, if any did."""
@@ -192,6 +220,7 @@ class Approvals:
         verdict: Verdict,
         bound: tuple[Mapping[str, Any], str],
         notes: str,
+        lease_seconds: float = 0.0,
     ) -> None:
         run = {"run": row["run_id"], "tenant": scope.tenant, "workspace": scope.workspace}
         held = await tx.one(self._sql["hold_run"], **run)
@@ -207,7 +236,7 @@ class Approvals:
             raise Conflict(f"it is {now['state']} already")
         if category is Category.RECONCILE and held is not None and held["state"] in _ENDED:
             await tx.run(self._sql["settle"], **run)
-        elif not await tx.run(self._sql["requeue"], **run, category=category):
+        elif not await tx.run(self._sql["requeue"], **run, category=category, lease=lease_seconds):
             raise Conflict("its run does not wait any more")
 
     async def _show(self, tx: Transaction, scope: Scope, approval: str) -> Row:

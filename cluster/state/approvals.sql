@@ -18,14 +18,14 @@ select id, run_id, step, session_id, agent_id, requested_by, category, tool, arg
     execution, decided_arguments, decided_digest, reviewer, notes, created_at, expires_at, decided_at, executed_at
 from approvals where id = %(id)s and tenant_id = %(tenant)s and workspace_id = %(workspace)s;
 
--- list: Those of a workspace, the oldest first, so that what expires next is on top.
+-- list: Those of a workspace, the oldest first, so that what expires next is on top; questions belong to conversations.
 select * from (
     select id, run_id, step, session_id, agent_id, requested_by, category, tool, arguments, digest, reason,
         case when state = 'pending' and expires_at < clock_timestamp() then 'expired' else state end as state,
         execution, decided_arguments, decided_digest, reviewer, notes, created_at, expires_at, decided_at, executed_at
     from approvals
     where tenant_id = %(tenant)s and workspace_id = %(workspace)s and (%(run)s::uuid is null or run_id = %(run)s)
-      and (%(state)s::text is distinct from 'pending' or state = 'pending')
+      and category <> 'input' and (%(state)s::text is distinct from 'pending' or state = 'pending')
 ) a
 where %(state)s::text is null or state = %(state)s
 order by created_at, id offset %(skip)s limit %(limit)s;
@@ -33,7 +33,7 @@ order by created_at, id offset %(skip)s limit %(limit)s;
 -- count: How many that are.
 select count(*) as total from approvals
 where tenant_id = %(tenant)s and workspace_id = %(workspace)s and (%(run)s::uuid is null or run_id = %(run)s)
-  and (%(state)s::text is distinct from 'pending' or state = 'pending')
+  and category <> 'input' and (%(state)s::text is distinct from 'pending' or state = 'pending')
   and (%(state)s::text is null or %(state)s =
        case when state = 'pending' and expires_at < clock_timestamp() then 'expired' else state end);
 
@@ -48,8 +48,22 @@ where id = %(id)s and tenant_id = %(tenant)s and workspace_id = %(workspace)s an
   and state = 'pending' and expires_at > clock_timestamp()
 returning run_id;
 
+-- question: What a user's conversation was asked last, and where the run stands that asked it.
+select a.id, a.run_id, a.session_id, a.agent_id, a.arguments, a.decided_arguments, a.created_at, a.expires_at,
+    case when a.state = 'pending' and a.expires_at < clock_timestamp() then 'expired' else a.state end as state,
+    r.state as run_state
+from approvals a
+join sessions s on s.id = a.session_id and s.tenant_id = a.tenant_id and s.workspace_id = a.workspace_id
+join runs r on r.id = a.run_id and r.tenant_id = a.tenant_id and r.workspace_id = a.workspace_id
+where a.tenant_id = %(tenant)s and a.workspace_id = %(workspace)s and a.category = 'input'
+  and s.user_id = %(user)s and (s.id = %(session)s::uuid or s.key = %(key)s)
+order by a.created_at desc, a.step desc limit 1;
+
 -- requeue: The run that waited goes on without a reader, and one that broke off, when somebody has said where it stands.
-update runs set state = 'queued', attended = false, lapses = 0
+-- Whoever answers a question reads along: the run is theirs to claim for the time of a lease.
+update runs set state = 'queued', attended = %(category)s::text = 'input', lapses = 0,
+    lease_until = case when %(category)s::text = 'input' then clock_timestamp() + make_interval(secs => %(lease)s)
+                       else lease_until end
 where id = %(run)s and tenant_id = %(tenant)s and workspace_id = %(workspace)s and not cancel_requested
   and (state = 'waiting' or (state = 'interrupted' and %(category)s::text = 'reconcile'));
 

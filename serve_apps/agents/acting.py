@@ -16,7 +16,7 @@ from serve_apps.agents.events import EventKind
 from serve_apps.agents.limits import ENDINGS, in_time
 from serve_apps.agents.ports import Journal, Json, Redo, Turn
 from skills.contract import Call, Effect, Tool
-from skills.delegate.tool import Delegate
+from skills.delegate.tool import TurnBound
 from skills.fence import nature
 
 TOOL = "tool"  # the kind of its steps
@@ -169,7 +169,7 @@ async def _perform(
             _log.exception("tool %s failed", name)
             raise ToolBroken(f"{name}: {type(error).__name__}") from error
 
-    if isinstance(tool, Delegate):  # each of its steps is recorded: the call as a whole must not be one
+    if isinstance(tool, TurnBound):  # each of its steps is recorded: the call as a whole must not be one
         return _recordable(await tool.run(Call(turn.scope, turn.agent.id, "", arguments, turn.session)))
     redo = Redo.RECONCILE if once else Redo.REPEAT
     return await journal.step(TOOL, name, dict(arguments), perform, redo=redo)

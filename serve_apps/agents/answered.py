@@ -1,6 +1,7 @@
 """Cited answers of agents, kept with the run that gave them: its id leads from a claim to the page it rests on."""
 
 from cluster.state.postgres import Transaction
+from serve_apps.agents.memory.guard import masked
 from serve_apps.agents.ports import Outcome, Turn
 from serve_apps.agents.runner import Kept as After
 from serve_apps.agents.runner import Remember
@@ -14,14 +15,14 @@ def keeping(remember: Remember, answers: StoredAnswers) -> Remember:
     async def remembered(tx: Transaction, turn: Turn, outcome: Outcome) -> After | None:
         after = await remember(tx, turn, outcome)
         if outcome.citations:
-            await answers.put(tx, turn.scope, _kept(turn, outcome))
+            await answers.put(tx, turn.scope, _kept(turn, outcome, await masked(turn.message)))
         return after
 
     return remembered
 
 
-def _kept(turn: Turn, outcome: Outcome) -> Kept:
-    """The DOCUMENTS path says in its trace how it answered; elsewhere a model did."""
+def _kept(turn: Turn, outcome: Outcome, question: str) -> Kept:
+    """The DOCUMENTS path says in its trace how it answered; elsewhere a model did. The question is as it is stored."""
     known = {int(one["n"]) for one in outcome.citations}
     traced = {str(line.get("step")): line for line in outcome.trace}
     documents, model = traced.get("documents", {}), traced.get("model", {})
@@ -29,7 +30,7 @@ def _kept(turn: Turn, outcome: Outcome) -> Kept:
     claims = of_lines(outcome.answer, bases, known) if bases else of_text(outcome.answer, known)
     mode = "extractive" if documents.get("outcome") == "extractive" else "generated"
     return Kept(
-        turn.run, turn.message, mode, claims, outcome.citations, agent=turn.agent.id, run=turn.run,
+        turn.run, question, mode, claims, outcome.citations, agent=turn.agent.id, run=turn.run,
         model=documents.get("model") or model.get("connection"), fallback=documents.get("fallback"),
         generation=documents.get("generation"),
     )  # fmt: skip

@@ -32,6 +32,7 @@ from cluster.state.approvals import Approvals
 from cluster.state.audit import Audit
 from cluster.state.conversations import Conversations
 from cluster.state.embedded import resolve
+from cluster.state.episodes import Episodes
 from cluster.state.identity import Identity
 from cluster.state.jobs import Jobs
 from cluster.state.postgres import Database
@@ -50,16 +51,15 @@ from serve_apps.agents.analytics.handler import Analytics
 from serve_apps.agents.answered import keeping
 from serve_apps.agents.assistant import ASSISTANT, standing
 from serve_apps.agents.delegate import StoredAgents
-from serve_apps.agents.desk import Carrier, Desk, Records, remembering
+from serve_apps.agents.desk import Carrier, Desk, Records, asking, remembering
 from serve_apps.agents.documents import Documents
 from serve_apps.agents.equip import base_tools, fence
 from serve_apps.agents.here import Here, TurnModels
 from serve_apps.agents.knowledge import Knowledge
 from serve_apps.agents.loop import Crew
 from serve_apps.agents.memo import Memo
-from serve_apps.agents.memory.compliance import Compliance
-from serve_apps.agents.memory.history import History
-from serve_apps.agents.memory.remember import Memory
+from serve_apps.agents.memory.episodic import EpisodicMemory
+from serve_apps.agents.memory.remember import Memory, memory_of
 from serve_apps.agents.memory.summary import Learning
 from serve_apps.agents.plan.general import General
 from serve_apps.agents.ports import Handler, Path
@@ -104,6 +104,7 @@ class Ground:
     links: Links
     conversations: Conversations
     memory: Memory
+    episodic: EpisodicMemory
     connections: Connections
     keyring: Keyring
     switchboard: Switchboard
@@ -119,6 +120,7 @@ class Ground:
 
     async def close(self) -> None:
         """Give everything back but the database."""
+        await self.episodic.close()
         await self.upkeep.close()
         await self.fence.ground.remotes.aclose()
         await self.sandbox.aclose()
@@ -147,8 +149,6 @@ def ground(
     )
     models = model_clients(egress_of(settings.models.allow, settings.http.host))
     audit, conversations = Audit(database), Conversations(database)
-    history = History(database, conversations, redis, settings.memory, time.time)
-    compliance = Compliance(conversations, audit, settings.memory.compliance_every)
     vault = vault_of(settings.models.vault_key, settings.state_dir)
     of_all = declared(settings.models.connections_file, settings.llm)
     connections = Connections(database, vault, of_all)
@@ -156,6 +156,7 @@ def ground(
     links = Links(database, standing(audit))
     embedder = _of_questions(embedder, redis, settings)
     writer = RoutedWriter(_router(settings, switchboard, database), switchboard, links)
+    episodic = EpisodicMemory(database, Episodes(), embedder, settings.memory)
     search = search_of(settings, database, embedder, reranker, writer, models.configured)
     sandbox = Sandbox(settings.sandbox)
     upkeep = Upkeep.of(database, vault, redis, snapshots or Snapshots(settings))
@@ -172,7 +173,8 @@ def ground(
         cached=cached,
         links=links,
         conversations=conversations,
-        memory=Memory(database, conversations, history, compliance, settings.memory),
+        memory=memory_of(settings.memory, database, redis, audit, episodic, time.time),
+        episodic=episodic,
         connections=connections,
         keyring=Keyring(database, vault),
         switchboard=switchboard,
@@ -232,8 +234,9 @@ class Workshop:
             settings.agents,
             owner=owner,
             timing=Timing(time.monotonic, _now),
-            remember=keeping(remembering(base.memory, self._learning), StoredAnswers(base.database)),
+            remember=keeping(remembering(base.memory, self._learning, base.episodic), StoredAnswers(base.database)),
             audit=base.audit,
+            say=asking(base.memory),
         )
         self.carrier = Here(self.runner)
         self.replays = Replayer(RunDesk(base.database), handlers, base.tools.specs())
@@ -264,7 +267,10 @@ class Workshop:
 
 def desk(settings: Settings, base: Ground, carriers: Mapping[Path, Carrier]) -> Desk:
     """The way in, over whoever carries each path out."""
-    records = Records(base.database, base.runs, base.links, base.conversations, base.memory, base.audit, base.skills)
+    records = Records(
+        base.database, base.runs, base.links, base.conversations, base.memory, base.audit, base.skills,
+        base.approvals,
+    )  # fmt: skip
     router = CachedRouter(read_rules(CONFIGS / "routing.yaml"), base.redis, time.monotonic)
     return Desk(records, router, carriers, settings.agents, uuid4)
 

@@ -20,6 +20,7 @@ class Collected:
         client_calls: for the client to make: id, name, arguments.
         steps: what was done, in order: {step, name, ...} without arguments and results.
         approval: what a person has to decide before it goes on.
+        input: what the person who reads along is asked; their next message goes on with it.
         error: code, title, detail, fix.
         trace: a line for each thing done (`agent_trace`).
     """
@@ -43,6 +44,7 @@ class Collected:
     steps: list[Json] = field(default_factory=list)
     trace: list[Json] = field(default_factory=list)
     approval: Json | None = None
+    input: Json | None = None
     error: Json | None = None
 
     @property
@@ -75,6 +77,8 @@ class Collected:
                 self.citations.append(dict(data))
             case EventKind.APPROVAL_REQUIRED:
                 self.approval = dict(data.get("approval", data))
+            case EventKind.INPUT_REQUIRED:
+                self.input = dict(data.get("input", data))
             case EventKind.ERROR:
                 self.error = dict(data)
             case EventKind.DONE:
@@ -90,6 +94,8 @@ class Collected:
             self.steps.append({"step": "tool", "name": data.get("name", ""), "ms": data.get("ms", 0)})
         elif kind is EventKind.APPROVAL_DECIDED:
             self.approval = None
+        elif kind is EventKind.INPUT_GIVEN:
+            self.input = None
         elif kind is EventKind.STEP_END:
             self.steps.append({"step": "plan", "name": data.get("id", ""), "outcome": data.get("outcome", "")})
         elif kind is EventKind.USAGE:

@@ -8,6 +8,7 @@ from typing import Any
 from serve_apps.agents.collect import Collected
 from serve_apps.agents.encode import Verbosity, is_last
 from serve_apps.agents.events import Event, EventKind
+from serve_apps.agents.inquiry import said_of
 from serve_apps.agents.stop import StopSequences
 
 Json = dict[str, Any]
@@ -53,6 +54,10 @@ class Chunks:
             yield from self._text(self.stop.flush())
             yield self._chunk({"content": approval_text(self._all)}) | {"aos": {"approval": self._all.approval}}
             yield from self._end("stop")
+        elif event.kind is EventKind.INPUT_REQUIRED:
+            yield from self._text(self.stop.flush())
+            yield self._chunk({"content": input_text(self._all)}) | {"aos": {"input": self._all.input}}
+            yield from self._end("stop")
         elif event.kind is EventKind.ERROR:
             yield error_body(self._all)
         elif event.kind is EventKind.STATUS and is_last(event):
@@ -91,6 +96,8 @@ def whole(collected: Collected, id_: str, model: str, created: int, stop: StopSe
     content: str | None = answer
     if collected.approval is not None:
         content = f"{answer}{approval_text(collected)}"
+    elif collected.input is not None:
+        content = f"{answer}{input_text(collected)}"
     message: Json = {"role": "assistant", "content": None if calls and not content else content, "refusal": None}
     if calls:
         message["tool_calls"] = calls
@@ -109,6 +116,7 @@ def whole(collected: Collected, id_: str, model: str, created: int, stop: StopSe
             "confidence": collected.confidence,
             "agent_trace": collected.trace,
             "approval": collected.approval,
+            "input": collected.input,
         },
     }
 
@@ -143,6 +151,12 @@ def approval_text(collected: Collected) -> str:
     start = "\n\n" if collected.answer else ""
     where = f"POST /api/approvals/{asked.get('id', '')}"
     return f"{start}This needs approval first: {asked.get('tool', '')} {arguments}. Decide with {where}."
+
+
+def input_text(collected: Collected) -> str:
+    """A question as its agent's words: the next message of this conversation answers it."""
+    start = "\n\n" if collected.answer else ""
+    return f"{start}{said_of(collected.input or {})}"
 
 
 def error_body(collected: Collected) -> Json:

@@ -18,6 +18,7 @@ from serve_apps.agents.doing import Doing, as_messages, native, written
 from serve_apps.agents.errors import NoReply
 from serve_apps.agents.events import EventKind
 from serve_apps.agents.hear import Manner, choose, first, hear, told_usage
+from serve_apps.agents.inquiry import inquiring
 from serve_apps.agents.knowledge import Knowledge, Sources
 from serve_apps.agents.limits import ENDINGS, Allowance
 from serve_apps.agents.offer import offer
@@ -88,6 +89,7 @@ class Conversation:
     def _catalog(self, carry_out: CarryOut) -> Catalog:
         crew = self._crew
         tools = equipped(crew.tools, crew.skills, self._turn.agent.config)
+        tools = inquiring(tools, self._turn, self._journal)
         if crew.agents is None or DELEGATE in tools:
             return tools
 

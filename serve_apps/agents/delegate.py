@@ -11,6 +11,7 @@ from cluster.state.postgres import Database
 from pipelines.documents.links import Links
 from serve_apps.agents.acting import as_text
 from serve_apps.agents.events import Event, EventKind
+from serve_apps.agents.inquiry import NobodyToAsk
 from serve_apps.agents.limits import Allowance
 from serve_apps.agents.ports import (
     Agent,
@@ -119,6 +120,10 @@ class Inside:
     async def ask(self, tool: str, arguments: Mapping[str, Json], reason: str) -> Mapping[str, Json]:
         """The outer journal's; the reason names who wants it."""
         return await self._outer.ask(tool, arguments, f"Delegated to {self._agent}. {reason}")
+
+    async def inquire(self, question: Mapping[str, Json]) -> str:
+        """Never: whom a task was delegated to does not know who talks to the delegating agent."""
+        raise NobodyToAsk(f"{self._agent} was delegated to")
 
 
 class TurnDelegations:

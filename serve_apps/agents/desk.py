@@ -1,13 +1,14 @@
 """The single way in: who is spoken to, in which conversation, on which path; then a run on record is carried out."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 from uuid import UUID
 
 from cluster.basics.errors import Conflict
 from cluster.basics.scope import Scope
 from cluster.models.messages import Message
+from cluster.state.approvals import Approvals
 from cluster.state.audit import Audit
 from cluster.state.conversations import Conversations, Session
 from cluster.state.postgres import Database, Transaction
@@ -19,13 +20,18 @@ from serve_apps.agents.assistant import ASSISTANT
 from serve_apps.agents.cleanly import closing
 from serve_apps.agents.delegate import StoredAgents
 from serve_apps.agents.events import Event
-from serve_apps.agents.memory.guard import written
+from serve_apps.agents.injected import CONTEXT, ContextInjector, named
+from serve_apps.agents.inquiry import PERSON
+from serve_apps.agents.memory.episodic import EpisodicMemory
+from serve_apps.agents.memory.guard import masked, safe_memory_write, written
 from serve_apps.agents.memory.recall import Recalled
 from serve_apps.agents.memory.remember import Memory
 from serve_apps.agents.memory.summary import Learning
 from serve_apps.agents.ports import Agent, Incoming, Outcome, Path, RunId, SessionId, Turn
+from serve_apps.agents.replies import Replies, Resumed
+from serve_apps.agents.route import command_of
 from serve_apps.agents.route_cache import CachedRouter
-from serve_apps.agents.runner import Kept, Remember
+from serve_apps.agents.runner import RECALLED, Kept, Remember, Say
 from serve_apps.agents.turn import dump, load
 from skills.store import Skills
 
@@ -53,6 +59,7 @@ class Records:
     memory: Memory
     audit: Audit
     skills: Skills
+    approvals: Approvals
 
 
 class Desk:
@@ -77,13 +84,18 @@ class Desk:
         """
         self._records, self._router, self._carriers = records, router, carriers
         self._settings, self._new_id = settings, new_id
+        self._injector = ContextInjector(records.database)
 
     async def process(self, scope: Scope, incoming: Incoming) -> AsyncIterator[Event]:
         """See `Orchestrator`."""
-        turn = await self.accept(scope, incoming)
+        incoming = await self._masked(incoming)
+        resumed = await self._resumed(scope, incoming)
+        told = 0 if resumed is None else resumed.told
+        turn = await self.accept(scope, incoming) if resumed is None else resumed.turn
         async with closing(self._carriers[turn.path].carry(turn)) as events:
             async for event in events:
-                yield event
+                if event.seq > told or event.seq == 1:  # the first says which turn it is
+                    yield event
 
     async def resume(self, scope: Scope, run: RunId) -> AsyncIterator[Event]:
         """See `Orchestrator`."""
@@ -121,6 +133,7 @@ class Desk:
         Raises:
             NotFound, Conflict: no such agent or session here; the session is closed or belongs to another agent.
         """
+        incoming = await self._masked(incoming)
         agent = await self._agent(scope, incoming.agent)
         new_id = self._new_id() if run is None else UUID(run)
         records = self._records
@@ -130,7 +143,11 @@ class Desk:
         if session.agent is not None and session.agent != agent.id:
             raise Conflict(f"session {session.id} is with another agent", fix="Begin a session of its own with each.")
         path, route = await self._route(incoming)
+        context = await self._injector.inject(scope, named(incoming.options))
         recalled = await self._recall(scope, session, incoming)
+        remembered = {} if recalled.line is None else {RECALLED: recalled.line}
+        injected = {CONTEXT: context} if context else {}
+        person = {PERSON: True} if incoming.person and attended else {}
         turn = Turn(
             run=RunId(str(new_id)),
             scope=scope,
@@ -140,7 +157,7 @@ class Desk:
             history=recalled.history,
             memory=recalled.memory,
             path=path,
-            options={**incoming.options, "route": route},
+            options={**incoming.options, **person, **remembered, **injected, "route": route},
         )
         guarded = await written(incoming.message, scope.tenant, session.id)
         async with records.database.transaction(scope) as tx:
@@ -152,6 +169,27 @@ class Desk:
         await records.memory.kept(scope, session.id, stored)
         return turn
 
+    async def _resumed(self, scope: Scope, incoming: Incoming) -> Resumed | None:
+        """The turn that a message goes on with, as it answers what was asked; None where it begins one."""
+        records = self._records
+        replies = Replies(
+            records.database, records.runs, records.approvals, records.memory, self._settings.lease_seconds
+        )
+        question = await replies.pending(scope, incoming)
+        if question is None:
+            return None
+        return await replies.take(scope, question, await self._agent(scope, incoming.agent), incoming)
+
+    async def _masked(self, incoming: Incoming) -> Incoming:
+        """Where `mask_messages` is on, nobody behind this point sees what stored messages do not show either."""
+        if not self._settings.mask_messages:
+            return incoming
+        history = tuple([replace(one, content=await masked(one.content)) for one in incoming.history])
+        options = dict(incoming.options)
+        if trailing := options.get("trailing"):
+            options["trailing"] = [{**one, "content": await masked(one["content"])} for one in trailing]
+        return replace(incoming, message=await masked(incoming.message), history=history, options=options)
+
     async def _agent(self, scope: Scope, wanted: str) -> Agent:
         """The agent as it is now; every workspace has a default one as soon as it is spoken to."""
         agents = StoredAgents(self._records.database, self._records.links, self._records.skills)
@@ -161,6 +199,8 @@ class Desk:
         """By rule; who brings tools of their own wants a model, whatever the words are."""
         if incoming.options.get("tools") or incoming.options.get("trailing"):
             return Path.GENERAL, {"path": "general", "rule": "client_tools", "words": [], "cached": "off: not asked"}
+        if named(incoming.options) and not command_of(incoming.message)[0]:  # only a model reads what is named
+            return Path.GENERAL, {"path": "general", "rule": "named_files", "words": [], "cached": "off: not asked"}
         traced = await self._router.route(incoming.message)
         return traced.routed.path, traced.data
 
@@ -172,20 +212,32 @@ class Desk:
         return await self._records.memory.recall(scope, session, incoming.message, offered)
 
 
-def remembering(memory: Memory, learning: Learning) -> Remember:
+def remembering(memory: Memory, learning: Learning, episodic: EpisodicMemory) -> Remember:
     """How a runner stores an answer in its conversation; long conversations are summed up behind it."""
 
     async def remember(tx: Transaction, turn: Turn, outcome: Outcome) -> Kept:
         guarded = await written(outcome.answer, turn.scope.tenant, turn.session)
-        stored = await memory.keep(tx, turn.scope, turn.session, "assistant", guarded, turn.run)
+        asked = (await written(turn.message, turn.scope.tenant, turn.session)).sanitized_content
+        stored = await memory.keep(tx, turn.scope, turn.session, "assistant", guarded, turn.run, asked)
 
         async def kept() -> None:
             await memory.kept(turn.scope, turn.session, stored)
             learning.begin(turn, stored[-1].seq if stored else 0)
+            episodic.begin(turn)
 
         return kept
 
     return remember
+
+
+def asking(memory: Memory) -> Say:
+    """How a runner stores a question in its conversation; Redis learns of it by the next reading."""
+
+    async def say(turn: Turn, tx: Transaction, question: str) -> None:
+        guarded = safe_memory_write(question, turn.scope.tenant, turn.session)  # short: see `inquiry`
+        await memory.keep(tx, turn.scope, turn.session, "assistant", guarded, turn.run)
+
+    return say
 
 
 def _heard(message: Message) -> Message:

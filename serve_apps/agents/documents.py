@@ -12,11 +12,13 @@ from serve_apps.agents.events import EventKind
 from serve_apps.agents.limits import ENDINGS
 from serve_apps.agents.ports import Handler, Journal, Json, Outcome, Path, Turn
 from serve_apps.agents.route import command_of
-from serve_apps.retrieval.answer import COMMAND_ONLY, Answer
+from serve_apps.retrieval.answer import COMMAND_ONLY, Answer, left_out
 from serve_apps.retrieval.follow_up import LAST, leans
 from serve_apps.retrieval.query import Hit
 from serve_apps.retrieval.quote import Citation
 
+SURE, DOUBTED = 0.9, 0.6  # confidence, and where something that a model wrote was taken out (EX-14)
+SHOWN_CLAIM = 200  # characters of what was taken out
 NEAREST = 5  # documents that are named where none answers
 _CITED = ("n", "chunk_id", "document_id", "version_id", "filename", "page", "quote", "start", "end", "ocr_confidence")
 _FOUND = ("chunk_id", "document_id", "version_id", "filename", "page", "score")
@@ -73,7 +75,10 @@ class Documents:
         for cited in given["citations"]:
             journal.emit(EventKind.CITATION, **cited)
         journal.emit(EventKind.TEXT, text=given["text"])
-        return Outcome(given["text"], "stop", 0.9, tuple(given["citations"]), (line,))
+        dropped = given.get("dropped", ())
+        sure = DOUBTED if dropped and given["mode"] == "generated" else SURE
+        removed = ({"step": "claim_removed", **one} for one in dropped)
+        return Outcome(given["text"], "stop", sure, tuple(given["citations"]), (line, *removed))
 
     async def _handed_over(self, turn: Turn, journal: Journal, given: Json, line: dict[str, Json]) -> Outcome:
         """What GENERAL makes of it; without a model, what can be done without one."""
@@ -117,6 +122,7 @@ def _as_json(answer: Answer) -> Json:
         "text": answer.text,
         "why": answer.abstained,
         "mode": answer.mode,
+        "dropped": [{"text": one.text[:SHOWN_CLAIM], "why": one.why} for one in answer.dropped if left_out([one])],
         "bases": [one.basis for one in answer.claims],
         "model": answer.model,
         "fallback": answer.fallback,

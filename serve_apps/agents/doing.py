@@ -11,6 +11,7 @@ from serve_apps.agents import prompt
 from serve_apps.agents.acting import OUTPUT, Done, Wanted, cut, not_run, run_tool
 from serve_apps.agents.approval import Policy
 from serve_apps.agents.events import EventKind
+from serve_apps.agents.inquiry import NAME, NOBODY
 from serve_apps.agents.knowledge import Sources
 from serve_apps.agents.limits import Allowance
 from serve_apps.agents.offer import Offer
@@ -57,6 +58,8 @@ class Doing:
             except ToolNotFound as error:
                 problem = error.detail
         if problem is not None:
+            if wanted.name == NAME and NAME not in self._offer.own and NAME not in self._offer.client_names:
+                problem = NOBODY
             done = not_run(self._journal, wanted, problem)
         else:
             self.ran += 1

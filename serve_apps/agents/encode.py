@@ -6,6 +6,7 @@ from enum import IntEnum
 from typing import Any, Literal
 
 from serve_apps.agents.events import Event, EventKind
+from serve_apps.agents.inquiry import said_of
 
 S3Name = Literal[
     "thinking", "plan", "step_start", "tool_start", "tool_output", "skill_activity", "content", "awaiting_input",
@@ -55,11 +56,16 @@ TABLE: Mapping[EventKind, Encoding] = {
     EventKind.TOOL_RESULT: Encoding("tool_output", "tool_result", plain=frozenset({"id", "name", "approved", "ms"})),
     EventKind.APPROVAL_REQUIRED: Encoding("awaiting_input", "status"),
     EventKind.APPROVAL_DECIDED: Encoding("skill_activity", "status", plain=frozenset({"id", "state"})),
+    EventKind.INPUT_REQUIRED: Encoding("awaiting_input", "status"),
+    EventKind.INPUT_GIVEN: Encoding("skill_activity", "status", plain=frozenset({"id", "state"})),
     EventKind.USAGE: Encoding("trace_info", "status", Verbosity.DEBUG),
     EventKind.ERROR: Encoding("error", "error", plain=frozenset({"code", "title", "detail", "fix"})),
     EventKind.DONE: Encoding("done", "done"),
 }
-LAST = frozenset({EventKind.DONE, EventKind.ERROR, EventKind.APPROVAL_REQUIRED})
+ASKS = frozenset(
+    {EventKind.APPROVAL_REQUIRED, EventKind.INPUT_REQUIRED}
+)  # a person; the run goes on with what they say
+LAST = frozenset({EventKind.DONE, EventKind.ERROR}) | ASKS
 CANCELLED = "cancelled"
 
 # Which key of `data` is what a person reads; the rest stays in `data`.
@@ -170,6 +176,9 @@ def s4(event: Event, fresh: str, verbosity: Verbosity = Verbosity.DEFAULT) -> Ch
     if event.kind is EventKind.APPROVAL_REQUIRED:
         content = "waiting_approval"
         data = {"requires_approval": True, "approval_request": event.data.get("approval", {})}
+    if event.kind is EventKind.INPUT_REQUIRED:
+        content = "waiting_input"
+        data = {"requires_input": True, "input_request": event.data.get("input", {})}
     return Chunk(row.s4, content, data, is_last(event))
 
 
@@ -186,6 +195,8 @@ def flags(message: str) -> tuple[str, Verbosity | None]:
 def _content(event: Event, fresh: str) -> str:
     if event.kind is EventKind.TEXT:
         return fresh
+    if event.kind is EventKind.INPUT_REQUIRED:
+        return said_of(event.data["input"])
     return str(event.data.get(_SAID.get(event.kind, ""), ""))
 
 

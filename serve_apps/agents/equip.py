@@ -12,6 +12,7 @@ from skills.catalog import Catalog
 from skills.contract import Call
 from skills.fence import Called, Fence, NotPermitted
 from skills.ground import Credentials, Ground, Scripts
+from skills.manifest import Kind
 from skills.shelf import BASE, named
 
 
@@ -48,5 +49,6 @@ def fence(
 
 
 def base_tools(around: Fence) -> Catalog:
-    """What every agent has; delegation is bound to each turn."""
-    return Catalog(around.around(named(name)) for name in BASE if name != "delegate")
+    """What every agent has; delegation and questions are bound to each turn."""
+    found = map(named, BASE)
+    return Catalog(around.around(one) for one in found if one.kind is not Kind.DELEGATE)

@@ -9,7 +9,9 @@ from typing import Any
 class EventKind(StrEnum):
     """What happened. `data` of each is named beside it; all values are JSON."""
 
-    STATUS = "status"  # state: thinking | executing | waiting_approval | resumed | completed | failed ...
+    STATUS = (
+        "status"  # state: thinking | executing | waiting_approval | waiting_input | resumed | completed | failed ...
+    )
     ROUTE = "route"  # path, rule, cached
     # sources: [{n, document_id, version_id, chunk_id, filename, page, score}], generation, fallback
     RETRIEVED = "retrieved"
@@ -27,6 +29,8 @@ class EventKind(StrEnum):
     TOOL_RESULT = "tool_result"  # id, name, result | error, approved, ms
     APPROVAL_REQUIRED = "approval_required"  # approval: {id, tool, arguments, digest, reason, expires_at}
     APPROVAL_DECIDED = "approval_decided"  # id, state, reviewer, arguments
+    INPUT_REQUIRED = "input_required"  # input: {id, question, category, options, expires_at}
+    INPUT_GIVEN = "input_given"  # id, state, reply
     USAGE = "usage"  # prompt_tokens, completion_tokens, cost_usd, connection
     ERROR = "error"  # code, title, detail, fix; no internals
     DONE = "done"  # answer, finish_reason, confidence, citations, usage, agent_trace

@@ -4,20 +4,21 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
-from uuid import UUID, uuid5
 
 from cluster.basics.errors import AosError, Conflict
 from cluster.models.messages import ChatRequest, Fallback, Reply
 from cluster.state.approvals import Category, Found, Wanted
 from cluster.state.canonical import action_digest, normal
 from cluster.state.run import Step, StepState
+from serve_apps.agents.asked import answered, asked, wanted_of
 from serve_apps.agents.cleanly import closing, unbroken
 from serve_apps.agents.codec import fallback_to_json, reply_to_json
 from serve_apps.agents.errors import Diverged, Rejected, Waiting, recorded
 from serve_apps.agents.events import Event, EventKind
+from serve_apps.agents.inquiry import NAME as INQUIRY
 from serve_apps.agents.ports import Json, Perform, Redo, RunId, Said, Saying
 from serve_apps.agents.recorder import Decided, Grant, Recorder
-from serve_apps.agents.walk import ASK, MODEL, Walk, error_of, error_to_json, model_request, said_within, usage_of
+from serve_apps.agents.walk import ASKED, MODEL, Walk, error_of, error_to_json, model_request, said_within, usage_of
 
 TOOL = "tool"
 
@@ -56,7 +57,7 @@ class LiveJournal(Walk):
 
     def _same(self, known: Step, wanted: Step) -> bool:
         """What acts has to be the same. Prompts and settings may have changed: what came of them then is on record."""
-        if known.kind in (ASK, TOOL) or known.state is StepState.STARTED:
+        if known.kind in (*ASKED, TOOL) or known.state is StepState.STARTED:
             return super()._same(known, wanted)
         return (known.kind, known.name) == (wanted.kind, wanted.name)
 
@@ -130,22 +131,28 @@ class LiveJournal(Walk):
 
     async def ask(self, tool: str, arguments: Mapping[str, Json], reason: str) -> Mapping[str, Json]:
         """See `Journal.ask`."""
-        step, known = self._next(ASK, tool, {"arguments": arguments, "reason": reason})
-        if step.state is StepState.STARTED:
-            wanted = self._wanted(step, tool, arguments, reason, self._now() + self._patience)
-            if known:
-                self._repeat(step)
-            decided = await self._recorder.decided(wanted.id) if known else None
-            if decided is None or decided.state == "pending":
-                raise await self._put_before_a_person(step, wanted, None, fresh=decided is None)
-            step = await self._take(step, wanted, decided)
-            self._outcome(step)
-        else:
-            self._answer(step)
-        found = step.reply["ok"]
+        found = await self._decided(tool, arguments, reason, Category.APPROVAL)
         self._grant = Grant(found["approval"], tool, found["digest"])
         approved: Mapping[str, Json] = found["arguments"]
         return approved
+
+    async def inquire(self, question: Mapping[str, Json]) -> str:
+        """See `Journal.inquire`."""
+        found = await self._decided(INQUIRY, question, "", Category.INPUT)
+        return str(found["arguments"]["reply"])
+
+    async def _decided(self, tool: str, arguments: Mapping[str, Json], reason: str, category: Category) -> Json:
+        """What a person said, once they have."""
+        step, known = self._next(str(category), tool, {"arguments": arguments, "reason": reason})
+        if step.state is not StepState.STARTED:
+            return self._answer(step)
+        wanted = wanted_of(self._run, step, arguments, reason, self._now() + self._patience, category)
+        if known:
+            self._repeat(step)
+        decided = await self._recorder.decided(wanted.id) if known else None
+        if decided is None or decided.state == "pending":
+            raise await self._put_before_a_person(step, wanted, None, fresh=decided is None)
+        return self._outcome(await self._take(step, wanted, decided))
 
     async def _perform(self, step: Step, grant: Grant | None, perform: Perform) -> Step:
         """The step as it ended, on record."""
@@ -162,7 +169,7 @@ class LiveJournal(Walk):
     async def _take(self, step: Step, wanted: Wanted, decided: Decided) -> Step:
         """Record a decision as the end of the step that asked for it."""
         arguments = normal(decided.arguments if decided.arguments is not None else wanted.arguments)
-        said = self._told_decision(step, wanted.id, decided, arguments)
+        said = self._told_decision(step, wanted, decided, arguments)
         if decided.state != "approved":
             error = error_to_json(Rejected(decided.state.upper()))
             return await self._end(replace(step, state=StepState.FAILED, reply={"said": said, "error": error}), None)
@@ -176,14 +183,14 @@ class LiveJournal(Walk):
             Waiting: nobody has said.
         """
         why = "it was begun, and nobody recorded whether it happened"
-        wanted = self._wanted(step, step.name, step.request, why, None, Category.RECONCILE)
+        wanted = wanted_of(self._run, step, step.request, why, None, Category.RECONCILE)
         decided = await self._recorder.decided(wanted.id)
         if decided is None or decided.state == "pending" or decided.begun:
             fresh = decided is None or decided.state != "pending" or not step.reply
             raise await self._put_before_a_person(step, wanted, grant, fresh=fresh)
         answer = decided.arguments or {}
         found = Found(answer["found"])
-        step = replace(step, reply={"said": self._told_decision(step, wanted.id, decided, {"found": found})})
+        step = replace(step, reply={"said": self._told_decision(step, wanted, decided, {"found": found})})
         if found is Found.HAPPENED:
             ended = {**step.reply, "ok": answer.get("result")}
             return await self._end(replace(step, state=StepState.DONE, reply=ended), grant), True
@@ -198,13 +205,7 @@ class LiveJournal(Walk):
         """Ask, wait, and tell once the request can be decided; one that is there already was told when it was made."""
         asking: list[Event] = []
         if fresh:
-            shown = {
-                "id": wanted.id, "tool": wanted.tool, "arguments": wanted.arguments, "reason": wanted.reason,
-                "digest": action_digest(wanted.tool, wanted.arguments), "category": wanted.category,
-                "expires_at": None if wanted.expires_at is None else wanted.expires_at.isoformat(),
-            }  # fmt: skip
-            asking.append(self.last(EventKind.STATUS, state="waiting_approval"))
-            asking.append(self.last(EventKind.APPROVAL_REQUIRED, approval=shown))
+            asking += [self.last(kind, **data) for kind, data in asked(wanted)]
             step = replace(step, reply={"said": [*said_within(step), *([str(one.kind), one.data] for one in asking)]})
 
         async def put() -> None:
@@ -217,22 +218,15 @@ class LiveJournal(Walk):
         await unbroken(put())
         return Waiting(wanted.id)
 
-    def _told_decision(self, step: Step, id_: str, decided: Decided, arguments: Mapping[str, Json]) -> list[Json]:
-        data = {"id": id_, "state": decided.state, "reviewer": decided.reviewer, "arguments": arguments}
-        said = self._say(step, EventKind.APPROVAL_DECIDED, **data)
+    def _told_decision(self, step: Step, wanted: Wanted, decided: Decided, arguments: Mapping[str, Json]) -> list[Json]:
+        kind, data = answered(wanted, decided, arguments)
+        said = self._say(step, kind, **data)
         return self._say(replace(step, reply={"said": said}), EventKind.STATUS, state="resumed")
 
     def _say(self, step: Step, kind: EventKind, **data: Json) -> list[Json]:
         """Tell something within a step, and what was told within it so far."""
         event = self.emit(kind, **data)
         return [*said_within(step), [str(kind), event.data]]
-
-    def _wanted(
-        self, step: Step, tool: str, arguments: Mapping[str, Json], reason: str, expires: datetime | None,
-        category: Category = Category.APPROVAL,
-    ) -> Wanted:  # fmt: skip
-        id_ = str(uuid5(UUID(self._run), f"{step.seq} {category}"))
-        return Wanted(id_, self._run, step.seq, tool, normal(arguments), reason, expires, category)
 
     def _use_grant(self, step: Step) -> Grant | None:
         """The approval that this action uses up: one is good for the very next step and nothing else.

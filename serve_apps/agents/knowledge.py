@@ -8,10 +8,11 @@ from cluster.basics.errors import AosError
 from cluster.basics.scope import Scope
 from pipelines.documents.document import Weight
 from serve_apps.agents.events import EventKind
+from serve_apps.agents.injected import named
 from serve_apps.agents.limits import ENDINGS
 from serve_apps.agents.ports import Journal, Json, Turn
 from serve_apps.retrieval.follow_up import LAST, leans
-from serve_apps.retrieval.query import Hit, Query, Results, Strategy
+from serve_apps.retrieval.query import Filters, Hit, Query, Results, Strategy
 from serve_apps.retrieval.quote import locate
 
 RETRIEVAL = "retrieval"  # the kind of its steps
@@ -128,6 +129,7 @@ class Knowledge:
         round_robin: bool = False,
         history: tuple[str, ...] = (),
         least_share: float = LEAST_SHARE,
+        documents: Sequence[str] = (),
     ) -> Json:
         """As the knowledge tools want it: {passages, generation, fallback}; `fallback` says what was left out.
 
@@ -140,6 +142,7 @@ class Knowledge:
             strategy: which legs are run.
             round_robin: each document's best passage before any document's second.
             history: what was said before; a follow-up question is read together with the last two messages.
+            documents: only in these, of those that are linked; empty for all.
             least_share: of the best fused score; what is below at the end of the list is left out.
 
         Raises:
@@ -150,6 +153,7 @@ class Knowledge:
         asked = Query(
             query, limit, agent, min_similarity=min_similarity, strategy=strategy, enhance=False,
             round_robin=round_robin, spread=False, history=history,
+            filters=Filters(document_ids=tuple(documents) or None),
         )  # fmt: skip
         found = await self._search.run(scope, asked)
         passages = [_passage(hit) for hit in _leading(found.hits, least_share)]
@@ -164,13 +168,17 @@ class Knowledge:
             return []
 
         said = tuple(one.content for one in turn.history[-LAST:])
-        history = said if leans(turn.message) else ()
+        history, documents = (said if leans(turn.message) else ()), named(turn.options)
 
         async def search(_: str) -> Json:
-            return await self.find(turn.scope, turn.agent.id, turn.message, limit, None, history=history, least_share=0)
+            return await self.find(
+                turn.scope, turn.agent.id, turn.message, limit, None,
+                history=history, least_share=0, documents=documents,
+            )  # fmt: skip
 
         request: dict[str, Json] = {"query": turn.message, "agent": turn.agent.id, "limit": limit}
         request |= {"history": list(history)} if history else {}
+        request |= {"documents": list(documents)} if documents else {}
         try:
             found = await journal.step(RETRIEVAL, "recall", request, search)
         except ENDINGS:

@@ -65,7 +65,8 @@ class Turn:
         memory: facts and summary worth telling the model; data, not instructions.
         path: decided before the run.
         options: `stream`, `temperature`, `max_tokens`, `tools` (specs that the client runs itself), `tool_choice`,
-            `use_rag`, `verbose`, `sampling` (`top_p`, penalties, `seed`), `stop` (texts that end what is shown).
+            `use_rag`, `verbose`, `person` (somebody can be asked), `sampling` (`top_p`,
+            penalties, `seed`), `stop` (texts that end what is shown).
         depth: 0 for a user's turn, at most 3 for delegated ones.
         ancestors: agents above this turn: a delegation to one of them is a cycle.
     """
@@ -164,6 +165,15 @@ class Journal(Protocol):
         """
         ...
 
+    async def inquire(self, question: Mapping[str, Json]) -> str:
+        """Ask the person of this turn, and return what they reply; `question` has question, category and options.
+
+        Raises:
+            Waiting: nobody has replied; the turn ends here and is resumed by the reply.
+            Rejected: nobody said anything in time.
+        """
+        ...
+
 
 class Models(Protocol):
     """The router: picks a connection for a task and falls back from it."""
@@ -216,6 +226,7 @@ class Incoming:
         session: a session's UUID or the client's own name for it (at most 128 characters); None opens a new one.
         history: earlier messages that the client sent along; used only where the session has none of its own.
         options: as in `Turn.options`.
+        person: whoever sends it reads along and can be asked; its message also answers what was asked before.
     """
 
     agent: str
@@ -223,6 +234,7 @@ class Incoming:
     session: str | None = None
     history: tuple[Message, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
+    person: bool = False
 
 
 class Orchestrator(Protocol):
@@ -231,8 +243,9 @@ class Orchestrator(Protocol):
     def process(self, scope: Scope, incoming: Incoming) -> AsyncIterator[Event]:
         """Take a message and carry its turn out; closing the iterator stops the model and interrupts the run.
 
-        The first event is STATUS with `state: accepted`, `run_id`, `session_id`, `agent_id`; the last is DONE, ERROR
-        or APPROVAL_REQUIRED.
+        The first event is STATUS with `state: accepted`, `run_id`, `session_id`, `agent_id`; the last is DONE, ERROR,
+        APPROVAL_REQUIRED or INPUT_REQUIRED. A message that answers a question goes on with the turn that asked, and
+        what that turn told before is not told again.
 
         Raises:
             NotFound: no such agent or session.

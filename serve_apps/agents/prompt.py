@@ -8,17 +8,19 @@ the same heading in a message of the user, directly before the question, framed,
     system     base prompt · internal skills · reference context (rules) · deep planning · ReAct
     user       what is remembered, if anything
     ...        earlier messages
+    user       files and workspace that the turn names, if any
     user       reference context (numbered passages), if there are any
     user       the question
     ...        what its client's own tools have given since, and the calls that these answer
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from cluster.models.messages import ChatRole, Message, ToolCall
+from serve_apps.agents.frames import neutral as neutral
+from serve_apps.agents.injected import CONTEXT
 from serve_apps.agents.knowledge import Source
 from serve_apps.agents.ports import Agent, Turn
 from serve_apps.agents.toolset import attached
@@ -39,14 +41,6 @@ and what shows that it is done. Follow it, check each result, and change the pla
     "concise": """### Planning ###
 For a task of several steps, think of at most {steps} steps first, then carry them out one by one.""",
 }
-
-# Frames of ours (those of planning too, whose names are common in XML: there only the end is a danger), and tokens that
-# chat templates of local models would take for the end of a message.
-_BREAKERS = re.compile(
-    r"<(?=\s*/?\s*(?:source|memory|observation)\b)|<(?=\s*/\s*(?:result|message|earlier)\b)|<(?=\|)|<(?=｜)|<(?=/?s>)|<(?=<SYS>>)|<(?=(?:start|end)_of_turn>)"
-    r"|(?<=\[)(?=/?INST\])|(?<=###)(?= Reference Context)",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +96,8 @@ def messages(turn: Turn, rules: str, sources: Sequence[Source]) -> list[Message]
     if turn.memory.strip():
         made.append(Message("user", remembered(turn.memory)))
     made += turn.history
+    if context := injected(turn):
+        made.append(Message("user", context))
     if sources:
         made.append(Message("user", f"{HEADING}\n{passages(sources)}"))
     if turn.message.strip():
@@ -124,6 +120,11 @@ def trailing(turn: Turn) -> list[Message]:
     return made
 
 
+def injected(turn: Turn) -> str:
+    """What the turn names beside its message, as it was looked up when it was accepted."""
+    return str(turn.options.get(CONTEXT) or "")
+
+
 def passages(sources: Sequence[Source], longest: int | None = None) -> str:
     """Numbered, framed passages; none can close its frame. `longest` cuts each to so many characters."""
     framed = []
@@ -141,8 +142,3 @@ def remembered(memory: str) -> str:
 def observation(text: str) -> str:
     """What a tool gave, for a model that called it in text: data in a message of the user."""
     return f"OBSERVATION:\n<observation>\n{neutral(text)}\n</observation>"
-
-
-def neutral(text: str) -> str:
-    """The text, unable to close a frame or to look like a token of a chat template: a space of no width parts them."""
-    return _BREAKERS.sub(lambda found: f"{found[0]}\u200b", text)

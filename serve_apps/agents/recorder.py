@@ -1,14 +1,18 @@
 """Where journals are kept: each record is one transaction that a stale owner is refused."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from cluster.basics.errors import NotFound
 from cluster.state.approvals import Approvals, Category, Wanted
+from cluster.state.postgres import Transaction
 from cluster.state.run import Lease, Step, StepState, Told
 from cluster.state.runs import Runs
 from serve_apps.agents.events import Event
+from serve_apps.agents.inquiry import said_of
+
+Say = Callable[[Transaction, str], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +68,9 @@ class Recorder(Protocol):
 class LedgerRecorder:
     """The record in Postgres."""
 
-    def __init__(self, runs: Runs, approvals: Approvals, lease: Lease) -> None:
-        """Writes as long as the lease holds."""
-        self._runs, self._approvals, self._lease = runs, approvals, lease
+    def __init__(self, runs: Runs, approvals: Approvals, lease: Lease, say: Say | None = None) -> None:
+        """Writes as long as the lease holds; `say` keeps a question as a message of its conversation."""
+        self._runs, self._approvals, self._lease, self._say = runs, approvals, lease, say
 
     async def begin(self, step: Step, events: Sequence[Event], grant: str | None, digest: str) -> None:
         """See `Recorder`."""
@@ -93,7 +97,9 @@ class LedgerRecorder:
             if wanted.category is Category.RECONCILE:
                 await self._approvals.doubt(tx, self._lease.scope, wanted, grant)
             else:
-                await self._approvals.request(tx, self._lease.scope, wanted)
+                new = await self._approvals.request(tx, self._lease.scope, wanted)
+                if new and wanted.category is Category.INPUT and self._say is not None:
+                    await self._say(tx, said_of(wanted.arguments))
             await self._runs.wait(tx, self._lease)
 
     async def decided(self, approval: str) -> Decided | None:

@@ -19,9 +19,11 @@ FUTURE: dict[str, str] = {
         rf"\b(?:{_SUBJECT} would|i'd|i’d)\b(?! (?:love|like to know"
         rf"|be happy|recommend|suggest|appreciate|need))"
     ),
+    # What it will remember is remembered as it says so (`memory.requested.promised`): that is no announcement.
     "i will": (
-        rf"\b(?:{_SUBJECT} will|i'll|i’ll|we'll)(?: now| then"
-        rf"| first| also)? (?!not\b|need\b|be (?:happy|glad))[a-z]+"
+        rf"\b(?:{_SUBJECT} will|i'll|i’ll|we'll)(?! (?:now |also |gladly )?(?:remember\b(?! to\b)"
+        rf"|keep (?:that |this |it )?in mind\b|make a note\b))(?: now| then| first| also)?"
+        rf" (?!not\b|need\b|be (?:happy|glad))[a-z]+"
     ),
     "i am going to": r"\b(?:i'm|i’m|i am|we're|we are) going to\b",
     "i am about to": r"\b(?:i'm|i’m|i am) about to\b",

@@ -15,14 +15,15 @@ from serve_apps.agents.cleanly import closing
 from serve_apps.agents.codec import reply_from_json
 from serve_apps.agents.errors import Diverged, Waiting
 from serve_apps.agents.events import Event, EventKind
+from serve_apps.agents.inquiry import NAME as INQUIRY
 from serve_apps.agents.parse import read
 from serve_apps.agents.ports import Handler, Json, Outcome, Path, Perform, Redo, RunId, Said, Saying, Turn
-from serve_apps.agents.runner import done, failure, opening
+from serve_apps.agents.runner import carried_out, done, failure
 from serve_apps.agents.toolset import recorded
 from serve_apps.agents.turn import load
-from serve_apps.agents.walk import ASK, MODEL, Walk, model_request
+from serve_apps.agents.walk import ASK, ASKED, INPUT, MODEL, Walk, model_request
 
-_BOUND = frozenset({ASK, "tool"})  # compared also where another model is asked: they are what it decides
+_BOUND = ASKED | {"tool"}  # compared also where another model is asked: they are what it decides
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +106,11 @@ class ReplayJournal(Walk):
         found = self._answer(self._ended(ASK, tool, {"arguments": arguments, "reason": reason}))
         approved: Mapping[str, Json] = found["arguments"]
         return approved
+
+    async def inquire(self, question: Mapping[str, Json]) -> str:
+        """See `Journal.inquire`; nobody is asked."""
+        found = self._answer(self._ended(INPUT, INQUIRY, {"arguments": question, "reason": ""}))
+        return str(found["arguments"]["reply"])
 
     def _ended(self, kind: str, name: str, request: Json) -> Step:
         step, known = self._next(kind, name, request)
@@ -219,12 +225,7 @@ def decision(reply: Reply, tools: Sequence[ToolSpec]) -> Json:
 
 async def _walk(turn: Turn, journal: ReplayJournal, handler: Handler) -> tuple[BaseException | None, Outcome | None]:
     """How the handler ended: with an error or with an outcome."""
-    opening(turn, journal)
-
-    async def handled() -> Outcome:
-        return await handler(turn, journal)
-
-    task = asyncio.create_task(handled())
+    task = asyncio.create_task(carried_out(handler, turn, journal))
     await asyncio.wait({task})
     raised = task.exception()  # looked at in any case, or asyncio complains of it
     error = journal.halted or raised

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from enum import Enum, auto
+from functools import partial
 from typing import Any
 
 from cluster.basics.errors import AosError, LeaseLost, Permanent, Transient
@@ -26,11 +27,13 @@ from serve_apps.agents.turn import dump, load
 from serve_apps.agents.walk import Walk
 
 GRACE_SECONDS = 4.0  # for a handler that is to stop; a reader who leaves stops the model within five
+RECALLED = "recalled"  # of a turn's options: the trace's line on its memory
 BACKGROUND = 8  # runs without a reader at a time
 
 # What is to be done once the answer is committed, if anything.
 Kept = Callable[[], Awaitable[None]]
 Remember = Callable[[Transaction, Turn, Outcome], Awaitable[Kept | None]]
+Say = Callable[[Turn, Transaction, str], Awaitable[None]]
 _log = logging.getLogger("aos.agents")
 
 
@@ -64,6 +67,7 @@ class Runner:
         timing: Timing,
         remember: Remember,
         audit: Audit,
+        say: Say | None = None,
     ) -> None:
         """Collaborators are injected.
 
@@ -74,16 +78,17 @@ class Runner:
             owner: who claims, for people.
             timing: clocks.
             remember: stores the answer in its conversation, in the transaction that completes the run.
+            say: stores a question in its conversation, in the transaction in which the run begins to wait.
             audit: each execution of an agent is a line of the trail, written with the run's end (AT-01).
         """
         self._runs, self._approvals, self._handlers = runs, approvals, handlers
         self._settings, self._owner, self._timing, self._remember = settings, owner, timing, remember
-        self._audit = audit
+        self._audit, self._say = audit, say
 
     async def run(self, turn: Turn, lease: Lease) -> AsyncIterator[Event]:
         """Carry a claimed run out and tell its events from the first; closing the iterator stops it.
 
-        The last event is DONE, ERROR, APPROVAL_REQUIRED, or STATUS `cancelled`.
+        The last event is DONE, ERROR, APPROVAL_REQUIRED, INPUT_REQUIRED, or STATUS `cancelled`.
 
         Raises:
             LeaseLost: another owner has the run; nothing more was written.
@@ -146,12 +151,14 @@ class Runner:
         loaded = await self._runs.load(lease.scope, lease.run)
         turn = load(loaded.input if turn is None else dump(turn))
         lease = replace(lease, scope=turn.scope)
+        say = None if self._say is None else partial(self._say, turn)
+        recorder = LedgerRecorder(self._runs, self._approvals, lease, say)
         journal = LiveJournal(
             turn.run, loaded.seed, loaded.steps, loaded.last_event,
-            recorder=LedgerRecorder(self._runs, self._approvals, lease), show=outlet.put,
+            recorder=recorder, show=outlet.put,
             clock=self._timing.clock, now=self._timing.now, patience=timedelta(hours=self._settings.approval_hours),
         )  # fmt: skip
-        handler = asyncio.create_task(_handle(self._handlers[turn.path], turn, journal))
+        handler = asyncio.create_task(carried_out(self._handlers[turn.path], turn, journal))
         beat = asyncio.create_task(self._beat(lease))
         leaving = asyncio.create_task(stop.wait())
         try:
@@ -195,7 +202,7 @@ class Runner:
             async with self._runs.writing(lease) as tx:
                 await self._runs.put_events(tx, lease, told(journal.pending))
                 await self._runs.finish(tx, lease, RunState.CANCELLED)
-                await self._record(tx, turn, RunState.CANCELLED)
+                await self._record(tx, turn, journal, RunState.CANCELLED)
             return event
         await self._runs.interrupt(lease)
         return None
@@ -206,7 +213,7 @@ class Runner:
             event = journal.last(EventKind.DONE, **done(outcome, journal))
             await self._runs.put_events(tx, lease, told(journal.pending))
             await self._runs.finish(tx, lease, RunState.COMPLETED, outcome=asdict(outcome))
-            await self._record(tx, turn, RunState.COMPLETED)
+            await self._record(tx, turn, journal, RunState.COMPLETED)
         if kept is not None:
             await kept()
         return event
@@ -220,13 +227,15 @@ class Runner:
         async with self._runs.writing(lease) as tx:
             await self._runs.put_events(tx, lease, told(journal.pending))
             await self._runs.finish(tx, lease, RunState.FAILED, error=data)
-            await self._record(tx, turn, RunState.FAILED, code=data["code"])
+            await self._record(tx, turn, journal, RunState.FAILED, code=data["code"])
         return event
 
-    async def _record(self, tx: Transaction, turn: Turn, state: RunState, **more: str) -> None:
-        """Who had which agent do something, and how it ended; what was said stays in the run."""
+    async def _record(self, tx: Transaction, turn: Turn, journal: Walk, state: RunState, **more: str) -> None:
+        """Who had which agent do something, who helped, and how it ended; what was said stays in the run."""
         outcome = Done.FAILED if state is RunState.FAILED else Done.DONE
-        detail = {"run": turn.run, "session": turn.session, "path": turn.path, "state": state, **more}
+        detail: dict[str, Any] = {"run": turn.run, "session": turn.session, "path": turn.path, "state": state, **more}
+        if journal.delegates:
+            detail["delegates"] = list(journal.delegates)
         await self._audit.record(tx, turn.scope, "agent.execute", turn.agent.id, outcome, detail)
 
     async def _beat(self, lease: Lease) -> _Beat:
@@ -245,9 +254,12 @@ class Runner:
                     return _Beat.LOST
 
 
-async def _handle(handler: Handler, turn: Turn, journal: LiveJournal) -> Outcome:
+async def carried_out(handler: Handler, turn: Turn, journal: Journal) -> Outcome:
+    """The turn from its first event to its outcome, whose trace begins with what was remembered for it."""
     opening(turn, journal)
-    return await handler(turn, journal)
+    outcome = await handler(turn, journal)
+    line = turn.options.get(RECALLED)
+    return outcome if line is None else replace(outcome, trace=(line, *outcome.trace))
 
 
 def opening(turn: Turn, journal: Journal) -> None:

@@ -21,18 +21,24 @@ class StopSequences:
         if self.ended:
             return ""
         text, self._held = self._held + text, ""
-        found = [at for one in self._sequences if (at := text.find(one)) >= 0]
-        if found:
+        begun = len(text) - max((_overlap(text, one) for one in self._sequences), default=0)
+        # One that is whole may begin behind another that may yet become whole: the first of them ends the text.
+        if (end := self._end(text)) is not None and end <= begun:
             self.ended = True
-            return text[: min(found)]
-        keep = max((_overlap(text, one) for one in self._sequences), default=0)
-        self._held = text[len(text) - keep :]
-        return text[: len(text) - keep]
+            return text[:end]
+        self._held = text[begun:]
+        return text[:begun]
 
     def flush(self) -> str:
         """What was held back because it could have begun a stop sequence, once nothing more comes."""
         held, self._held = self._held, ""
-        return held
+        end = self._end(held)
+        self.ended = self.ended or end is not None
+        return held[:end]
+
+    def _end(self, text: str) -> int | None:
+        """Where the first stop sequence begins."""
+        return min((at for one in self._sequences if (at := text.find(one)) >= 0), default=None)
 
     def cut(self, text: str) -> str:
         """A whole text, cut; pieces that were fed before do not count."""

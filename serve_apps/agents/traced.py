@@ -129,6 +129,10 @@ class TracedJournal:
         """As `Journal`."""
         return await self._journal.ask(tool, arguments, reason)
 
+    async def inquire(self, question: Mapping[str, Json]) -> str:
+        """As `Journal`."""
+        return await self._journal.inquire(question)
+
     async def step(self, kind: str, name: str, request: Json, perform: Perform, *, redo: Redo = Redo.REPEAT) -> Json:
         """As `Journal`."""
 

@@ -14,7 +14,8 @@ from serve_apps.agents.errors import Diverged, recorded
 from serve_apps.agents.events import Event, EventKind
 from serve_apps.agents.ports import Json, RunId, Said
 
-MODEL, ASK = "model", "approval"
+MODEL, ASK, INPUT = "model", "approval", "input"
+ASKED = frozenset({ASK, INPUT})  # of a person; the kinds are named as the categories of what waits
 
 # A text that was being shown ends with one of these; pieces that follow begin another.
 _TEXT_ENDS = frozenset({EventKind.TEXT, EventKind.THINKING})
@@ -30,6 +31,7 @@ class Walk(ABC):
     def __init__(self, run: RunId, seed: int, steps: Sequence[Step]) -> None:
         """`steps` are those on record, in order from 1."""
         self.halted: AosError | None = None
+        self.delegates: dict[str, None] = {}  # who carried parts of the run out, in the order in which they began
         self._run, self._seed = run, seed
         self._steps = {step.seq: step for step in steps}
         self._at = 0  # the step that was asked for last
@@ -63,6 +65,8 @@ class Walk(ABC):
         """Number an event and tell it."""
         event = self._number(kind, data)
         self._tell(event)
+        if kind is EventKind.STATUS and "agent" in data:
+            self.delegates[str(data["agent"])] = None
         return event
 
     def _number(self, kind: EventKind, data: Json) -> Event:
@@ -155,7 +159,7 @@ class Walk(ABC):
 
 def _bound(kind: str, request: Json) -> Json:
     """What a step is compared by: why an action was put before a person is no part of the action."""
-    return {"arguments": request["arguments"]} if kind == ASK else request
+    return {"arguments": request["arguments"]} if kind in ASKED else request
 
 
 def said_within(step: Step) -> Sequence[Any]:

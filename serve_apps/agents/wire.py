@@ -99,13 +99,15 @@ def dump_incoming(incoming: Incoming) -> dict[str, Any]:
         "session": incoming.session,
         "history": [message_to_json(message) for message in incoming.history],
         "options": dict(incoming.options),
+        "person": incoming.person,
     }
 
 
 def load_incoming(found: Mapping[str, Any]) -> Incoming:
     """The inverse."""
     history = tuple(message_from_json(message) for message in found["history"])
-    return Incoming(found["agent"], found["message"], found["session"], history, found["options"])
+    person = bool(found.get("person"))  # a gateway of an older version does not say it
+    return Incoming(found["agent"], found["message"], found["session"], history, found["options"], person)
 
 
 def pack(event: Event) -> list[Any]:

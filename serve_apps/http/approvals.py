@@ -107,7 +107,8 @@ async def pending(me: Me, parts: Its, skip: Skip = 0, limit: Limit = 100) -> App
 async def approval(approval_id: ApprovalInPath, me: Me, parts: Its) -> ApprovalShape:
     """One of them; who may not decide sees what their own turns wait for."""
     row = await parts.approvals.show(me.scope, str(approval_id))
-    if me.role not in _DECIDERS and str(row["requested_by"]) != me.user:
+    seen = me.role in _DECIDERS and row["category"] != Category.INPUT  # a question is part of a conversation
+    if not seen and str(row["requested_by"]) != me.user:
         raise NotFound(f"approval {approval_id}")
     return ApprovalShape(**row)
 

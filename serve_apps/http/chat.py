@@ -10,7 +10,7 @@ from serve_apps.agents.collect import Collected
 from serve_apps.agents.encode import s3
 from serve_apps.http.admit import Guarded, Its, Me, agree
 from serve_apps.http.fields import MOST_AGENT, Body, Text
-from serve_apps.http.turns import Said, SessionKey, Verbose, collected, incoming, streamed, wants_stream
+from serve_apps.http.turns import Documents, Said, SessionKey, Verbose, collected, incoming, streamed, wants_stream
 
 router = APIRouter(route_class=Guarded, tags=["chat"])
 
@@ -34,6 +34,7 @@ class ChatRequest(Body):
     temperature: Annotated[float | None, Field(ge=0, le=2)] = None
     max_tokens: Annotated[int | None, Field(ge=1, le=1_000_000)] = None
     use_rag: bool | None = None
+    document_ids: Documents = None
 
     def session(self) -> str | None:
         """Under either name.
@@ -69,7 +70,10 @@ class ChatMetadata(BaseModel):
 
 
 class ChatReply(BaseModel):
-    """An answer. With `requires_approval` the turn waits for POST /api/approvals/{id} and goes on by itself then."""
+    """An answer. With `requires_approval` the turn waits for POST /api/approvals/{id} and goes on by itself then.
+
+    With `requires_input` the agent has asked `input_request`; the next message of this conversation answers it.
+    """
 
     conversation_id: str
     message_id: str
@@ -82,6 +86,8 @@ class ChatReply(BaseModel):
     agent_trace: list[dict[str, Any]]
     requires_approval: bool
     approval_request: dict[str, Any] | None
+    requires_input: bool
+    input_request: dict[str, Any] | None
     error: Problem | None
     metadata: ChatMetadata
 
@@ -110,6 +116,8 @@ class ChatReply(BaseModel):
             agent_trace=found.trace,
             requires_approval=found.approval is not None,
             approval_request=found.approval,
+            requires_input=found.input is not None,
+            input_request=found.input,
             error=None if found.error is None else Problem(**found.error),
             metadata=metadata,
         )
@@ -123,6 +131,7 @@ async def chat(agent_id: AgentInPath, body: ChatRequest, request: Request, me: M
     message, verbosity = incoming(
         agent_id, body.message, body.session(), body.verbose,
         stream=stream, temperature=body.temperature, max_tokens=body.max_tokens, use_rag=body.use_rag,
+        documents=body.document_ids,
     )  # fmt: skip
     events = parts.orchestrator.process(me.scope, message)
     if stream:

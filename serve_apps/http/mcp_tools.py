@@ -199,7 +199,7 @@ async def _agents(given: AgentsArguments, me: Member, parts: Parts) -> BaseModel
 
 
 async def _chat(given: ChatArguments, me: Member, parts: Parts) -> BaseModel:
-    message, _ = incoming(given.agent, given.message, given.session_id)
+    message, _ = incoming(given.agent, given.message, given.session_id, person=False)
     found, events = Collected(), await begin(parts.orchestrator.process(me.scope, message))
     try:
         async for event in events:

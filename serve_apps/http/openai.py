@@ -198,7 +198,9 @@ def _incoming(body: CompletionRequest, agent: str) -> tuple[Incoming, Verbosity]
         trailing=[_plain(one) for one in body.messages[at + 1 :]] or None,
     )  # fmt: skip
     history = tuple(map(_message, body.messages[:at]))
-    return Incoming(message.agent, message.message, message.session, history, message.options), verbosity
+    return Incoming(
+        message.agent, message.message, message.session, history, message.options, message.person
+    ), verbosity
 
 
 def _format(body: CompletionRequest) -> str | None:

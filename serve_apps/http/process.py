@@ -15,7 +15,7 @@ from serve_apps.http.chat import STREAM, Problem
 from serve_apps.http.fields import Body
 from serve_apps.http.runs import LastEventId, followed, readers_of, reading_of
 from serve_apps.http.sessions import SessionInPath
-from serve_apps.http.turns import AgentKey, Said, SessionKey, collected, incoming, streamed, wants_stream
+from serve_apps.http.turns import AgentKey, Documents, Said, SessionKey, collected, incoming, streamed, wants_stream
 
 router = APIRouter(route_class=Guarded, tags=["chat"])
 
@@ -28,6 +28,7 @@ class ProcessRequest(Body):
     agent_id: AgentKey = ""
     session_id: SessionKey | None = None
     message: Said
+    document_ids: Documents = None
     user_id: Annotated[str | None, Field(max_length=200, description="Compared with the token.")] = None
     stream: bool | None = None
 
@@ -44,6 +45,8 @@ class AgentResponse(BaseModel):
     reasoning: str
     requires_approval: bool
     approval_request: dict[str, Any] | None
+    requires_input: bool
+    input_request: dict[str, Any] | None
     execution_time_ms: int
     tokens_used: int
     confidence: float
@@ -70,6 +73,8 @@ class ShortReply(BaseModel):
     citations: list[dict[str, Any]]
     requires_approval: bool
     approval_request: dict[str, Any] | None
+    requires_input: bool
+    input_request: dict[str, Any] | None
     error: Problem | None
 
 
@@ -78,7 +83,9 @@ async def process(body: ProcessRequest, request: Request, me: Me, parts: Its) ->
     """Process a message, whole or as stream chunks."""
     agree(me, body.tenant_id, body.workspace_id, body.user_id)
     stream = wants_stream(request, body.stream)
-    message, verbosity = incoming(body.agent_id, body.message, body.session_id, stream=stream)
+    message, verbosity = incoming(
+        body.agent_id, body.message, body.session_id, stream=stream, documents=body.document_ids
+    )
     events = parts.orchestrator.process(me.scope, message)
     if stream:
         return await streamed(events, verbosity, s4, parts.pace.beat)
@@ -94,6 +101,8 @@ async def process(body: ProcessRequest, request: Request, me: Me, parts: Its) ->
         reasoning=found.reasoning,
         requires_approval=found.approval is not None,
         approval_request=found.approval,
+        requires_input=found.input is not None,
+        input_request=found.input,
         execution_time_ms=round(1000 * (time.monotonic() - began)),
         tokens_used=found.prompt_tokens + found.completion_tokens,
         confidence=_NOT_STATED if found.confidence is None else found.confidence,
@@ -132,5 +141,7 @@ async def short_chat(body: ShortChat, request: Request, me: Me, parts: Its) -> S
         citations=found.citations,
         requires_approval=found.approval is not None,
         approval_request=found.approval,
+        requires_input=found.input is not None,
+        input_request=found.input,
         error=None if found.error is None else Problem(**found.error),
     )

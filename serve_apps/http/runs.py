@@ -17,7 +17,7 @@ from cluster.state.identity import Member
 from cluster.state.postgres import Row
 from cluster.state.run import RunState
 from cluster.state.run_desk import RunDesk
-from serve_apps.agents.encode import Reading, Verbosity, is_last, s3
+from serve_apps.agents.encode import ASKS, Reading, Verbosity, is_last, s3
 from serve_apps.agents.events import Event, EventKind
 from serve_apps.agents.ports import RunId
 from serve_apps.http.admit import Guarded, Its, Me, agree
@@ -124,7 +124,7 @@ class RunFeed:
     def wire(self, event: Row) -> str:
         """In the reader's vocabulary."""
         told = Event(int(event["seq"]), EventKind(event["type"]), event["payload"])
-        self.over = is_last(told) and told.kind is not EventKind.APPROVAL_REQUIRED
+        self.over = is_last(told) and told.kind not in ASKS
         fresh = self.reading.take(told)
         chunk = None if fresh is None else self.how(told, fresh, self.verbosity)
         return "" if chunk is None else frame(chunk, self.reading.id)

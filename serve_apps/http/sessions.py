@@ -9,6 +9,7 @@ from pydantic import AfterValidator, BaseModel, StringConstraints
 
 from cluster.state import conversations
 from cluster.state.conversations import LONGEST_KEY, Speaker, Status
+from cluster.state.run import RunState
 from serve_apps.http.admit import Guarded, Its, Me, agree
 from serve_apps.http.fields import AgentInQuery, Body, Limit, Name, Skip, storable
 from serve_apps.http.parts import Parts
@@ -54,12 +55,24 @@ class FactShape(BaseModel):
     fact: str
 
 
+class PendingInput(BaseModel):
+    """What the agent has asked; the next message of the conversation answers it."""
+
+    id: UUID
+    run_id: UUID
+    question: str
+    category: str
+    options: list[str]
+    expires_at: datetime
+
+
 class SessionDetail(SessionShape):
     """A conversation with what is remembered of it; `summary` covers the messages up to `summary_upto`."""
 
     summary: str
     summary_upto: int
     facts: list[FactShape]
+    pending_input: PendingInput | None
 
 
 class SessionList(BaseModel):
@@ -134,6 +147,7 @@ async def session(session_id: SessionInPath, me: Me, parts: Its) -> SessionDetai
         summary=summary.text if summary else "",
         summary_upto=summary.upto if summary else 0,
         facts=[FactShape(category=fact.category, importance=fact.importance, fact=fact.text) for fact in facts],
+        pending_input=await _pending(parts, me, found),
     )
 
 
@@ -192,6 +206,13 @@ async def end(session_id: SessionInPath, me: Me, parts: Its) -> Response:
     """As `DELETE /api/sessions/{session_id}`."""
     await _delete(parts, me, session_id)
     return Response(status_code=204)
+
+
+async def _pending(parts: Parts, me: Me, session: conversations.Session) -> PendingInput | None:
+    row = await parts.approvals.question(me.scope, session.id, session.user)
+    if row is None or row["state"] != "pending" or row["run_state"] != RunState.WAITING:
+        return None
+    return PendingInput(**{"options": [], **row["arguments"]}, **{n: row[n] for n in ("id", "run_id", "expires_at")})
 
 
 async def _delete(parts: Parts, me: Me, wanted: str) -> None:

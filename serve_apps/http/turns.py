@@ -6,13 +6,14 @@ from contextlib import aclosing
 from typing import Annotated, Any, Literal
 
 from fastapi import Request
-from pydantic import AfterValidator, StringConstraints
+from pydantic import AfterValidator, Field, StringConstraints
 
 from serve_apps.agents.collect import Collected
 from serve_apps.agents.encode import Chunk, Reading, Verbosity, flags
 from serve_apps.agents.events import Event
+from serve_apps.agents.injected import MOST as MOST_NAMED
 from serve_apps.agents.ports import Incoming
-from serve_apps.http.fields import storable
+from serve_apps.http.fields import DocumentKey, storable
 from serve_apps.http.live import BUG, Live, beating, begin, closed, while_read
 from serve_apps.http.sse import BEAT, encode
 
@@ -23,20 +24,27 @@ Said = Annotated[
 ]
 SessionKey = Annotated[str, StringConstraints(min_length=1, max_length=128), AfterValidator(storable)]
 AgentKey = Annotated[str, StringConstraints(max_length=200), AfterValidator(storable)]
+Documents = Annotated[
+    list[DocumentKey] | None,
+    Field(max_length=MOST_NAMED, description="Files that this message is about, by id; the model is told of them."),
+]
 Verbose = bool | Literal["default", "verbose", "debug"]
 Encode = Callable[[Event, str, Verbosity], Chunk | None]
 
 
 def incoming(
-    agent: str, message: str, session: str | None, verbose: Verbose = False, **options: Any
+    agent: str, message: str, session: str | None, verbose: Verbose = False, *, person: bool = True, **options: Any
 ) -> tuple[Incoming, Verbosity]:
-    """What the orchestrator takes, and how much the reader wants to see; options that are None are left out."""
+    """What the orchestrator takes, and how much the reader wants to see; options that are None are left out.
+
+    `person`: who sends it can be asked something, and answers with their next message.
+    """
     text, flagged = flags(message)
     verbosity = max(verbosity_of(verbose), flagged or Verbosity.DEFAULT)
     chosen = {name: value for name, value in options.items() if value is not None}
     if verbosity:
         chosen["verbose"] = verbosity.name.lower()
-    return Incoming(agent, text or message, session, options=chosen), verbosity
+    return Incoming(agent, text or message, session, options=chosen, person=person), verbosity
 
 
 def verbosity_of(verbose: Verbose) -> Verbosity:

@@ -17,7 +17,7 @@ from serve_apps.http.live import BUG, Begun, beating, begin, failure
 from serve_apps.http.parts import Parts
 from serve_apps.http.permissions import SOCKET
 from serve_apps.http.revocation import CredentialEnded, Entry
-from serve_apps.http.turns import AgentKey, Said, SessionKey, Verbose, incoming
+from serve_apps.http.turns import AgentKey, Documents, Said, SessionKey, Verbose, incoming
 
 router = APIRouter(tags=["chat"])
 
@@ -45,6 +45,7 @@ class Say(Body):
     agent_id: AgentKey = ""
     session_id: SessionKey | None = None
     message: Said
+    document_ids: Documents = None
     user_id: Annotated[str | None, Field(max_length=200)] = None
     stream: bool = True
     verbose: Verbose = False
@@ -153,7 +154,12 @@ class Talk:
             if not self._over and self._turn is not None and not self._turn.done():
                 raise Conflict("a turn is running", fix="Wait for its last chunk, or send {type: cancel}.")
             message, verbosity = incoming(
-                said.agent_id, said.message, said.session_id, said.verbose, stream=said.stream
+                said.agent_id,
+                said.message,
+                said.session_id,
+                said.verbose,
+                stream=said.stream,
+                documents=said.document_ids,
             )
             if self._turn is not None:
                 await asyncio.wait({self._turn}, timeout=CLOSING_SECONDS)

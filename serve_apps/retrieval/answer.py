@@ -142,11 +142,11 @@ class Answerer:
         claims, dropped, unmeasured = await self._checked(question, generate.parse(text), cited)
         fallback = _joined(results.fallback, unmeasured)
         judged, away = list[Judged](), None
-        if claims and (_left_out(dropped) or all(one.basis == "attributed" for one in claims)):
+        if claims and (left_out(dropped) or all(one.basis == "attributed" for one in claims)):
             judged, away = await self._judged(scope, question, results.hits)
         if claims and _suffice(claims, judged, cited, strange):
             # The passages' own sentences stand where the model said what none says.
-            more = _extracts(judged, cited, strange) if _left_out(dropped) else []
+            more = _extracts(judged, cited, strange) if left_out(dropped) else []
             claims, fallback = (*claims, *more), _joined(fallback, away)
             conflicts = _conflicts(question, cited, claims)
             answer = Answer(
@@ -255,7 +255,7 @@ def _nothing(results: Results, why: str, *, fallback: str | None) -> Answer:
     return Answer(NOT_FOUND, "not_found", (), results, None, fallback, abstained=why)
 
 
-def _left_out(dropped: Sequence[Dropped]) -> bool:
+def left_out(dropped: Sequence[Dropped]) -> bool:
     """Whether more than a greeting was dropped."""
     return any(len(set(content(one.text))) >= LEAST_WORDS for one in dropped)
 

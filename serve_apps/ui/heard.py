@@ -38,6 +38,7 @@ class Heard:
         text: of the answer, whole parts; `piece` is what is being written.
         plan: its steps, each with `outcome` and `note` once they are over.
         found: what each search gave: sources, generation, fallback.
+        asked: what the agent wants to know; the next message of the conversation answers it.
         trace: what the answer says of itself: its mode, the model that wrote it.
     """
 
@@ -61,6 +62,7 @@ class Heard:
     tokens_out: int = 0
     cost: float = 0.0
     approval: Json | None = None
+    asked: Json | None = None
     error: Trouble | None = None
     finish: str = ""
 
@@ -109,7 +111,7 @@ async def listen(stream: AsyncIterator[Told], turn: Heard, quiet: float = QUIET_
     iterator = aiter(stream)
     while True:
         try:
-            wait = quiet if turn.approval is not None else None
+            wait = quiet if turn.approval is not None or turn.asked is not None else None
             async with asyncio.timeout(wait):
                 told = await anext(iterator)
         except (StopAsyncIteration, TimeoutError):
@@ -194,6 +196,10 @@ def _inside(turn: Heard, kind: str, data: Mapping[str, Any]) -> None:
         case "approval_decided":
             turn.approval, turn.state = None, "running"
             turn.decisions.append(dict(data))
+        case "input_required":
+            turn.asked, turn.state = dict(data.get("input") or {}), "waiting"
+        case "input_given":
+            turn.asked, turn.state = None, "running"
         case "usage":
             turn.tokens_in += int(data.get("prompt_tokens") or 0)
             turn.tokens_out += int(data.get("completion_tokens") or 0)

@@ -53,6 +53,7 @@ def answer(desk: Desk, turn: Heard, agent: str, *, live: bool = False) -> Html:
         tools(turn),
         prose(text, marks(desk, turn.citations)) if text else None,
         writing if live else None,
+        asks(turn),
         chips(desk, turn.citations),
         searched(desk, turn),
         problem_card(turn.error) if turn.error else None,
@@ -60,6 +61,21 @@ def answer(desk: Desk, turn: Heard, agent: str, *, live: bool = False) -> Html:
         None if live else footer(desk, turn),
         class_="aos-answer" + (" live" if live else ""),
         aria_label=f"{agent} answers",
+    )
+
+
+def asks(turn: Heard) -> Html | None:
+    """What the agent wants to know; the message box is where it is told."""
+    if turn.asked is None:
+        return None
+    options = [tag("li", str(one)) for one in turn.asked.get("options") or ()]
+    return tag(
+        "div",
+        prose(str(turn.asked.get("question", "")), {}),
+        tag("ol", options) if options else None,
+        tag("p", "Your next message answers this.", class_="quiet"),
+        class_="aos-asks",
+        role="status",
     )
 
 
@@ -115,7 +131,7 @@ def plan(turn: Heard) -> Html | None:
 
 def tools(turn: Heard) -> list[Html]:
     """Every call of a tool: its arguments as a table, what it gave, and how long it took."""
-    waits = turn.approval is not None
+    waits = turn.approval is not None or turn.asked is not None
     return [_call(one, waits=waits and n == len(turn.calls)) for n, one in enumerate(turn.calls, 1)]
 
 

@@ -23,7 +23,11 @@ class Delegations(Protocol):
         ...
 
 
-class Delegate:
+class TurnBound:
+    """A tool that belongs to one turn: each of its steps is recorded in the journal, not the call as a whole."""
+
+
+class Delegate(TurnBound):
     """Delegation as a tool. Each step of the other agent is recorded, not the call as a whole."""
 
     effect = Effect.READ  # what the other agent does passes the approval list, call by call

@@ -281,6 +281,26 @@ class MemoryJournal:
             raise Rejected(known.state.upper())
         return decided
 
+    async def inquire(self, question: Mapping[str, Json]) -> str:
+        self._at += 1
+        known = self.decisions.get(self._at)
+        if known is None:
+            assert not self.replaying, "a replay asks nobody"
+            known = Decision(str(uuid5(UUID(self.run), f"ask {self._at}")), "request_user_input", dict(question), "")
+            self.decisions[self._at] = known
+            self.records.append(Record("input", known.tool, dict(question), "done"))
+        if known.arguments != question:
+            raise Diverged(f"asked {known.arguments}, now {question}")
+        self.emit(EventKind.STATUS, state="waiting_input")
+        self.emit(EventKind.INPUT_REQUIRED, input={"id": known.id, "options": [], **question})
+        if known.state == "pending":
+            raise Waiting(known.id)
+        self.emit(EventKind.INPUT_GIVEN, id=known.id, state=known.state, reply=(known.decided or {}).get("reply"))
+        self.emit(EventKind.STATUS, state="resumed")
+        if known.state != "approved":
+            raise Rejected(known.state.upper())
+        return str((known.decided or {})["reply"])
+
     def kinds(self) -> list[str]:
         """The kinds of all events, in order."""
         return [str(event.kind) for event in self.events]

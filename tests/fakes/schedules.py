@@ -86,7 +86,7 @@ def make_desk(database: Database) -> Desk:
     """The ordinary way in; nothing is carried here."""
     records = Records(
         database, Runs(database), Links(database), Conversations(database), make_memory(database), Audit(database),
-        Skills(database),
+        Skills(database), Approvals(database, Audit(database)),
     )  # fmt: skip
     router = CachedRouter(read_rules(Path(str(files("configs"))) / "routing.yaml"), None, time.monotonic)
     return Desk(records, router, {}, AgentSettings(), uuid4)

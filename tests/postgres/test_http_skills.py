@@ -184,6 +184,7 @@ async def test_a_skill_is_attached_pinned_and_taken_away(client: httpx.AsyncClie
     assert (await client.get(path)).json() == {
         "base": [
             "search_knowledge", "semantic_search", "search_graph", "calculator", "get_time", "http_get", "delegate",
+            "request_user_input",
         ],
         "items": [], "total": 0,
     }  # fmt: skip

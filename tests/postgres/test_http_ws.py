@@ -56,6 +56,21 @@ def chunks(socket: ClientConnection) -> list[dict[str, Any]]:
     return told
 
 
+def test_hi_06_a_question_ends_the_turn_and_the_socket_takes_the_answer(server: Server) -> None:
+    """HI-06, GW-05: the last chunk says what is asked; the next message of the session goes to the same way in."""
+    question = {"id": "i1", "question": "Which?", "category": "clarification", "options": [], "expires_at": None}
+    asks: list[Act] = [(EventKind.STATUS, {"state": "waiting_input"}), (EventKind.INPUT_REQUIRED, {"input": question})]
+    server.agents.script = lambda incoming: asks if incoming.message == "plan" else says("The red one.")
+    with server.open() as socket:
+        say(socket, type="message", agent_id="Clerk", session_id="s", message="plan")
+        last = chunks(socket)[-1]
+        assert (last["type"], last["content"], last["is_final"]) == ("status", "waiting_input", True)
+        assert last["data"] == {"requires_input": True, "input_request": question}
+        say(socket, type="message", agent_id="Clerk", session_id="s", message="the red one")
+        assert chunks(socket)[-1]["content"] == "The red one."
+    assert [asked.person for _, asked in server.agents.asked] == [True, True]
+
+
 def test_gw_05_a_conversation_in_stream_chunks(server: Server) -> None:
     """GW-05, ST-02, ST-03: type, content, data, is_final; several turns over one socket; whole replies if asked."""
     server.agents.script = lambda incoming: calls_tool("It is 42.")

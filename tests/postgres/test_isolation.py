@@ -77,8 +77,9 @@ async def api(app_dsn: str, tmp_path: Path) -> AsyncIterator[Api]:
     parts = make_parts(app_dsn, tmp_path)
     search = Search(parts.database, HashEmbedder(), None, SearchSettings(), RerankSettings())
     records = Records(
-        parts.database, Runs(parts.database), parts.links, parts.conversations, parts.memory, parts.audit, parts.skills
-    )
+        parts.database, Runs(parts.database), parts.links, parts.conversations, parts.memory, parts.audit, parts.skills,
+        parts.approvals,
+    )  # fmt: skip
     router = CachedRouter(read_rules(Path(str(files("configs"))) / "routing.yaml"), None, time.monotonic)
     desk = Desk(records, router, {}, AgentSettings(), uuid4)
     replays = Replayer(parts.runs, {}, ())

@@ -204,6 +204,7 @@ async def test_an_agent_is_asked_with_the_callers_rights(served: Served) -> None
         said = await given(mcp, "chat", agent="Clerk", message="Hello")
         assert said["answer"] == "You said: Hello" and not said["requires_approval"]
         scope, asked = served.agents.asked[-1]
+        assert asked.person is False, "HI-06: a machine can be asked nothing"
         assert (asked.agent, asked.message, scope.role) == ("Clerk", "Hello", Role.VIEWER)
         assert (scope.tenant, scope.workspace) == (served.here.scope.tenant, served.here.scope.workspace)
         await given(mcp, "chat", agent="Clerk", message="Again", session_id=said["conversation_id"])

@@ -16,8 +16,9 @@ from cluster.state.approvals import Found, Verdict
 from cluster.state.postgres import Transaction
 from cluster.state.run import Lease, Step, StepState, Told
 from cluster.state.runs import Runs
+from serve_apps.agents.delegate import Inside
 from serve_apps.agents.events import EventKind
-from serve_apps.agents.ports import Journal, Outcome, Path, Redo, Said, Turn
+from serve_apps.agents.ports import Journal, Outcome, Path, Redo, RunId, Said, Turn
 from tests.fakes.runs import Outside, Stage, acting, stage
 
 
@@ -71,6 +72,21 @@ async def test_at_01_each_execution_of_an_agent_is_in_the_audit_trail_with_its_e
     ]  # fmt: skip
     assert found[1][3]["code"] == "invalid" and all(row[0] == str(here.scope.user) for row in found)
     assert "secret" not in repr(found)
+
+
+async def test_at_01_whoever_helped_with_a_run_is_named_in_its_line(here: Stage, admin_dsn: str) -> None:
+    """AT-01: agents that a task was delegated to have no run of their own."""
+
+    async def delegates(turn: Turn, journal: Journal) -> Outcome:
+        inside = Inside(journal, RunId(str(uuid4())), "scout")
+        inside.emit(EventKind.STATUS, state="thinking")
+        inside.emit(EventKind.STATUS, state="executing")
+        return Outcome("done")
+
+    await here.carry(await here.begin("a"), delegates)
+    with psycopg.connect(admin_dsn) as connection:
+        (found,) = connection.execute("select detail from audit where action = 'agent.execute'").fetchall()
+    assert found[0]["delegates"] == ["scout"]
 
 
 async def test_hi_01_a_turn_stops_at_its_approval_and_goes_on_with_the_decision(here: Stage) -> None:

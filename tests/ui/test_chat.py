@@ -9,7 +9,7 @@ import pytest
 from serve_apps.ui import runs
 from serve_apps.ui.api import Told
 from serve_apps.ui.chat import PAGE
-from serve_apps.ui.chat.history import grouped
+from serve_apps.ui.chat.history import grouped, in_full
 from serve_apps.ui.cited import chips, place
 from serve_apps.ui.deciding import edited, question
 from serve_apps.ui.heard import Heard, hear, listen
@@ -132,6 +132,40 @@ def test_a_decision_sends_only_what_was_edited() -> None:
     with pytest.raises(Problem) as wrong:
         edited(asked, ["http://a", "many", '{"x": 1}'])
     assert "times" in wrong.value.told.title
+
+
+ASKED = told(
+    "input_required",
+    input={
+        "id": "i",
+        "question": f"Which? {EVIL}",
+        "options": [EVIL, "b"],
+        "category": "selection",
+        "expires_at": None,
+    },
+)
+
+
+async def test_hi_06_a_question_is_shown_until_the_next_message_answers_it(desk: Desk) -> None:
+    """HI-06: listening ends with it; what it says stays text; the answer takes it away."""
+
+    async def stream() -> AsyncIterator[Told]:
+        yield ASKED
+        await asyncio.Event().wait()
+
+    waiting = Heard()
+    assert len([one async for one in listen(stream(), waiting, 0.01)]) == 1 and not waiting.over
+    drawn = str(answer(desk, waiting, "Clerk"))
+    assert "Your next message answers this" in drawn and EVIL not in drawn and drawn.count("<li>") == 2
+    assert heard(ASKED, told("input_given", id="i", state="answered", reply="b")).asked is None
+
+
+def test_hi_06_an_answer_to_a_question_is_an_exchange_of_its_own() -> None:
+    """HI-06: the same run twice; its events are told with the last."""
+    rows = [("user", "plan", "r1"), ("assistant", "Which?", "r1"), ("user", "b", "r1"), ("assistant", "b it is", "r1")]
+    found = grouped([{"role": role, "text": text, "run_id": run} for role, text, run in rows], "keeper")
+    assert [(one.question, one.turn.text) for one in found] == [("plan", "Which?"), ("b", "b it is")]
+    assert [one.question for one in in_full(found)] == ["b"]
 
 
 def test_messages_are_grouped_by_their_run() -> None:

@@ -14,6 +14,7 @@ from serve_apps.agents.events import EventKind
 from serve_apps.agents.plan.general import General
 from serve_apps.http.answers import CitationShape
 from serve_apps.retrieval.answer import NOT_FOUND, Answer
+from serve_apps.retrieval.claims import Dropped
 from serve_apps.retrieval.query import Query, Results
 from tests.fakes.agents import AGENT, SCOPE, MemoryJournal, ScriptedModels, calls, turn
 from tests.fakes.crew import FakeTool, crew
@@ -67,6 +68,26 @@ class Away(ScriptedAnswerer):
 
     async def ask(self, scope: Scope, question: str, agent_id: str | None, history: tuple[str, ...] = ()) -> Answer:
         raise Unavailable("Postgres went away")
+
+
+async def test_ex_14_what_verification_takes_out_is_traced_and_lowers_confidence() -> None:
+    """EX-14, KB: a sentence that nothing supports; a greeting that is dropped lowers nothing."""
+    whole = await ScriptedAnswerer().ask(SCOPE, "When does it end?", None)
+
+    @dataclass
+    class Given:
+        dropped: tuple[Dropped, ...]
+
+        async def ask(self, *_: Any) -> Answer:
+            return replace(whole, mode="generated", model="m", dropped=self.dropped)
+
+    said = Dropped("The rent is nine million euros.", "unsupported")
+    outcome = await Documents(Given((said,)), NOBODY)(turn("When does it end?"), MemoryJournal())
+    assert outcome.confidence == 0.6
+    (line,) = [one for one in outcome.trace if one["step"] == "claim_removed"]
+    assert line == {"step": "claim_removed", "text": said.text, "why": "unsupported"}
+    greeted = await Documents(Given((Dropped("Hi!", "x"),)), NOBODY)(turn("When does it end?"), MemoryJournal())
+    assert greeted.confidence == 0.9 and all(one["step"] != "claim_removed" for one in greeted.trace)
 
 
 async def test_where_the_documents_have_nothing_the_agent_goes_on_as_general() -> None:

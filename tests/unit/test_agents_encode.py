@@ -30,6 +30,10 @@ DATA: dict[EventKind, dict[str, Any]] = {
     EventKind.TOOL_RESULT: {"id": "c1", "name": "calculator", "result": "forty-two", "approved": True, "ms": 3},
     EventKind.APPROVAL_REQUIRED: {"approval": APPROVAL},
     EventKind.APPROVAL_DECIDED: {"id": "a1", "state": "approved", "reviewer": "u", "arguments": {"url": "u"}},
+    EventKind.INPUT_REQUIRED: {
+        "input": {"id": "i1", "question": "Which?", "category": "clarification", "options": [], "expires_at": "t"}
+    },
+    EventKind.INPUT_GIVEN: {"id": "i1", "state": "answered", "reply": "the red one"},
     EventKind.USAGE: {"prompt_tokens": 3, "completion_tokens": 2, "cost_usd": 0.5, "connection": "c"},
     EventKind.ERROR: {"code": "c", "title": "t", "detail": "d", "fix": "f", "traceback": "File x.py"},
     EventKind.DONE: {

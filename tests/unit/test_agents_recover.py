@@ -48,6 +48,13 @@ def test_the_tables_are_long_enough_and_every_pattern_can_match() -> None:
     assert len(set(FUTURE.values()) | set(PAST.values())) == len(FUTURE) + len(PAST)
 
 
+def test_me_06_to_remember_is_no_announcement_and_to_do_something_later_is() -> None:
+    """ME-06, TC-03: what it says that it will remember is remembered with the answer."""
+    for said in ("I will remember that.", "Sure, I'll keep that in mind.", "I'll gladly remember your badge number."):
+        assert claims(said) is None, said
+    assert claims("I will remember to send the mail.") is not None
+
+
 @pytest.mark.parametrize(
     ("text", "kind"),
     [

@@ -2,7 +2,7 @@
 
 import pytest
 
-from serve_apps.agents.memory.requested import requested
+from serve_apps.agents.memory.requested import promised, requested
 
 ASKED = [
     ("Remember that my badge number is 4711.", "my badge number is 4711", "other"),
@@ -30,6 +30,28 @@ def test_me_06_what_only_speaks_of_remembering_is_no_request(message: str) -> No
     assert requested(message) == []
 
 
+@pytest.mark.parametrize(
+    ("answer", "facts"),
+    [
+        ("I will remember that your badge is 4711.", ["your badge is 4711"]),
+        ("Sure, I'll keep that in mind!", ["My badge number is 4711."]),
+        ("I’ll make a note of that: the pump is Berta.", ["the pump is Berta"]),
+        ("Ich merke mir, dass du Tee magst.", ["du Tee magst"]),
+        ("Ich werde mir das merken.", ["My badge number is 4711."]),
+        ("I won't remember that.", []),
+        ("I will remember to call Bob.", []),
+        ("If you tell me, I will remember it.", []),
+        ("Do you think I will remember that?", []),
+        ("I do remember that you said so.", []),
+    ],
+)
+def test_me_06_what_an_agent_says_it_will_remember_it_does(answer: str, facts: list[str]) -> None:
+    """ME-06: its own words, or, where it names nothing, what it was told; a deed or a condition is no memory."""
+    found = promised(answer, "My badge number is 4711.")
+    assert [one.text for one in found] == facts and all(one.importance == "medium" for one in found)
+
+
 def test_garbage_takes_linear_time_and_no_more_than_three_facts() -> None:
     assert requested("please remember that " * 20_000) is not None
+    assert promised("I will remember " * 20_000, "x") is not None and promised("if " * 50_000, "x") == []
     assert len(requested("Remember that a is b. " * 50)) == 3

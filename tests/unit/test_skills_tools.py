@@ -23,7 +23,7 @@ NOON = datetime(2026, 7, 1, 12, 0, tzinfo=UTC)
 
 def base() -> list[Tool]:
     on = ground(passages=Knowledge(FakeSearch()))
-    return [build(named(name), on) for name in BASE if name != "delegate"]
+    return [build(named(name), on) for name in BASE if name not in ("delegate", "request_user_input")]
 
 
 def clock() -> GetTime:
@@ -63,11 +63,12 @@ def test_a_tool_that_models_cannot_be_told_of_is_refused(tool: FakeTool) -> None
 
 
 def test_the_tools_that_ship() -> None:
-    """EX-15: seven, all of them in every turn; none of them changes anything by itself."""
+    """EX-15: eight, all of them in every turn with a person; none of them changes anything by itself."""
     catalog = Catalog(base())
-    names = [*(spec.name for spec in catalog.specs()), named("delegate").name]
+    names = [*(spec.name for spec in catalog.specs()), named("delegate").name, named("request_user_input").name]
     assert names == [
         "search_knowledge", "semantic_search", "search_graph", "calculator", "get_time", "http_get", "delegate",
+        "request_user_input",
     ]  # fmt: skip
     assert {tool.effect for tool in catalog} == {Effect.READ}
 

@@ -90,6 +90,20 @@ def test_chat_asks_in_place_and_goes_on(api: ApiServer, converse: Converse, type
     assert followed.headers["Last-Event-ID"] == "2"
 
 
+def test_hi_06_what_an_agent_asks_is_answered_by_the_next_line(
+    api: ApiServer, converse: Converse, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """HI-06: shown as the agent's words; alone it exits 3, in a conversation the next line answers it."""
+    question = {"id": "i1", "question": "Which?", "category": "clarification", "options": ["a"], "expires_at": None}
+    asks = ("awaiting_input", "Which?\n1. a", {"kind": "input_required", "input": question})
+    api.answers["POST /api/chat/Clerk"] = [sse(ACCEPTED, asks), sse(ACCEPTED, asks), sse(ACCEPTED, *ANSWERED)]
+    assert run(["chat", "Clerk", "plan it"]) == 3
+    assert "Which?\n1. a" in capsys.readouterr().out
+    code, shown = converse("plan it\na\n\x04", "Clerk")
+    assert code == 0 and "Which?" in shown and "It is 42." in shown
+    assert (api.calls[-1].body["session_id"], api.calls[-1].body["message"]) == ("s1", "a")
+
+
 def test_chat_says_who_may_decide(api: ApiServer, converse: Converse) -> None:
     api.answers["POST /api/chat/Clerk"] = sse(ACCEPTED, ASKED)
     api.answers["POST /api/approvals/a1"] = (403, {"detail": "this needs the role operator", "fix": ""})

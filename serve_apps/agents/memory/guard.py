@@ -1,7 +1,9 @@
 """What may be remembered: personal data masked, orders to the assistant marked as quoted data.
 
-Only what is stored goes through here. The message of this turn reaches the model and the tools as the user wrote it;
-what is told of it in later turns is what was stored. No setting turns this off.
+Only what is stored goes through here. The message of this turn reaches the model and the tools as the user wrote it,
+and its run's journal keeps what they got, for a run could not be resumed or replayed otherwise; with `mask_messages`
+it is masked before any of them sees it. What is told of it in later turns is what was stored. No setting turns that
+off.
 """
 
 import asyncio
@@ -54,6 +56,12 @@ async def written(content: str, tenant_id: str, session_id: str) -> Written:
     if len(content) <= LONG:
         return safe_memory_write(content, tenant_id, session_id)
     return await asyncio.to_thread(safe_memory_write, content, tenant_id, session_id)
+
+
+async def masked(text: str) -> str:
+    """A text without personal data and nothing else changed: what models, tools and journals get of a message."""
+    plain, _ = mask(_storable(text)) if len(text) <= LONG else await asyncio.to_thread(mask, _storable(text))
+    return plain
 
 
 def quote(text: str) -> str:

@@ -1,18 +1,22 @@
 """The memory of conversations: what was said goes in guarded, what is known comes out for the next turn."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+
+from redis.asyncio import Redis
 
 from cluster.basics.scope import Scope
 from cluster.models.messages import Message
+from cluster.state.audit import Audit
 from cluster.state.conversations import Conversations, Fact, NewMessage, Session, Speaker, Stored, Summary
 from cluster.state.postgres import Database, Transaction
 from configs.sections import MemorySettings
 from serve_apps.agents.memory.compliance import Compliance
+from serve_apps.agents.memory.episodic import EpisodicMemory
 from serve_apps.agents.memory.facts import Extracted, fresh
 from serve_apps.agents.memory.guard import Written, safe_memory_write, written
 from serve_apps.agents.memory.history import History
-from serve_apps.agents.memory.recall import Recalled, fit, tell
-from serve_apps.agents.memory.requested import requested
+from serve_apps.agents.memory.recall import NOTHING, Recalled, fit, tell
+from serve_apps.agents.memory.requested import promised, requested
 
 READ_FACTS = 100  # known facts among which the most important are chosen
 READ_MESSAGES = 200  # messages that one summary takes in
@@ -28,8 +32,10 @@ class Memory:
         history: History,
         compliance: Compliance,
         settings: MemorySettings,
+        episodic: EpisodicMemory | None = None,
     ) -> None:
-        """Parts that are used by nobody else."""
+        """Parts that are used by nobody else; without `episodic` facts are chosen by words, and no episodes told."""
+        self._episodic = episodic
         self._db, self._conversations, self._history = database, conversations, history
         self._compliance, self._settings = compliance, settings
 
@@ -46,21 +52,30 @@ class Memory:
         async with self._db.transaction(scope) as tx:
             summary = await self._conversations.summary(tx, scope, session.id)
             facts = await self._conversations.known(tx, scope, session, READ_FACTS)
-        told = tell(messages, summary, facts, message)
+        found = NOTHING if self._episodic is None else await self._episodic.recall(scope, session, message, facts)
+        told = tell(messages, summary, facts, message, found)
         if messages or not offered:
             return told
         said = [one for one in offered if one.role in ("user", "assistant")][-self._settings.prompt_messages :]
         guarded = [
             Message(one.role, (await written(one.content, scope.tenant, session.id)).sanitized_content) for one in said
         ]
-        return Recalled(fit(guarded), told.memory)
+        return Recalled(fit(guarded), told.memory, told.line)
 
     async def keep(
-        self, tx: Transaction, scope: Scope, session: str, role: Speaker, guarded: Written, run: str | None = None
+        self,
+        tx: Transaction,
+        scope: Scope,
+        session: str,
+        role: Speaker,
+        guarded: Written,
+        run: str | None = None,
+        asked: str = "",
     ) -> list[Stored]:
         """Store what was said, in the caller's transaction; hand the result to `kept` once it is committed.
 
-        What a user asks to be remembered is known from then on, to the next turn as to other conversations.
+        What a user asks to be remembered, and what an agent says that it will remember, is known from then on, to the
+        next turn as to other conversations.
 
         Args:
             tx: the caller's.
@@ -69,6 +84,7 @@ class Memory:
             role: by whom.
             guarded: what `guard.written` made of it.
             run: the run that it begins or answers.
+            asked: what an answer answers, guarded.
 
         Raises:
             NotFound, Conflict: as `Conversations.append`.
@@ -76,8 +92,9 @@ class Memory:
         said = NewMessage(role, guarded.sanitized_content, run, guarded.findings)
         stored = await self._conversations.append(tx, scope, session, [said])
         await self._compliance.check_memory_policy_compliance(tx, scope, session, stored)
-        if role == "user" and (asked := requested(guarded.sanitized_content)):
-            new = fresh(asked, await self._conversations.facts(tx, scope, session))
+        text = guarded.sanitized_content
+        if facts := requested(text) if role == "user" else promised(text, asked):
+            new = fresh(facts, await self._conversations.facts(tx, scope, session))
             await self._conversations.learn(tx, scope, session, new)
         return stored
 
@@ -113,3 +130,18 @@ class Memory:
     @staticmethod
     def _guarded(scope: Scope, session: str, text: str, kind: str) -> str:
         return safe_memory_write(text, scope.tenant, session, kind).sanitized_content
+
+
+def memory_of(
+    settings: MemorySettings,
+    database: Database,
+    redis: Redis | None,
+    audit: Audit,
+    episodic: EpisodicMemory,
+    clock: Callable[[], float],
+) -> Memory:
+    """The memory of a process; `clock` as for `History`."""
+    conversations = Conversations(database)
+    history = History(database, conversations, redis, settings, clock)
+    compliance = Compliance(conversations, audit, settings.compliance_every)
+    return Memory(database, conversations, history, compliance, settings, episodic)

@@ -6,6 +6,7 @@ from cluster.state.conversations import Fact
 from serve_apps.agents.memory.facts import FACT_CHARS
 
 MOST = 3  # of one message
+LEAST_NAMED = 3  # words of a promise that say what will be remembered
 _ASKED = re.compile(
     r"(?:^|(?<=[.!?\n]))\s*(?:(?:and|also|und|ach ja|by the way|übrigens)[, ]+)?(?:please[, ]+|bitte[, ]+)?"
     r"(?:(?:can|could|will|would) you (?:please )?|(?:kannst|könntest|würdest) du (?:bitte )?|i want you to )?"
@@ -17,9 +18,39 @@ _ASKED = re.compile(
     r"(?P<what>[^\n]{3,2000}?)(?=[.!?](?:\s|$)|\n|$)",
     re.IGNORECASE,
 )
+# An assistant's promise; what follows "to" is a deed, and no memory.
+_PROMISED = re.compile(
+    r"(?<!\w)(?:i(?:'|’)ll|i (?:will|shall)|ich werde(?: mir)?|ich)(?: (?:gladly|now|also|das|es|gerne|auch))*\s+"
+    r"(?:remember|keep (?:that |it |this )?in mind|make a note(?: of (?:that|this|it))?|merke(?:n)? mir|merken)"
+    r"(?!\s+to\b)(?P<rest>[^.!?\n]{0,400})(?P<end>[.!?\n]|$)",
+    re.IGNORECASE,
+)
+_LEAD = re.compile(
+    r"^[\s,:]*(?:(?:that|dass|daß|this|it|das|es|mir|for (?:you|later|next time))\b[\s,:]*)*", re.IGNORECASE
+)
+_SUPPOSED = re.compile(r"\b(?:if|once|when|whether|think|hope|wenn|falls|sobald|ob)\b[^.!?\n]*\Z", re.IGNORECASE)
 _WISH = re.compile(
     r"\b(?:prefer|like|favou?rite|always|never|want|wish|bevorzug|lieber|mag|immer|niemals|wünsch)", re.IGNORECASE
 )
+
+
+def promised(answer: str, message: str) -> list[Fact]:
+    """What an assistant says that it will remember: its own words, or, where it names nothing, what it was told.
+
+    Args:
+        answer: the assistant's.
+        message: what the user had said.
+    """
+    found = []
+    for match in _PROMISED.finditer(answer):
+        if match["end"] == "?" or _SUPPOSED.search(answer[max(0, match.start() - 200) : match.start()]):
+            continue
+        named = _LEAD.sub("", " ".join(match["rest"].split())).strip(" ,;:")
+        text = named if len(named.split()) >= LEAST_NAMED else " ".join(message.split())
+        if text:
+            fact = Fact("preference" if _WISH.search(text) else "other", "medium", text[:FACT_CHARS])
+            found += [] if fact in found else [fact]
+    return found[:MOST]
 
 
 def requested(message: str) -> list[Fact]:

@@ -9,6 +9,7 @@ from cluster.models.tasks import Task
 from cluster.state.canonical import digest
 from serve_apps.agents import prompt
 from serve_apps.agents.acting import Done, Wanted, flaw, not_run, run_tool
+from serve_apps.agents.inquiry import NAME, NOBODY
 from serve_apps.agents.plan import prompts
 from serve_apps.agents.plan.shape import Step
 from serve_apps.agents.plan.work import Result, Work
@@ -34,7 +35,8 @@ async def call(work: Work, step: Step) -> Result:
     if name not in work.tools:
         wanted = Wanted(f"plan_{work.calls}_{name}", name, work.fill(step.args), TIER)
         known = ", ".join(one.spec.name for one in work.tools) or "none"
-        return _result(step, not_run(work.journal, wanted, f"tool_not_found: there is no {name!r}, only {known}"))
+        why = NOBODY if name == NAME else f"tool_not_found: there is no {name!r}, only {known}"
+        return _result(step, not_run(work.journal, wanted, why))
     tool = work.tools.get(name)
     wanted = Wanted(f"plan_{work.calls}_{name}", name, await _arguments(work, step, tool), TIER)
     key = digest([name, dict(wanted.arguments)])

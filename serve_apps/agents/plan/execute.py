@@ -36,6 +36,7 @@ async def run(work: Work, planned: Planned) -> bool:
             work.results[step.id] = Result(step, error=f"skipped: {missing}", outcome=StepOutcome.SKIPPED)
             work.journal.emit(EventKind.STEP_END, id=step.id, outcome=str(StepOutcome.SKIPPED), note=missing)
             continue
+        work.last = not todo
         ruling = await _attempts(work, step)
         if ruling.outcome is StepOutcome.ABORT:
             work.notice(f"The plan was ended at “{step.label}”: {ruling.why}.")

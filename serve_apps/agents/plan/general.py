@@ -10,6 +10,7 @@ from serve_apps.agents.errors import NoReply
 from serve_apps.agents.events import EventKind
 from serve_apps.agents.hear import choose as choose_model
 from serve_apps.agents.hear import first, told_usage
+from serve_apps.agents.inquiry import inquiring
 from serve_apps.agents.limits import Allowance, OutOfTime, positive
 from serve_apps.agents.loop import Crew, converse
 from serve_apps.agents.offer import offer
@@ -69,7 +70,7 @@ class General:
     def _catalog(self, turn: Turn, journal: Journal, allowance: Allowance) -> Catalog:
         """All tools; delegation, where there are agents, is bound to this turn."""
         crew = self._crew
-        tools = equipped(crew.tools, crew.skills, turn.agent.config)
+        tools = inquiring(equipped(crew.tools, crew.skills, turn.agent.config), turn, journal)
         if crew.agents is None or DELEGATE in tools:
             return tools
 
@@ -90,6 +91,7 @@ class General:
         try:
             chosen = at_once or await choose.ask(work)
             shown = await self._told(work, chosen)
+            work.lead = PARTED if shown else ""
             if chosen.mode is Mode.CHAT:
                 return await self._chat(work, chosen)
             work.mode = _mode(chosen)
@@ -126,7 +128,7 @@ class General:
         return await planner.make(work)
 
     async def _answer(self, work: Work, shown: str, *, out_of_time: bool = False, unplanned: bool = False) -> Outcome:
-        """What the steps came to: quotes checked, notices under it, told as one TEXT.
+        """What the steps came to: quotes checked, notices under it, told as TEXT unless it was while it was written.
 
         Raises:
             NoReply, or as the model failed: it never said a word, so what there is are the fallback plan's leavings.
@@ -134,16 +136,20 @@ class General:
         found = synthesise(list(work.results.values()), grounded=work.grounded)
         if not work.heard:
             raise work.unheard or NoReply()
-        text = work.quotes.checked(found.text).strip() or found.text
+        streamed = "" if work.streamed is None or work.streamed.step != found.step else work.streamed.text
+        if not streamed:
+            text = work.quotes.checked(found.text).strip() or found.text
         told = "\n".join(f"Note: {notice}" for notice in (*work.notices, *((OUT_OF_TIME,) if out_of_time else ())))
-        text = f"{text}{PARTED}{told}" if told else text
-        said = f"{PARTED}{text}" if shown else text
-        work.journal.emit(EventKind.TEXT, text=said)
+        parts = filter(None, ("" if streamed else text, told))
+        said = PARTED.join(parts)
+        if said:
+            said = f"{PARTED}{said}" if streamed or shown else said
+            work.journal.emit(EventKind.TEXT, text=said)
         await tell(work.turn, work.journal, self._crew.places, work.quotes)
         removed = [{"step": "quote_removed", **one} for one in work.quotes.removed]
         line = {**work.mode, "source": found.source, "replans": work.replans}
         return Outcome(
-            f"{shown}{said}",
+            f"{shown}{streamed}{said}",
             "length" if out_of_time else "stop",
             _confidence(found, work, unsure=out_of_time or unplanned),
             tuple(work.quotes.citations),

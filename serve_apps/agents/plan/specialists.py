@@ -10,7 +10,9 @@ from serve_apps.agents.events import EventKind
 from serve_apps.agents.knowledge import RETRIEVAL
 from serve_apps.agents.limits import in_time
 from serve_apps.agents.plan import action, prompts
+from serve_apps.agents.plan.aloud import reason_aloud
 from serve_apps.agents.plan.formula import verify
+from serve_apps.agents.plan.reasoned import Reasoned
 from serve_apps.agents.plan.shape import Executor, Step, problems
 from serve_apps.agents.plan.work import Result, Work
 from serve_apps.agents.ports import Json
@@ -20,16 +22,6 @@ from serve_apps.retrieval.query import LEAST_SIMILARITY, Strategy
 FORMULA_SECONDS = 5.0
 MOST_PASSAGES = 20
 _SHOWN = ("document_id", "version_id", "chunk_id", "filename", "page", "score")
-
-
-class Reasoned(BaseModel):
-    """What reasoning replies with."""
-
-    model_config = ConfigDict(extra="ignore", allow_inf_nan=False)
-    answer: str = Field(min_length=1)
-    steps: list[str] = []
-    context_adequacy: Literal["sufficient", "insufficient"]
-    confidence: float = Field(0.9, ge=0, le=1)
 
 
 class Verification(BaseModel):
@@ -143,14 +135,20 @@ async def _retrieve(work: Work, step: Step) -> Result:
 
 
 async def _reason(work: Work, step: Step, instructions: str = "") -> Result:
-    """{answer, steps, context_adequacy, confidence}; prose in place of JSON is an answer that nobody vouches for."""
+    """{answer, steps, context_adequacy, confidence}; prose in place of JSON is an answer that nobody vouches for.
+
+    That of a plan's last step is shown while it is written.
+    """
     task = " ".join(part for part in (step.action, step.label, step.description) if part)
     if instructions:
         task = f"{task}\nRevise your draft: {instructions}"
     messages = prompts.step(
         prompts.REASONING, work.turn, task=task, results=_results(work, step), sources=work.sources.all()
     )
-    found, said = await work.ask_for(Reasoned, Task.REASONING, messages)
+    told = await reason_aloud(work, step, messages) if work.last else None
+    if isinstance(told, Result):
+        return told
+    found, said = await work.ask_for(Reasoned, Task.REASONING, messages, heard=told)
     if found is None:
         output = Reasoned(answer=said.strip() or "-", context_adequacy="insufficient", confidence=0.5)
         return Result(step, output.model_dump() | {"unread": True}, said.strip())

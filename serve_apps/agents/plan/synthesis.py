@@ -16,11 +16,12 @@ NOTHING_DONE = "I could not carry this out."
 
 @dataclass(frozen=True, slots=True)
 class Synthesis:
-    """An answer, where it comes from, and how sure it is."""
+    """An answer, where it comes from, how sure it is, and whose words it is: a reasoning step's, or nobody's."""
 
     text: str
     source: Literal["documents", "tools", "conversation", "none"]
     confidence: float
+    step: str = ""
 
 
 def synthesise(results: Sequence[Result], *, grounded: bool) -> Synthesis:
@@ -34,16 +35,20 @@ def synthesise(results: Sequence[Result], *, grounded: bool) -> Synthesis:
     acted = [one for one in results if one.step.executor == Executor.ACTION and one.usable]
     sufficient = [one for one in reasoned if one.output["context_adequacy"] == "sufficient"]
     if sufficient and grounded:
-        return Synthesis(sufficient[-1].text, "documents", _sure(sufficient[-1], results))
+        return _of(sufficient[-1], "documents", results)
     if acted:
         worded = sufficient or reasoned if not grounded else sufficient
         if worded:
-            return Synthesis(worded[-1].text, "tools", _sure(worded[-1], results))
+            return _of(worded[-1], "tools", results)
         return Synthesis(_told(acted), "tools", min(DEFAULT, _limit(results)))
     if reasoned and not grounded:
-        return Synthesis(reasoned[-1].text, "conversation", _sure(reasoned[-1], results))
+        return _of(reasoned[-1], "conversation", results)
     # That the documents do not say it, only somebody can say who has read them.
     return Synthesis(NO_INFORMATION if grounded and reasoned else NOTHING_DONE, "none", FALLBACK)
+
+
+def _of(answer: Result, source: Literal["documents", "tools", "conversation"], results: Sequence[Result]) -> Synthesis:
+    return Synthesis(answer.text, source, _sure(answer, results), answer.step.id)
 
 
 def _sure(answer: Result, results: Sequence[Result]) -> float:

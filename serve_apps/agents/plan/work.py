@@ -79,6 +79,14 @@ class Result:
         return self.error is None and self.outcome in (StepOutcome.SUCCESS, StepOutcome.NOT_VERIFIED)
 
 
+@dataclass(frozen=True, slots=True)
+class Streamed:
+    """An answer that was shown while it was written, its quotes checked; `step` is whose it is."""
+
+    step: str
+    text: str
+
+
 @dataclass(slots=True)
 class Work:
     """One turn at work.
@@ -88,6 +96,9 @@ class Work:
         wrote: calls that changed something and succeeded, by tool and arguments: none is made twice.
         mode: CHAT or AGENTIC and who chose so, for the trace.
         notices: what the reader has to be told beside the answer.
+        lead: parts the answer from what was shown before it.
+        last: no step comes after the one that is carried out now: what it answers is the turn's answer.
+        streamed: the answer that was told already.
         heard: a model has said something in this turn.
         unheard: how the last model failed that was asked; None where none did.
     """
@@ -108,6 +119,9 @@ class Work:
     mode: Mapping[str, Json] = field(default_factory=lambda: {"step": "mode"})
     calls: int = 0
     replans: int = 0
+    lead: str = ""
+    last: bool = False
+    streamed: "Streamed | None" = None
     heard: bool = False
     unheard: AosError | None = None
 
@@ -115,8 +129,10 @@ class Work:
         """Quotes are those of the sources."""
         self.quotes = Quotes(self.sources)
 
-    async def ask(self, task: Task, messages: tuple[Message, ...], *, json_only: bool = True) -> Reply:
-        """A reply that nobody is shown while it is written.
+    async def ask(
+        self, task: Task, messages: tuple[Message, ...], *, json_only: bool = True, release: Release | None = None
+    ) -> Reply:
+        """A reply that nobody is shown while it is written; `release` shows it, and leaves its cost to be told.
 
         Raises:
             OutOfTime, NoModel, OverBudget, Unavailable, Overloaded, Invalid: as `hear`.
@@ -125,8 +141,9 @@ class Work:
         most = int(first(self.turn, "max_tokens", self.crew.settings.max_tokens))
         request = ChatRequest(messages, temperature=0.0, max_tokens=most, json_only=json_only)
         unseen = Release(_nobody, self.crew.clock, Quotes(Sources()), Guard(everything=True))
-        reply = await self.hear(task, request, unseen)
-        told_usage(self.journal, reply)
+        reply = await self.hear(task, request, release or unseen)
+        if release is None:
+            told_usage(self.journal, reply)
         return reply
 
     async def hear(self, task: Task, request: ChatRequest, release: Release) -> Reply:
@@ -149,10 +166,18 @@ class Work:
             raise OutOfTime("a plan was not carried out to its end")
 
     async def ask_for(
-        self, shape: type[Shape], task: Task, messages: tuple[Message, ...], repairs: int = 1
+        self,
+        shape: type[Shape],
+        task: Task,
+        messages: tuple[Message, ...],
+        repairs: int = 1,
+        heard: Reply | None = None,
     ) -> tuple[Shape | None, str]:
-        """A reply of a shape, and its text; None where it has not got it, also when told so `repairs` times."""
-        reply = await self.ask(task, messages)
+        """A reply of a shape, and its text; None where it has not got it, also when told so `repairs` times.
+
+        `heard` is the first reply, where somebody has asked already.
+        """
+        reply = heard or await self.ask(task, messages)
         for _ in range(repairs):
             found = read_as(shape, reply.content)
             if not isinstance(found, Unread):

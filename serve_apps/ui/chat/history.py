@@ -22,12 +22,13 @@ ALIVE: Final = frozenset({"queued", "running"})
 
 @dataclass(slots=True)
 class Exchange:
-    """A message and what came of it; `notice` is what the console itself did about it."""
+    """A message and what came of it; `notice` is what the console itself did about it, `files` what it was about."""
 
     question: str
     agent: str
     turn: Heard = field(default_factory=Heard)
     notice: str = ""
+    files: tuple[str, ...] = ()
 
     @property
     def begun(self) -> bool:
@@ -51,10 +52,16 @@ async def opened(api: Api, session: Mapping[str, Any], agents: Mapping[str, str]
     id_, agent = session["id"], agents.get(str(session["agent_id"]), "agent")
     body = await api.get(f"/api/sessions/{id_}/messages", after=after, limit=MESSAGES)
     exchanges = grouped(body["items"], agent)
-    recent = [one for one in exchanges if one.turn.run][-IN_FULL:]
+    recent = in_full(exchanges)
     for one, turn in zip(recent, await asyncio.gather(*(_told(api, one.turn) for one in recent)), strict=True):
         one.turn = turn
     return exchanges
+
+
+def in_full(exchanges: Sequence[Exchange]) -> list[Exchange]:
+    """Those whose events are read; a turn that asked something has several, and is told with the last of them."""
+    last = {one.turn.run: one for one in exchanges if one.turn.run}
+    return list(last.values())[-IN_FULL:]
 
 
 def grouped(messages: Sequence[Mapping[str, Any]], agent: str) -> list[Exchange]:
@@ -81,8 +88,8 @@ async def _told(api: Api, before: Heard) -> Heard:
     except Problem as problem:
         before.error = None if before.text else problem.told
         return before
-    turn.text = turn.text or before.text
-    turn.state = turn.state if turn.approval else str(row["state"])
+    turn.text = turn.text or ("" if turn.asked else before.text)  # the question itself is shown as one
+    turn.state = turn.state if turn.approval or turn.asked else str(row["state"])
     return turn
 
 

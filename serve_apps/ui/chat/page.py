@@ -18,6 +18,7 @@ from serve_apps.ui.sessions import Role
 from serve_apps.ui.turn import COMMAND
 
 FIRST_AGENT: Final = "assistant"
+FILES: Final = 200  # that can be chosen from
 TO_URL: Final = """(id) => { if (id) { const url = new URL(location); url.searchParams.set("session", id);
     history.replaceState(null, "", url); } }"""
 TO_LAST: Final = """() => requestAnimationFrame(() =>
@@ -33,7 +34,7 @@ def draw(desk: Desk, blocks: gr.Blocks) -> None:
     entered.then(None, None, None, js=TO_LAST, **QUIET)
     sent = gr.on(
         [room.message.submit, room.send.click], studio.begin,
-        [room.message, room.agent, room.source, room.session, room.exchanges], room.all, **QUIET,
+        [room.message, room.agent, room.source, room.files, room.session, room.exchanges], room.all, **QUIET,
     )  # fmt: skip
     sent.success(None, room.session, None, js=TO_URL, **QUIET)
     sent.success(None, None, None, js=TO_LAST, **QUIET)
@@ -65,12 +66,14 @@ class Studio:
         try:
             api = self._desk.api(request)
             agents = (await api.get("/api/agents", limit=1000))["items"]
+            files = (await api.get("/api/documents/", limit=FILES))["items"]
             names = {str(one["id"]): str(one["name"]) for one in agents}
             session = await api.get(f"/api/sessions/{query['session']}") if query.get("session") else None
             exchanges = [] if session is None else await opened(api, session, names, _after(query, session))
             chosen = names.get(str(session["agent_id"])) if session else query.get("agent")
             yield {
                 room.agent: gr.update(choices=list(names.values()), value=_agent(list(names.values()), chosen)),
+                room.files: gr.update(choices=[(str(one["filename"]), str(one["id"])) for one in files], value=[]),
                 room.session: query.get("session", ""),
                 room.message: gr.update(value=query["message"]) if "message" in query else gr.skip(),
                 **await self._listed(api, query.get("session", ""), _number(query, "skip"), session),
@@ -84,20 +87,29 @@ class Studio:
                 yield updates
 
     async def begin(
-        self, request: gr.Request, message: str, agent: str, source: str, session: str, exchanges: list[Exchange]
+        self,
+        request: gr.Request,
+        message: str,
+        agent: str,
+        source: str,
+        files: list[str] | None,
+        session: str,
+        exchanges: list[Exchange],
     ) -> Updates:
         """Show the message at once, and give it a conversation that can be come back to."""
         room, text = self._room, (message or "").strip()
         if not text or not agent:
             raise gr.Error("Write a message and choose an agent first.", print_exception=False)
-        question = text if source == AUTO or text.startswith("/") else COMMAND + text
+        answers = bool(exchanges) and exchanges[-1].turn.asked is not None
+        question = text if source == AUTO or answers or text.startswith("/") else COMMAND + text
+        asked = Exchange(question, agent, files=() if answers else tuple(files or ()))
         try:
             if not session:
                 api = self._desk.api(request)
                 session = (await api.post("/v1/agent/sessions", {"agent_id": agent}))["id"]
         except Problem as problem:
             raise gr.Error(f"{problem} {problem.told.fix}", print_exception=False) from problem
-        return {**room.asked(self._desk, [*exchanges, Exchange(question, agent)]), room.session: session}
+        return {**room.asked(self._desk, [*exchanges, asked]), room.session: session}
 
     async def speak(self, request: gr.Request, exchanges: list[Exchange], session: str) -> AsyncIterator[Updates]:
         """Ask, and show the answer while it is written."""

@@ -14,6 +14,7 @@ from serve_apps.ui.part import part
 
 AUTO, DOCUMENTS = "auto", "documents"
 SOURCES: Final = [("Whatever fits", AUTO), ("Documents only", DOCUMENTS)]
+MOST_FILES: Final = 20
 INTRO: Final = "Ask, and open the page behind every claim. What an agent wants to do to the world waits for a person."
 
 
@@ -39,6 +40,7 @@ class Room:
     stop: gr.Button
     agent: gr.Dropdown
     source: gr.Radio
+    files: gr.Dropdown
     others: gr.HTML
     about: gr.Accordion
     title: gr.Textbox
@@ -133,6 +135,10 @@ def _side() -> dict[str, Any]:
     found: dict[str, Any] = {}
     found["agent"] = gr.Dropdown([], label="Agent", interactive=True)
     found["source"] = gr.Radio(SOURCES, value=AUTO, label="Answer from")
+    found["files"] = gr.Dropdown(
+        [], label="About these files", multiselect=True, max_choices=MOST_FILES, interactive=True,
+        info="The newest; without any, whatever fits.",
+    )  # fmt: skip
     gr.Button("New conversation", link="/console/chat", size="md")
     with gr.Accordion("This conversation", open=False, visible=False) as found["about"]:
         found["title"] = gr.Textbox(label="Title", max_length=200)

@@ -20,6 +20,7 @@ WITHOUT_MODEL: Final = "No language model is connected, so this was answered fro
 async def spoken(api: Api, exchange: Exchange, session: str) -> AsyncIterator[None]:
     """Send the message; a step is a picture to be drawn. Where no model is there, the documents are asked."""
     body: dict[str, Any] = {"message": exchange.question, "session_id": session, "stream": True, "verbose": "debug"}
+    body |= {"document_ids": list(exchange.files)} if exchange.files else {}
     path = f"/api/chat/{quote(exchange.agent, safe='')}"
     async for _ in heard(api.stream("POST", path, json=body), exchange.turn):
         yield

@@ -1,0 +1,68 @@
+"""Personal data in what people say: never in stored messages, and with `mask_messages` nowhere behind the way in."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from cluster.models.messages import Message
+from serve_apps.agents.assemble import Workshop
+from tests.fakes.model_server import ModelServer, Say, Use, serve_model
+from tests.fakes.workplace import Workplace, workplace
+
+pytestmark = pytest.mark.postgres
+
+MAIL = "ann@example.org"
+TABLES = ("runs", "run_steps", "events", "messages", "approvals", "facts", "episodes", "sessions", "answers")
+
+
+@pytest.fixture
+def model() -> Iterator[ModelServer]:
+    with serve_model(Say("ok")) as served:
+        yield served
+
+
+def rows_with(admin_dsn: str, at: Workplace, needle: str) -> list[str]:
+    """Tables in which a text stands anywhere in a row of the workspace."""
+    found = []
+    with psycopg.connect(admin_dsn) as connection:
+        for table in TABLES:
+            row: Any = connection.execute(
+                f"select count(*) from {table} t where t.workspace_id = %s and t::text like %s".encode(),
+                (at.ann.workspace, f"%{needle}%"),
+            ).fetchone()
+            found += [table] * bool(row[0])
+    return found
+
+
+@pytest.mark.parametrize("on", [True, False])
+async def test_gv_04_what_is_masked_is_masked_in_the_journal_too(
+    app_dsn: str, admin_dsn: str, redis_url: str, tmp_path: Path, model: ModelServer, on: bool
+) -> None:
+    """GV-04, MG-01: on, models and tools get it masked, so journal and replay hold no more than the messages do."""
+    model.replies[:] = [Say(calls=(Use("calculator", {"expression": "6*7"}),)), Say("It is 42.")]
+    masked = {"AOS_AGENTS_MASK_MESSAGES": "true"} if on else {}
+    async with workplace(app_dsn, admin_dsn, redis_url, tmp_path, model, **masked) as at:
+        earlier = (Message("user", f"I am {MAIL}."), Message("assistant", f"Hello {MAIL}."))
+        events = await at.tell(f"/chat Write to {MAIL} how much six times seven is", "s", history=earlier)
+        told = json.dumps(at.model.chats[0].body["messages"])
+        assert (MAIL in told) is (not on) and "[email]" in told  # history that a client sends is guarded in any case
+        found = rows_with(admin_dsn, at, MAIL)
+        assert "messages" not in found and (found == []) is on, found
+        workshop = Workshop(at.settings, at.base)
+        assert (await workshop.replays.replay(at.ann, events[0].data["run_id"]))["same"] is True
+
+
+async def test_me_06_what_an_agent_says_it_will_remember_is_known_at_once(
+    app_dsn: str, admin_dsn: str, redis_url: str, tmp_path: Path, model: ModelServer
+) -> None:
+    """ME-06: in the next conversation, guarded, without a model being asked for it."""
+    model.replies[:] = [Say("I will remember that the pump is called Berta."), Say("Berta.")]
+    async with workplace(app_dsn, admin_dsn, redis_url, tmp_path, model) as at:
+        await at.tell("/chat Our pump has a name: Berta", "first")
+        await at.tell("/chat Which name has it?", "second")
+        told = json.dumps(at.model.chats[-1].body["messages"])
+        assert "the pump is called Berta" in told and len(at.model.chats) == 2
