@@ -100,6 +100,19 @@ class HttpSettings(Section):
         return value
 
 
+class DiskSettings(Section):
+    """How much stays free of the disk that holds `state_dir`.
+
+    While less than `free_bytes` of it, or than `free_percent` where that is more, is free, uploads are refused (507),
+    `aos doctor` is red, and whatever else people do goes on: what was accepted is read, and search and chat answer.
+    While less than `jobs_free_bytes` is free, jobs wait, too, and say so: Postgres ends where it can write nothing.
+    """
+
+    free_bytes: int = Field(1 * 2**30, ge=0)
+    free_percent: float = Field(0, ge=0, lt=100)
+    jobs_free_bytes: int = Field(256 * 2**20, ge=0)
+
+
 class OcrSettings(Section):
     """How pictures of pages become text.
 
@@ -307,6 +320,7 @@ class Settings(Section):
     auth: AuthSettings = AuthSettings()
     http: HttpSettings = HttpSettings()
     console: ConsoleSettings = ConsoleSettings()
+    disk: DiskSettings = DiskSettings()
     ocr: OcrSettings = OcrSettings()
     read: ReadSettings = ReadSettings()
     chunk: ChunkSettings = ChunkSettings()

@@ -7,11 +7,12 @@ from typing import Any
 import pyarrow as pa
 import ray.data
 from ray.data.exceptions import ExecutionTimeoutError
-from ray.exceptions import RayError
+from ray.exceptions import OutOfDiskError, OutOfMemoryError, RayError
 
 from cluster import connect
 from cluster.basics.background import Priority, end_me_first
-from cluster.basics.errors import Unavailable
+from cluster.basics.disk import full_at
+from cluster.basics.errors import DiskFull, MemoryShort, Transient, Unavailable
 from cluster.watch.answering import answer
 from configs.sections import ReadSettings, Settings
 from configs.settings import load
@@ -112,11 +113,13 @@ def through(
 
     Raises:
         Unavailable: the cluster stalls or goes away; the units that are left are done by whoever claims the job next.
+        DiskFull, MemoryShort: so does a node, for want of room.
     """
     actors = max(1, min(settings.readers, len(items)))
     context = ray.data.DataContext.get_current()
     context.enable_progress_bars = False
     context.print_on_execution_start = False
+    context.raise_original_map_exception = True  # or a full disk on a node would have no name here
     context.execution_no_progress_timeout_s = round(2 * quiet_seconds + 120)
     pool = ray.data.ActorPoolStrategy(min_size=1, max_size=actors, initial_size=actors, max_tasks_in_flight_per_actor=2)
     dataset = ray.data.from_items(items, override_num_blocks=len(items)).map_batches(
@@ -132,4 +135,16 @@ def through(
     try:
         yield from dataset.iter_batches(batch_size=None, batch_format="pyarrow", prefetch_batches=0)
     except (RayError, ExecutionTimeoutError) as error:
-        raise Unavailable(f"the dataset did not finish: {error}") from error
+        raise classified(error) from error
+
+
+def classified(error: RayError | ExecutionTimeoutError) -> Transient:
+    """What ended a dataset, by our names."""
+    if isinstance(error, OutOfDiskError):
+        return full_at()
+    cause = getattr(error, "cause", error)  # what an actor raised comes as a RayTaskError with it inside
+    if isinstance(cause, DiskFull):
+        return DiskFull(cause.detail, fix=cause.hint)
+    if isinstance(error, OutOfMemoryError):
+        return MemoryShort("a node ended a reader so that others keep their memory")
+    return Unavailable(f"the dataset did not finish: {error}")

@@ -1,6 +1,7 @@
 """The worker deployment: claims jobs in every lane and runs them here or as Ray Data."""
 
 import asyncio
+import functools
 import os
 import socket
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -12,6 +13,7 @@ from ray.serve import Application
 
 from cluster import connect, handles, logs
 from cluster.basics.background import Priority
+from cluster.basics.disk import Room
 from cluster.basics.errors import AosError
 from cluster.basics.scope import Scope
 from cluster.deploy import reader_gpus
@@ -25,7 +27,9 @@ from cluster.state.restarts import Restarts
 from cluster.state.settings_rows import SettingsRows, begin
 from cluster.state.snapshots import Snapshots, Watch
 from cluster.state.vault import vault_of
+from cluster.state.waits import Wait, written
 from cluster.watch.answering import answer_from_here
+from cluster.watch.memory import use_now
 from configs.keys import Part
 from configs.sections import ReadSettings, Settings
 from pipelines import index, read
@@ -132,6 +136,11 @@ class Worker:
         return Shift(
             jobs, runner, lambda anew: recipe(embedder, settings, anew), settings.worker, owner,
             lambda: restarts.under_way((Part.EMBEDDING, Part.WORKER)),
+            room=Room(
+                settings.state_dir, settings.disk.jobs_free_bytes,
+                settings="disk.jobs_free_bytes (AOS_DISK_JOBS_FREE_BYTES)",
+            ),
+            strain=functools.partial(strain_of, lane, settings),
         )  # fmt: skip
 
     async def check_health(self) -> None:
@@ -152,6 +161,17 @@ class Worker:
                 await asyncio.gather(*(shift.give_back() for shift in self._shifts))
         for reader in self._readers:
             await asyncio.to_thread(reader.close)
+
+
+def strain_of(lane: Lane, settings: Settings) -> str | None:
+    """What keeps this machine from getting on with a lane: by the rule by which bulk readers are ended for memory."""
+    use = use_now()
+    if lane is not Lane.BULK or use.share <= settings.ray.memory_high:
+        return None
+    high = settings.ray.memory_high
+    return written(
+        Wait.MEMORY_SHORT, f"{use.share:.0%} of the memory is in use; above {high:.0%} bulk readers are ended"
+    )
 
 
 def reader_of(lane: Lane, settings: Settings) -> Reader:

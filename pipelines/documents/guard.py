@@ -15,6 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from cluster.basics.disk import full_at, means_full
 from pipelines.documents.document import Unreadable
 
 MEMORY_BYTES = 4 * 2**30
@@ -104,6 +105,7 @@ class Guard:
             TookTooLong: it took longer than `seconds`.
             TookTooMuch: it took more than `cpu_seconds`.
             Died: the child ended; the next call gets a fresh one.
+            DiskFull: it could not write something; the next call gets a fresh one.
             Unreadable: raised by the method.
         """
         try:
@@ -138,6 +140,9 @@ class Guard:
                 self.close()
                 raise TookTooLong(f"no result within {seconds:g} s")
         kind, value = child.calls.recv()
+        if kind == "full":
+            self._bury()
+            raise full_at()
         if kind in ("died", "starved"):
             fresh = self._answered == 0
             self._bury()
@@ -221,7 +226,9 @@ def serve(calls: int, lifeline: int) -> None:
     """
     _die_with_parent(lifeline)
     connection: Connection[Any, Any] = Connection(calls)
-    sys.excepthook = lambda kind, error, _: connection.send(("died", f"{kind.__name__}: {error}"[:500]))
+    sys.excepthook = lambda kind, error, _: connection.send(
+        ("full", "") if means_full(error) else ("died", f"{kind.__name__}: {error}"[:500])
+    )
     inherited = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     make, memory_bytes = connection.recv()
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -262,6 +269,8 @@ def _answer(target: object, method: str, arguments: tuple[object, ...]) -> tuple
     try:
         return "value", getattr(target, method)(*arguments)
     except Unreadable as error:
+        if means_full(error):
+            return "full", ""  # the machine's fault, whatever a parser took it for
         return "unreadable", (error.reason, error.detail, error.retryable)
     except MemoryError:
         return "starved", "MemoryError"

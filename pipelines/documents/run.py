@@ -1,10 +1,11 @@
 """One turn of a job: survey some files, read some pages, index what is complete; the ledger says what is left."""
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from cluster.basics.errors import Transient, Unavailable
+from cluster.basics.errors import DiskFull, Transient, Unavailable
 from cluster.state.jobs import Job, Jobs, JobState, Lane, Lease, Settled, Unit, UnitStatus
 from configs.sections import ReadSettings
 from pipelines.documents.attempts import TooSlow, given_up, refuse_slow, suspects_apart
@@ -25,6 +26,7 @@ from pipelines.documents.verdict import Verdicts
 FILES_A_TURN = 512
 FILES_HERE = 256  # opening a file costs milliseconds, a Dataset's actors seconds
 VERSIONS_A_TURN = 64
+REFUND_SECONDS = 1.0  # between two looks whether Postgres can write again
 SLICE_PAGES = 4  # read again after a kill: at most this many times the number of readers
 
 
@@ -182,9 +184,18 @@ class Runner:
         try:
             yield untouched
         except (Transient, TooSlow):
-            await self._jobs.refund(lease, stage, sorted(untouched))
+            await self._refund(lease, stage, sorted(untouched))
             raise
         await self._jobs.refund(lease, stage, sorted(untouched))
+
+    async def _refund(self, lease: Lease, stage: str, keys: Sequence[str]) -> None:
+        """Also once Postgres has room again: a disk that was full has cost no page an attempt."""
+        while True:
+            try:
+                await self._jobs.refund(lease, stage, keys)
+                return
+            except DiskFull:
+                await asyncio.sleep(REFUND_SECONDS)
 
     async def _write_pages(self, lease: Lease, pages: Sequence[ReadPage], units: Mapping[str, Unit]) -> int:
         """Pages and their units' ends in one transaction; a failure that may pass waits for its next attempt."""

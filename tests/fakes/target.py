@@ -39,6 +39,18 @@ class Target:
     def refuse(self) -> None:
         raise Unreadable(Reason.TIMEOUT, "one line", retryable=True)
 
+    def fill(self, wrapped: str) -> None:
+        """Writes to a disk without room; whoever meets that takes it for something else."""
+        try:
+            with open("/dev/full", "wb") as full:
+                full.write(b"x")
+        except OSError as error:
+            if wrapped == "unreadable":
+                raise Unreadable(Reason.CORRUPT, "the file is damaged") from error
+            if wrapped == "defect":
+                raise LookupError("no such part")  # noqa: B904 - as a library does that knows no better
+            raise
+
     def grow(self, size: int) -> int:
         return len(bytearray(size))
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from cluster.basics.errors import DiskFull
 from pipelines.documents.document import Reason, Unreadable
 from pipelines.documents.guard import Died, Guard, TookTooLong, TookTooMuch
 from tests.fakes.apart import apart
@@ -65,6 +66,14 @@ def test_a_defect_ends_the_child_and_says_what_it_was(guard: Guard) -> None:
     with pytest.raises(Died) as died:
         guard.call("surprise", seconds=5)
     assert died.value.cause == "LookupError: a defect in a parser"
+    assert guard.call("count", seconds=5) == 1
+
+
+@pytest.mark.parametrize("wrapped", ["", "unreadable", "defect"])
+def test_a_disk_without_room_is_no_fault_of_the_file(guard: Guard, wrapped: str) -> None:
+    with pytest.raises(DiskFull) as full:
+        guard.call("fill", wrapped, seconds=5)
+    assert "TMPDIR" in full.value.hint and "free at" in full.value.detail
     assert guard.call("count", seconds=5) == 1
 
 
