@@ -42,7 +42,7 @@ class Target:
     def fill(self, wrapped: str) -> None:
         """Writes to a disk without room; whoever meets that takes it for something else."""
         try:
-            with open("/dev/full", "wb") as full:
+            with Path("/dev/full").open("wb") as full:
                 full.write(b"x")
         except OSError as error:
             if wrapped == "unreadable":

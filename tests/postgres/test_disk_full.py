@@ -1,10 +1,11 @@
-"""A full disk: uploads are refused and leave nothing, jobs wait and say so, no page fails, and all goes on by itself."""
+"""A full disk: uploads are refused and leave nothing, jobs wait and say so, no page fails, and all goes on again."""
 
 import asyncio
 import errno
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import httpx
 import psycopg
@@ -13,7 +14,7 @@ import pytest
 from cluster.basics.disk import Room, Usage
 from cluster.basics.errors import DiskFull
 from cluster.basics.scope import Role, Scope
-from cluster.state.jobs import Lane
+from cluster.state.jobs import JobId, Lane
 from configs.sections import WorkerSettings
 from pipelines.documents.blobs import FolderBlobs
 from pipelines.documents.document import Page, VersionId
@@ -86,6 +87,14 @@ def kept(tmp_path: Path) -> list[str]:
     return [path.suffix for path in (tmp_path / "blobs").rglob("*") if path.is_file()]
 
 
+async def until(ledger: Bench, scope: Scope, job: JobId, fact: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+    async with asyncio.timeout(20):
+        while True:
+            if fact(shown := await ledger.desk.show(scope, job)):
+                return shown
+            await asyncio.sleep(0.02)
+
+
 async def send(client: httpx.AsyncClient, name: str) -> httpx.Response:
     return await client.post("/api/documents/upload", files={"file": (name, f"what {name} says".encode())})
 
@@ -141,13 +150,11 @@ async def test_without_room_no_job_begins_and_it_goes_on_by_itself(ledger: Bench
     job = await ledger.enqueue(scope, "scan", files(tmp_path))
     worker = Shift(ledger.jobs, ledger.runner(), ledger.recipe, FAST, "w", room=disk.room(tmp_path))
     working = asyncio.create_task(worker.work(Lane.BULK))
-    async with asyncio.timeout(20):
-        while not (waits := (await ledger.desk.show(scope, job))["waits"]) or waits[0].reason != "disk_full":
-            await asyncio.sleep(0.02)
-        assert "1.0 MiB of 2.0 GiB" in waits[0].detail and (await ledger.desk.show(scope, job))["attempts"] == 0
-        disk.free = 1000 * MIB
-        while (await ledger.desk.show(scope, job))["state"] != "completed":
-            await asyncio.sleep(0.02)
+    full = await until(ledger, scope, job, lambda row: [one.reason for one in row["waits"]][:1] == ["disk_full"])
+    wait = full["waits"][0]
+    assert "1.0 MiB of 2.0 GiB" in wait.detail and (await ledger.desk.show(scope, job))["attempts"] == 0
+    disk.free = 1000 * MIB
+    await until(ledger, scope, job, lambda row: row["state"] == "completed")
     worker.stop()
     await working
     assert (await ledger.desk.show(scope, job))["waits"] == []
