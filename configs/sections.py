@@ -146,8 +146,9 @@ class ReadSettings(Section):
     files of a tenant may have together. A file beyond a limit becomes a document with its reason: bomb, timeout or
     too_large.
 
-    `idle`: bulk jobs get a core only while nobody else wants it, so that nobody waits for them. Switch it off where
-    other programs keep all cores busy for hours: pages would be given up as too slow, and jobs would hardly start.
+    `idle`: bulk jobs get a core only while nobody else wants it, so that nobody waits for them. `floor`: the share of
+    this machine that they have even if others want all of it, at most what one reader can use: it runs in pulses of
+    some milliseconds, so that questions hardly notice. 0 for none.
     """
 
     nfs_base_path: str | None = None
@@ -167,6 +168,7 @@ class ReadSettings(Section):
     readers: int = Field(2, ge=1)
     reader_cpus: float = Field(0.9, gt=0)
     idle: bool = True
+    floor: float = Field(0.1, ge=0, le=0.5)
 
 
 class ChunkSettings(Section):

@@ -96,6 +96,10 @@ class Unavailable(Transient):
     code = "unavailable"
 
 
+class Stalled(Unavailable):
+    """Nothing was done for a long time."""
+
+
 class DiskFull(Transient):
     """There is no room left on the disk."""
 

@@ -95,8 +95,8 @@ def confidence(cited: JSON) -> str:
 def rows(items: Iterable[JSON], columns: tuple[str, ...]) -> Table:
     """Any list as a table of the named keys; a missing key is an empty cell.
 
-    Counts show as done/expected, an outcome as what is missing or doubtful, caveats by their kinds, and what a job waits
-    for by its reasons.
+    Counts show as done/expected, an outcome as what is missing or doubtful, caveats by their kinds, and what a job
+    waits for by its reasons.
     """
     table = Table()
     for column in columns:

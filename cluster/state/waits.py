@@ -38,7 +38,7 @@ _FIXES: Mapping[Wait, str] = {
     Wait.DISK_FULL: "Free some space; it goes on by itself.",
     Wait.MEMORY_SHORT: "It goes on by itself; fewer readers (AOS_READ_READERS) need less.",
     Wait.PART_AWAY: "`aos doctor` says what is wrong; it goes on by itself.",
-    Wait.MACHINE_BUSY: "It goes on by itself; AOS_READ_FLOOR says how much of a core it has at least.",
+    Wait.MACHINE_BUSY: "It goes on by itself; AOS_READ_FLOOR says what it has at least.",
     Wait.QUOTA: "Delete documents, or raise AOS_READ_TENANT_PAGES.",
 }
 

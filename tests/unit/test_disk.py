@@ -11,7 +11,7 @@ from ray.data.exceptions import ExecutionTimeoutError
 from ray.exceptions import OutOfDiskError, OutOfMemoryError, RayTaskError
 
 from cluster.basics.disk import Room, Usage, means_full, usage_of
-from cluster.basics.errors import DiskFull, MemoryShort, Unavailable
+from cluster.basics.errors import DiskFull, MemoryShort, Stalled
 from cluster.doctor import disk_finding
 from pipelines.documents.blobs import FolderBlobs
 from pipelines.read import classified
@@ -93,7 +93,7 @@ def test_what_ends_a_dataset_for_want_of_room_has_a_name() -> None:
     assert isinstance(found, DiskFull) and (found.detail, found.hint) == ("1 MiB free", "Free some.")
     assert isinstance(classified(OutOfDiskError("spill")), DiskFull)
     assert isinstance(classified(OutOfMemoryError("killed")), MemoryShort)
-    assert isinstance(classified(ExecutionTimeoutError("stalls")), Unavailable)
+    assert isinstance(classified(ExecutionTimeoutError("stalls")), Stalled)
 
 
 @pytest.mark.parametrize("where", ["route", "body"])
