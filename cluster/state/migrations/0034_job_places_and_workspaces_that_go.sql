@@ -1,3 +1,5 @@
+-- Why a job waits, and sessions that outlive a workspace.
+
 -- Why a job waits is told of each job, so what counts is what comes before it.
 drop function lane_queue(text, interval);
 
@@ -25,3 +27,21 @@ language sql stable security definer set search_path = public, pg_temp as $$
          order by (w.waits_for is null) desc, w.seen_at desc limit 1)
     from open_jobs mine where mine.id = any(asked) and mine.tenant_id = (select aos_tenant())
 $$;
+
+-- Where a membership goes because its workspace does, nobody's rights elsewhere become different: access tokens of that
+-- workspace find no membership any more, and all others stay good.
+create or replace function renew_member_tokens() returns trigger language plpgsql as $$
+begin
+    if tg_op = 'DELETE' and not exists (select from workspaces where id = old.workspace_id) then
+        return null;
+    end if;
+    update users set token_version = token_version + 1 where id = old.user_id and tenant_id = old.tenant_id;
+    return null;
+end $$;
+
+-- And a login goes on in another workspace of its owner's: their oldest, as at a login.
+alter table refresh_tokens alter column workspace_id drop not null;
+alter table refresh_tokens drop constraint refresh_tokens_workspace_id_fkey;
+alter table refresh_tokens add constraint refresh_tokens_workspace_id_fkey
+    foreign key (workspace_id) references workspaces on delete set null;
+create index on refresh_tokens (workspace_id);
