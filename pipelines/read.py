@@ -11,7 +11,7 @@ from ray.exceptions import OutOfDiskError, OutOfMemoryError, RayError
 
 from cluster import connect
 from cluster.basics.background import Priority, end_me_first
-from cluster.basics.disk import full_at
+from cluster.basics.disk import full_at, means_full
 from cluster.basics.errors import DiskFull, MemoryShort, Stalled, Transient, Unavailable
 from cluster.watch.answering import answer
 from configs.sections import ReadSettings, Settings
@@ -154,6 +154,8 @@ def classified(error: RayError | ExecutionTimeoutError) -> Transient:
     cause = getattr(error, "cause", error)  # what an actor raised comes as a RayTaskError with it inside
     if isinstance(cause, DiskFull):
         return DiskFull(cause.detail, fix=cause.hint)
+    if means_full(cause):
+        return full_at()
     if isinstance(error, OutOfMemoryError):
         return MemoryShort("a node ended a reader so that others keep their memory")
     kind = Stalled if isinstance(error, ExecutionTimeoutError) else Unavailable
