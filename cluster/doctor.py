@@ -3,7 +3,6 @@
 import importlib
 import importlib.util
 import json
-import shutil
 import subprocess
 import sys
 import time
@@ -17,6 +16,7 @@ import pytesseract
 import redis
 
 from cluster import connect, deploy, doctor_postgres
+from cluster.basics.disk import Room
 from cluster.basics.errors import AosError, Unavailable
 from cluster.console.api import base_url
 from cluster.console.findings import Colour, Finding
@@ -189,10 +189,19 @@ def _llm(settings: Settings) -> Iterable[Finding]:
 
 def _disk(settings: Settings) -> Iterable[Finding]:
     settings.state_dir.mkdir(parents=True, exist_ok=True)
-    usage = shutil.disk_usage(settings.state_dir)
-    low = usage.free < ENOUGH_DISK
-    detail = f"{usage.free / 2**30:.1f} GiB free at {settings.state_dir}"
-    yield Finding("disk", Colour.YELLOW if low else Colour.GREEN, detail, "Free some space." if low else "")
+    for place in (settings.state_dir, settings.state_dir / "blobs"):  # uploads may be mounted there
+        if place == settings.state_dir or place.is_mount():
+            yield disk_finding(Room(place, settings.disk.free_bytes, settings.disk.free_percent))
+
+
+def disk_finding(room: Room) -> Finding:
+    """Red from where uploads are refused."""
+    if (why := room.missing()) is not None:
+        return Finding("disk", Colour.RED, f"uploads are refused: {why.detail}", why.hint)
+    free = room.usage(room.path).free
+    low = free < ENOUGH_DISK
+    detail = f"{free / 2**30:.1f} GiB free at {room.path}"
+    return Finding("disk", Colour.YELLOW if low else Colour.GREEN, detail, "Free some space." if low else "")
 
 
 def _sockets(settings: Settings) -> Iterable[Finding]:

@@ -42,6 +42,7 @@ _READ_BY: Mapping[str, tuple[Part, ...]] = {
     "log_level": (Part.GATEWAY, Part.WORKER, Part.EMBEDDING, Part.RERANKER),
     "redis": (Part.WHOLE,),
     "console": (Part.CONSOLE,),
+    "disk": (Part.GATEWAY, Part.WORKER),
     "ocr": (Part.GATEWAY, Part.WORKER),
     "read": (Part.GATEWAY, Part.WORKER),
     "read.idle": (Part.EMBEDDING, Part.GATEWAY, Part.WORKER),

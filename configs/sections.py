@@ -100,6 +100,19 @@ class HttpSettings(Section):
         return value
 
 
+class DiskSettings(Section):
+    """How much stays free of the disk that holds `state_dir`.
+
+    While less than `free_bytes` of it, or than `free_percent` where that is more, is free, uploads are refused (507),
+    `aos doctor` is red, and whatever else people do goes on: what was accepted is read, and search and chat answer.
+    While less than `jobs_free_bytes` is free, jobs wait, too, and say so: Postgres ends where it can write nothing.
+    """
+
+    free_bytes: int = Field(1 * 2**30, ge=0)
+    free_percent: float = Field(0, ge=0, lt=100)
+    jobs_free_bytes: int = Field(256 * 2**20, ge=0)
+
+
 class OcrSettings(Section):
     """How pictures of pages become text.
 
@@ -136,8 +149,9 @@ class ReadSettings(Section):
     `readers`: how many processes read a bulk job's pages at once; `auto` takes the CPUs that are free in the cluster
     when a batch of `batch_pages` begins (each takes `reader_cpus`), on one machine no more than it has cores.
 
-    `idle`: bulk jobs get a core only while nobody else wants it, so that nobody waits for them. Switch it off where
-    other programs keep all cores busy for hours: pages would be given up as too slow, and jobs would hardly start.
+    `idle`: bulk jobs get a core only while nobody else wants it, so that nobody waits for them. `floor`: the share of
+    this machine that they have even if others want all of it, at most what one reader can use: it runs in pulses of
+    some milliseconds, so that questions hardly notice. 0 for none.
     """
 
     nfs_base_path: str | None = None
@@ -157,6 +171,7 @@ class ReadSettings(Section):
     readers: Literal["auto"] | Annotated[int, Field(ge=1)] = "auto"
     reader_cpus: float = Field(0.9, gt=0)
     idle: bool = True
+    floor: float = Field(0.1, ge=0, le=0.5)
 
 
 class ChunkSettings(Section):
@@ -321,6 +336,7 @@ class Settings(Section):
     auth: AuthSettings = AuthSettings()
     http: HttpSettings = HttpSettings()
     console: ConsoleSettings = ConsoleSettings()
+    disk: DiskSettings = DiskSettings()
     ocr: OcrSettings = OcrSettings()
     read: ReadSettings = ReadSettings()
     chunk: ChunkSettings = ChunkSettings()

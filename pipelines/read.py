@@ -8,11 +8,12 @@ from typing import Any
 import pyarrow as pa
 import ray.data
 from ray.data.exceptions import ExecutionTimeoutError
-from ray.exceptions import RayError
+from ray.exceptions import OutOfDiskError, OutOfMemoryError, RayError
 
 from cluster import connect
 from cluster.basics.background import Priority, end_me_first
-from cluster.basics.errors import Unavailable
+from cluster.basics.disk import full_at, means_full
+from cluster.basics.errors import DiskFull, MemoryShort, Stalled, Transient, Unavailable
 from cluster.watch.answering import answer
 from configs.sections import ReadSettings, Settings
 from configs.settings import load
@@ -25,6 +26,9 @@ from pipelines.documents.stages import FileTask, Surveyed, survey_file
 # A pool's actors import for seconds before a line of ours runs, while somebody waits for an answer: they start in the
 # kernel's idle class already, where it is not refused. A node that names no Python has it where this one does.
 BEHIND = f'$(chrt --idle 0 true 2>/dev/null && echo chrt --idle 0) "${{AOS_PYTHON:-{sys.executable}}}"'
+
+
+STALL_SECONDS = 300.0
 
 
 def be_a_reader(settings: Settings) -> None:
@@ -87,7 +91,8 @@ def read(
     """
     items = [rows.of_slice(piece) for piece in slices]
     slowest = max((len(piece.numbers) for piece in slices), default=1) * settings.page_seconds
-    for table in through(items, _Read, settings, quiet_seconds=2 * slowest, gpus=gpus, given=given):
+    held = settings.idle and settings.floor > 0
+    for table in through(items, _Read, settings, quiet_seconds=2 * slowest, gpus=gpus, given=given, floor=held):
         yield [rows.to_read(row) for row in table.to_pylist()]
 
 
@@ -109,6 +114,7 @@ def through(
     quiet_seconds: float,
     gpus: float = 0,
     given: Mapping[str, Any] | None = None,
+    floor: bool = False,
 ) -> Iterator[pa.Table]:
     """Send rows one by one through a pool of actors and hand out each result as it comes.
 
@@ -121,15 +127,21 @@ def through(
         quiet_seconds: how long one row may take; twice that, and two minutes, without any result is a stall.
         gpus: the part of a GPU that each actor reserves; Ray shows it that GPU alone.
         given: rows of the settings for the actors, small; None for actors that take none.
+        floor: the work goes on elsewhere after a stall, so that is found out sooner.
 
     Raises:
-        Unavailable: the cluster stalls or goes away; the units that are left are done by whoever claims the job next.
+        Stalled, Unavailable: the cluster does nothing, or goes away; the units that are left are done by whoever claims
+            the job next.
+        DiskFull, MemoryShort: so does a node, for want of room.
     """
     actors = min(len(items), _readers(settings, gpus))
     context = ray.data.DataContext.get_current()
     context.enable_progress_bars = False
     context.print_on_execution_start = False
-    context.execution_no_progress_timeout_s = round(2 * quiet_seconds + 120)
+    context.raise_original_map_exception = True  # or a full disk on a node would have no name here
+    quiet = 2 * quiet_seconds + 120
+    # Behind others it may have next to nothing: whoever waits for it goes on where bulk work has its floor.
+    context.execution_no_progress_timeout_s = round(min(quiet, STALL_SECONDS) if floor else quiet)
     pool = ray.data.ActorPoolStrategy(min_size=1, max_size=actors, initial_size=actors, max_tasks_in_flight_per_actor=2)
     dataset = ray.data.from_items(items, override_num_blocks=len(items)).map_batches(
         work,
@@ -144,4 +156,19 @@ def through(
     try:
         yield from dataset.iter_batches(batch_size=None, batch_format="pyarrow", prefetch_batches=0)
     except (RayError, ExecutionTimeoutError) as error:
-        raise Unavailable(f"the dataset did not finish: {error}") from error
+        raise classified(error) from error
+
+
+def classified(error: RayError | ExecutionTimeoutError) -> Transient:
+    """What ended a dataset, by our names."""
+    if isinstance(error, OutOfDiskError):
+        return full_at()
+    cause = getattr(error, "cause", error)  # what an actor raised comes as a RayTaskError with it inside
+    if isinstance(cause, DiskFull):
+        return DiskFull(cause.detail, fix=cause.hint)
+    if means_full(cause):
+        return full_at()
+    if isinstance(error, OutOfMemoryError):
+        return MemoryShort("a node ended a reader so that others keep their memory")
+    kind = Stalled if isinstance(error, ExecutionTimeoutError) else Unavailable
+    return kind(f"the dataset did not finish: {error}")

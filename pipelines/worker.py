@@ -1,6 +1,7 @@
 """The worker deployment: claims jobs in every lane and runs them here or as Ray Data."""
 
 import asyncio
+import functools
 import os
 import socket
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -12,6 +13,8 @@ from ray.serve import Application
 
 from cluster import connect, handles, logs
 from cluster.basics.background import Priority
+from cluster.basics.crowd import Crowd
+from cluster.basics.disk import Room
 from cluster.basics.errors import AosError
 from cluster.basics.scope import Scope
 from cluster.deploy import reader_gpus
@@ -25,7 +28,9 @@ from cluster.state.restarts import Restarts
 from cluster.state.settings_rows import SettingsRows, begin
 from cluster.state.snapshots import Snapshots, Watch
 from cluster.state.vault import vault_of
+from cluster.state.waits import Wait, written
 from cluster.watch.answering import answer_from_here
+from cluster.watch.memory import use_now
 from configs.keys import Part
 from configs.sections import ReadSettings, Settings
 from pipelines import index, read
@@ -47,6 +52,7 @@ from pipelines.documents.slices import ReadPage, Slice
 from pipelines.documents.stages import FileTask, HereStages, Surveyed, in_thread
 from pipelines.documents.store import Store
 
+MOST_OF_A_CORE = 0.5  # of the one reader that goes on where all others are behind
 STOP_SECONDS = 15.0  # Serve kills a replica 20 s after it was told to go
 
 
@@ -119,19 +125,30 @@ class Worker:
         self._readers.append(reader)
         model_lane = ModelLane.QUESTION if lane is Lane.SMALL else ModelLane.BULK
         here = HereStages(reader, Indexer(store, embedder, settings.chunk, model_lane))
+        held, crowd = None, None
+        if lane is Lane.BULK and settings.read.idle and settings.read.floor > 0:
+            pulses = Reader(settings.read, settings.ocr, share=share_of_a_core(settings.read, os.cpu_count() or 1))
+            self._readers.append(pulses)
+            held = HereStages(pulses, Indexer(store, embedder, settings.chunk, model_lane))
+            crowd = Crowd(settings.read.floor) if settings.ray.address is None else None  # else it reads elsewhere
         generations, gate = Generations(database), Gate(database, embedder, settings.gate)
         runner = Runner(
             jobs, store, generations, FolderBlobs(settings.state_dir / "blobs"),
             Rebuild(jobs, generations, Switchover(database), gate, INDEX, settings.search.exact_scope),
             here=here, bulk=DatasetStages(settings.read, reader_gpus(settings), self._rows), read=settings.read,
             read_fingerprint=fingerprint(settings.read, settings.ocr), exact_scope=settings.search.exact_scope,
-            graph=graph_stage(settings, database, jobs),
+            graph=graph_stage(settings, database, jobs), held=held, crowd=crowd,
         )  # fmt: skip
         owner = f"{socket.gethostname()}:{os.getpid()}:{lane}:{at}"
         restarts = Restarts(database)
         return Shift(
             jobs, runner, lambda anew: recipe(embedder, settings, anew), settings.worker, owner,
             lambda: restarts.under_way((Part.EMBEDDING, Part.WORKER)),
+            room=Room(
+                settings.state_dir, settings.disk.jobs_free_bytes,
+                settings="disk.jobs_free_bytes (AOS_DISK_JOBS_FREE_BYTES)",
+            ),
+            strain=functools.partial(strain_of, lane, settings, crowd),
         )  # fmt: skip
 
     async def check_health(self) -> None:
@@ -152,6 +169,26 @@ class Worker:
                 await asyncio.gather(*(shift.give_back() for shift in self._shifts))
         for reader in self._readers:
             await asyncio.to_thread(reader.close)
+
+
+def strain_of(lane: Lane, settings: Settings, crowd: Crowd | None) -> str | None:
+    """What keeps this machine from getting on with a lane: by the rules by which readers are ended, or held back."""
+    if lane is not Lane.BULK:
+        return None
+    use, high = use_now(), settings.ray.memory_high
+    if use.share > high:
+        return written(
+            Wait.MEMORY_SHORT, f"{use.share:.0%} of the memory is in use; above {high:.0%} readers are ended"
+        )
+    if crowd is not None and crowd.is_crowded:
+        left = f"other work leaves {crowd.left:.1%} of this machine: it goes on at its floor, {crowd.share:.0%}"
+        return written(Wait.MACHINE_BUSY, left)
+    return None
+
+
+def share_of_a_core(read: ReadSettings, cores: int) -> float:
+    """What one reader may have where bulk work has no more than its floor."""
+    return min(MOST_OF_A_CORE, read.floor * cores)
 
 
 def reader_of(lane: Lane, settings: Settings) -> Reader:

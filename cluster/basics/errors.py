@@ -96,6 +96,24 @@ class Unavailable(Transient):
     code = "unavailable"
 
 
+class Stalled(Unavailable):
+    """Nothing was done for a long time."""
+
+
+class DiskFull(Transient):
+    """There is no room left on the disk."""
+
+    code, status = "disk_full", 507
+    fix = "Free some space; AOS_STATE_DIR moves what is stored to another disk, TMPDIR what is only passing through."
+
+
+class MemoryShort(Transient):
+    """The machine has too little memory for this now."""
+
+    code = "memory_short"
+    fix = "It goes on once there is more; fewer readers (AOS_READ_READERS) need less."
+
+
 class Overloaded(Transient):
     """Too much work is waiting; try again in a moment."""
 

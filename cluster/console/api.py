@@ -2,6 +2,7 @@
 
 import json
 import re
+from base64 import urlsafe_b64decode
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from uuid import uuid4
 
 import httpx
 
-from cluster.basics.errors import AosError, Unauthenticated, Unavailable
+from cluster.basics.errors import AosError, Conflict, Unauthenticated, Unavailable
 from cluster.console.credentials import Credentials, Tokens
 from configs.sections import HttpSettings
 
@@ -31,6 +32,13 @@ class Refused(AosError):
 
 class Away(Refused):
     """The API cannot be asked just now: a part of it, or all that stands behind the proxy, is being repaired."""
+
+
+class Moved(Conflict):
+    """You are in another workspace now."""
+
+    code = "own_workspace"
+    fix = "Run it again to do it in your oldest workspace, where you are signed in from now on."
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +94,12 @@ class Api:
         return answer.content
 
     def _answer(self, method: str, path: str, **options: Any) -> httpx.Response:
-        answer = self._send(method, path, self._token(), **options)
+        used = self._token()
+        answer = self._send(method, path, used, **options)
         if answer.status_code == 401 and (renewed := self._renewed()) is not None:
+            moved = used is not None and _workspace_in(used) != _workspace_in(renewed)
+            if moved and method not in {"GET", "HEAD"}:  # it was meant for the workspace that is gone
+                raise Moved("the workspace that you were signed in to is gone, and nothing was done")
             answer = self._send(method, path, renewed, **options)
         return answer
 
@@ -232,6 +244,15 @@ def _told(lines: Iterable[str]) -> Iterator[Told]:
         elif not line and "data" in fields:
             yield Told(fields.get("id"), fields.get("event", "message"), json.loads(fields["data"]))
             fields = {}
+
+
+def _workspace_in(token: str) -> str | None:
+    """Which workspace an access token is for, as it says itself; the server alone knows whether that is so."""
+    try:
+        body = token.split(".")[1]
+        return str(json.loads(urlsafe_b64decode(body + "=" * (-len(body) % 4)))["wid"])
+    except (ValueError, LookupError, TypeError):
+        return None
 
 
 def base_url(http: HttpSettings) -> str:

@@ -19,7 +19,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")
 JobId = Annotated[str, typer.Argument(help="The job's id, from `aos jobs list`.")]
 DocumentId = Annotated[str, typer.Argument(help="The document's id, from `aos documents list`.")]
 REASONS = 20  # documents that are named, and as many pages and files that failed
-JOB_COLUMNS = ("id", "kind", "state", "phase", "pages", "documents", "outcome", "created_at")
+JOB_COLUMNS = ("id", "kind", "state", "phase", "waits", "pages", "documents", "outcome", "created_at")
 DOCUMENT_COLUMNS = ("id", "filename", "status", "caveats", "page_count", "upload_date")
 
 jobs = typer.Typer(no_args_is_help=True, help="List, follow, cancel, resume and retry jobs.")
@@ -158,7 +158,7 @@ def export(
 
 @jobs.command("list")
 def list_jobs(context: typer.Context, as_json: AsJson = False) -> None:
-    """Every job, newest first. Example: aos jobs list"""
+    """Every job, newest first, and what it waits for. Example: aos jobs list"""
     session: Session = context.obj
     found = session.api.request("GET", "/api/jobs")
     session.print(found, as_json, show.rows(found["items"], JOB_COLUMNS))
@@ -166,7 +166,7 @@ def list_jobs(context: typer.Context, as_json: AsJson = False) -> None:
 
 @jobs.command("show")
 def show_job(context: typer.Context, job_id: JobId, as_json: AsJson = False) -> None:
-    """Counts of one job, and which documents failed, lack something or may be wrong. Example: aos jobs show ID"""
+    """Counts of one job, why it waits, and which documents failed or may be wrong. Example: aos jobs show ID"""
     session: Session = context.obj
     found = session.api.request("GET", f"/api/jobs/{job_id}")
     session.print(found, as_json, watch.summary(found))

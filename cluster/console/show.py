@@ -95,7 +95,8 @@ def confidence(cited: JSON) -> str:
 def rows(items: Iterable[JSON], columns: tuple[str, ...]) -> Table:
     """Any list as a table of the named keys; a missing key is an empty cell.
 
-    Counts show as done/expected, an outcome as what is missing or doubtful, caveats by their kinds.
+    Counts show as done/expected, an outcome as what is missing or doubtful, caveats by their kinds, and what a job
+    waits for by its reasons.
     """
     table = Table()
     for column in columns:
@@ -110,12 +111,19 @@ def _cell(value: object) -> str:
         return ""
     if isinstance(value, list) and all(isinstance(one, dict) and "kind" in one for one in value):
         return ", ".join(str(one["kind"]).replace("_", " ") for one in value)
+    if isinstance(value, list) and all(isinstance(one, dict) and "reason" in one for one in value):
+        return ", ".join(str(one["reason"]).replace("_", " ") for one in value)
     if isinstance(value, dict) and "degraded" in value:
         return ", ".join(f"{value[name]} {name}" for name in DOUBTFUL if value.get(name))
     if isinstance(value, dict):
         failed = f", {value['failed']} failed" if value.get("failed") else ""
         return f"{value.get('done', 0)}/{value.get('expected', 0)}{failed}"
     return str(value)
+
+
+def waits(job: JSON) -> list[str]:
+    """What a job waits for, a line each, with what can be done about it."""
+    return [f"waits: {one['detail']}. {one['fix']}".strip() for one in job.get("waits") or ()]
 
 
 def passed_over(found: JSON) -> str:

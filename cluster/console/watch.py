@@ -63,7 +63,7 @@ def follow(read: Callable[[], JSON], console: Console, quiet: bool = False, pati
                 completed=done,
                 phase=f"{job['state']} {job.get('phase') or ''}".strip(),
                 rate=_rate(done - first, int(pages.get("expected", 0)) - done, time.monotonic() - started),
-                failures=_failures(job),
+                failures=", ".join([*_failures(job), *map(escape, show.waits(job)[:1])]),
             )
             if job["state"] in ENDED:
                 return job
@@ -87,7 +87,7 @@ def summary(job: JSON) -> Group:
         table.add_row(f"  {reason}", "", "", str(count), "")
     if passed := show.passed_over(job):
         table.add_row(f"  {passed}", "", "", "", "")
-    lines = [*_outcome(job), *([str(job["error"])] if job.get("error") else [])]
+    lines = [*_outcome(job), *show.waits(job), *([str(job["error"])] if job.get("error") else [])]
     return Group(table, Text("\n".join(lines))) if lines else Group(table)
 
 
@@ -130,5 +130,5 @@ def _rate(done: int, left: int, seconds: float) -> str:
     return f"{speed:.1f}/s  ETA {left / speed:.0f} s" if left > 0 else f"{speed:.1f}/s"
 
 
-def _failures(job: JSON) -> str:
-    return ", ".join(f"{reason} {count}" for reason, count in (job.get("failures") or {}).items())
+def _failures(job: JSON) -> list[str]:
+    return [f"{reason} {count}" for reason, count in (job.get("failures") or {}).items()]

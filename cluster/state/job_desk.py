@@ -5,6 +5,7 @@ from uuid import UUID
 
 from cluster.basics.errors import Conflict, NotFound
 from cluster.basics.scope import Scope
+from cluster.state import waits
 from cluster.state.job_counts import append_event, tally
 from cluster.state.jobs import JobId, JobState
 from cluster.state.postgres import Database, Row, Transaction, load_queries
@@ -13,9 +14,9 @@ from cluster.state.postgres import Database, Row, Transaction, load_queries
 class JobDesk:
     """Reads and requests; a worker writes through Jobs instead."""
 
-    def __init__(self, database: Database) -> None:
-        """Queries are those of jobs.sql."""
-        self._db = database
+    def __init__(self, database: Database, most_pages: int | None = None) -> None:
+        """Queries are those of jobs.sql; `most_pages` is what a tenant may have."""
+        self._db, self._most_pages = database, most_pages
         self._sql = load_queries(Path(__file__).with_name("jobs.sql"))
 
     async def show(self, scope: Scope, job: JobId) -> Row:
@@ -31,6 +32,7 @@ class JobDesk:
             failures = await tx.all(self._sql["failures"], job=job, workspace=scope.workspace)
             caveats = await tx.all(self._sql["caveats"], job=job, workspace=scope.workspace)
             await self._count(tx, scope, row)
+            await self._explain(tx, scope, [row])
         row["caveats"] = {c["kind"]: c["count"] for c in caveats}
         row["failures"] = {f["reason"] or "unknown": f["count"] for f in failures}
         return row
@@ -42,6 +44,7 @@ class JobDesk:
             total = await tx.one(self._sql["count"], workspace=scope.workspace, state=state)
             for row in rows:
                 await self._count(tx, scope, row)
+            await self._explain(tx, scope, rows)
         return rows, int(total["total"]) if total else 0
 
     async def failed_units(self, scope: Scope, job: JobId, *, skip: int = 0, limit: int = 100) -> list[Row]:
@@ -96,6 +99,18 @@ class JobDesk:
     async def _count(self, tx: Transaction, scope: Scope, row: Row) -> None:
         counted = await tally(tx, self._sql["progress"], scope, JobId(str(row["id"])))
         row["progress"], row["ended"] = counted.progress, counted.ended
+
+    async def _explain(self, tx: Transaction, scope: Scope, rows: list[Row]) -> None:
+        """Say of each what it waits for."""
+        open_ones = [str(row["id"]) for row in rows if row["state"] in (JobState.QUEUED, JobState.RUNNING)]
+        places, quota = list[Row](), None
+        if open_ones:
+            places = await tx.all(self._sql["places"], jobs=open_ones, fresh=waits.ALIVE_SECONDS)
+            used = await tx.one(self._sql["pages_used"], tenant=scope.tenant)
+            quota = (int(used["pages"]), self._most_pages) if used and self._most_pages is not None else None
+        found = {str(place["id"]): waits.waits(place, quota) for place in places}
+        for row in rows:
+            row["waits"] = found.get(str(row["id"]), [])
 
     async def _change(self, tx: Transaction, scope: Scope, job: JobId, query: str) -> Row:
         row = await tx.one(self._sql[query], job=_uuid(job), workspace=scope.workspace)

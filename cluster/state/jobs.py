@@ -13,6 +13,7 @@ from psycopg.types.json import Jsonb
 
 from cluster.basics.errors import Conflict, LeaseLost, NotFound
 from cluster.basics.scope import Scope, TenantId, WorkspaceId
+from cluster.state import waits
 from cluster.state.job_counts import Tally, append_event, tally
 from cluster.state.postgres import Database, Row, Transaction, load_queries
 
@@ -274,17 +275,28 @@ class Jobs:
             raise LeaseLost(f"job {job.lease.job} is gone")
         return _job(job.lease, row)
 
-    async def release(self, lease: Lease, *, behind: bool = False, untouched: bool = False) -> None:
+    async def release(
+        self, lease: Lease, *, behind: bool = False, untouched: bool = False, waiting: str | None = None
+    ) -> None:
         """Put the job back in the queue with what is done kept.
 
         Args:
             lease: of the job.
             behind: behind those that wait already.
             untouched: what was begun may have cost no attempt.
+            waiting: what it waits for, as `cluster.state.waits` writes it; its readers hear of each other thing.
         """
         query = self._sql["release_untouched" if untouched else "release"]
         async with self._db.transaction(lease.scope) as tx:
-            await tx.run(query, **_named(lease), fence=lease.fence, behind=behind)
+            before = await tx.one(self._sql["waiting"], **_named(lease))
+            released = await tx.run(query, **_named(lease), fence=lease.fence, behind=behind, waiting=waiting)
+            if released and waiting and before and (told := waits.parsed(waiting)) != waits.parsed(before["waiting"]):
+                await append_event(tx, self._sql["event"], lease.job, "waiting", {"for": told[0], "why": told[1]})
+
+    async def seen(self, owner: str, lane: Lane, waits_for: str | None) -> None:
+        """A worker takes jobs of this lane, or is kept from it by something."""
+        async with self._db.transaction() as tx:
+            await tx.run(self._sql["seen"], owner=owner, lane=lane, waits_for=waits_for)
 
     async def claimed_in_vain(self, lease: Lease) -> int:
         """Count a claim that settled nothing; how many there were in a row. 0 where the lease is lost."""

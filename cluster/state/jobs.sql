@@ -33,8 +33,8 @@ update jobs set phase = 'run', payload = payload || %(found)s where id = %(job)s
 -- move: Wait in another lane.
 update jobs set lane = %(lane)s where id = %(job)s and workspace_id = %(workspace)s;
 
--- release: Let another tenant have its turn; the units keep what is done.
-update jobs set state = 'queued', owner = null, lease_until = null,
+-- release: Let another tenant have its turn, or wait for what is missing; the units keep what is done.
+update jobs set state = 'queued', owner = null, lease_until = null, waiting = %(waiting)s,
     yielded_at = case when %(behind)s then clock_timestamp() end
 where id = %(job)s and workspace_id = %(workspace)s and fence = %(fence)s and state = 'running';
 
@@ -60,8 +60,22 @@ update jobs set state = %(state)s, error = case when %(state)s = 'cancelled' the
                                          else %(error)s end, owner = null, lease_until = null, finished_at = clock_timestamp()
 where id = %(job)s and workspace_id = %(workspace)s;
 
--- turn_done: A turn ended as it should, so the lapses before it say nothing any more.
-update jobs set lapses = 0 where id = %(job)s and workspace_id = %(workspace)s and lapses > 0;
+-- turn_done: A turn ended as it should, so the lapses before it, and what it waited for, say nothing any more.
+update jobs set lapses = 0, waiting = null
+where id = %(job)s and workspace_id = %(workspace)s and (lapses > 0 or waiting is not null);
+
+-- waiting: What a job said that it waits for when it went back to the queue the last time.
+select waiting from jobs where id = %(job)s and workspace_id = %(workspace)s;
+
+-- seen: A worker tells that it takes jobs of a lane, and what keeps it from that.
+select note_lane_worker(%(owner)s, %(lane)s, %(waits_for)s);
+
+-- places: What stands before each of these jobs that has not ended, and who works at their lanes.
+select id, state, kind, since, told, ahead, others, running, workers, waits_for
+from job_places(%(jobs)s::uuid[], make_interval(secs => %(fresh)s));
+
+-- pages_used: How many pages the tenant's documents have.
+select coalesce((select pages from tenant_pages where tenant_id = %(tenant)s), 0)::bigint as pages;
 
 -- supersede: Re-indexes of the whole workspace that a later one makes needless end; a running one at its next heartbeat.
 update jobs set cancel_requested = (state = 'running'),

@@ -19,7 +19,7 @@ from psycopg.pq import Format
 from psycopg.rows import AsyncRowFactory, dict_row
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
-from cluster.basics.errors import Overloaded, Unavailable
+from cluster.basics.errors import AosError, DiskFull, Overloaded, Unavailable
 from cluster.basics.scope import Scope
 
 Row = dict[str, Any]
@@ -200,7 +200,16 @@ class Database:
         except PoolTimeout as error:
             raise Overloaded("every database connection is busy") from error
         except psycopg.OperationalError as error:
-            raise Unavailable(f"Postgres went away: {error}") from error
+            raise classified(error) from error
+
+
+def classified(error: psycopg.OperationalError) -> AosError:
+    """What an error of the server is to us."""
+    if isinstance(error, psycopg.errors.DiskFull):  # 53100: also of its temporary files
+        told = error.diag.message_primary or str(error)
+        fix = "Free some space on the disk of Postgres (embedded, it is that of AOS_STATE_DIR), or move it."
+        return DiskFull(f"Postgres has no room to write: {told}", fix=fix)
+    return Unavailable(f"Postgres went away: {error}")
 
 
 class _Stack(deque[Connection]):

@@ -9,6 +9,7 @@ from typing import NewType, Protocol
 from urllib.parse import quote_from_bytes, unquote_to_bytes
 from uuid import UUID, uuid4
 
+from cluster.basics.disk import Room
 from cluster.basics.errors import NotFound
 
 # `blob:<key>` for uploads, `file:<absolute path>` for folders left in place, `fileb:<quoted bytes>` where a path is no
@@ -47,22 +48,33 @@ class BlobStore(Protocol):
 class FolderBlobs:
     """A folder every node sees."""
 
-    def __init__(self, root: Path) -> None:
-        """`root` is made on first use."""
-        self._root = root
+    def __init__(self, root: Path, room: Room | None = None) -> None:
+        """`root` is made on first use; `room` tells whether more may be put there, by itself whatever fits."""
+        self._root, self._room = root, room or Room(root)
 
     async def put(self, tenant: str, workspace: str, chunks: AsyncIterator[bytes]) -> Location:
-        """Write beside the final name and rename, so that a crash leaves no half file under a key."""
+        """Write beside the final name and rename, so that a crash leaves no half file under a key.
+
+        Raises:
+            DiskFull: there is no room, or there would be too little left; nothing stays behind.
+        """
+        self._room.require()
         key = f"{tenant}/{workspace}/{uuid4().hex}"
         target = self._root / key
-        target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         unfinished = target.with_suffix(".part")
-        with unfinished.open("wb") as file:
-            async for chunk in chunks:
-                file.write(chunk)
-            file.flush()
-            os.fsync(file.fileno())
-        unfinished.rename(target)
+        try:
+            with self._room.writing():
+                target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+                with unfinished.open("wb") as file:
+                    async for chunk in chunks:
+                        self._room.require()
+                        file.write(chunk)
+                    file.flush()
+                    os.fsync(file.fileno())
+                unfinished.rename(target)
+        except BaseException:
+            unfinished.unlink(missing_ok=True)
+            raise
         return Location(f"blob:{key}")
 
     def path(self, location: Location) -> Path:

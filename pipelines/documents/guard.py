@@ -11,11 +11,12 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection, Pipe
-from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from cluster.basics.disk import full_at, means_full
 from pipelines.documents.document import Unreadable
+from pipelines.documents.pulse import cpu_seconds_of, pulsed
 
 MEMORY_BYTES = 4 * 2**30
 """Data a child may hold (RLIMIT_DATA) where its owner says nothing else. EasyOCR with torch needs about 1.5 GiB, a
@@ -24,7 +25,6 @@ large picture as much again.
 The address space itself is not the measure: torch alone maps 4.6 GiB of libraries that cost no memory."""
 
 LOOK_SECONDS = 0.25  # between two looks at what a call has cost
-_TICKS = os.sysconf("SC_CLK_TCK")
 # How a program ends that got no memory and does not check, or checks and gives up.
 _OUT_OF_MEMORY = (-signal.SIGABRT, -signal.SIGSEGV, -signal.SIGTRAP, -signal.SIGILL, -signal.SIGBUS)
 _NEAR = 0.4  # of what it may hold: pdfium aborts when it cannot *double* a buffer
@@ -69,6 +69,7 @@ class Guard:
         name: str = "reader",
         before: tuple[str, ...] = (),
         helpers: bool = False,
+        share: float = 1.0,
     ) -> None:
         """Start nothing yet.
 
@@ -78,8 +79,9 @@ class Guard:
             name: the last word of its command line, for whoever looks at the processes.
             before: words before the command, such as `env NAME=VALUE`.
             helpers: what the child has started and not waited for counts as its CPU, too.
+            share: of a core, that the child and what it starts have at most: they run in short pulses.
         """
-        self._helpers = helpers
+        self._helpers, self._share = helpers, share
         self._make = pickle.dumps(make)
         self._memory = memory_bytes
         self._before, self._name = before, name
@@ -104,6 +106,7 @@ class Guard:
             TookTooLong: it took longer than `seconds`.
             TookTooMuch: it took more than `cpu_seconds`.
             Died: the child ended; the next call gets a fresh one.
+            DiskFull: it could not write something; the next call gets a fresh one.
             Unreadable: raised by the method.
         """
         try:
@@ -130,7 +133,7 @@ class Guard:
 
     def _receive(self, child: "_Child", seconds: float, cpu_seconds: float | None = None) -> tuple[str, Any]:
         end, before = time.monotonic() + seconds, child.cpu_seconds(self._helpers)
-        while not child.calls.poll(max(0.0, min(LOOK_SECONDS, end - time.monotonic()))):
+        while not pulsed(child.calls, child.process.pid, self._share, min(LOOK_SECONDS, end - time.monotonic())):
             if cpu_seconds is not None and child.cpu_seconds(self._helpers) - before > cpu_seconds:
                 self.close()
                 raise TookTooMuch(f"no result within {cpu_seconds:g} s of CPU")
@@ -138,6 +141,9 @@ class Guard:
                 self.close()
                 raise TookTooLong(f"no result within {seconds:g} s")
         kind, value = child.calls.recv()
+        if kind == "full":
+            self._bury()
+            raise full_at()
         if kind in ("died", "starved"):
             fresh = self._answered == 0
             self._bury()
@@ -192,7 +198,7 @@ class _Child:
 
     def cpu_seconds(self, helpers: bool) -> float:
         """What it has used so far, with the programs it has waited for; with `helpers`, also with those that run."""
-        return _cpu_seconds(self.process.pid, helpers)
+        return cpu_seconds_of(self.process.pid, helpers)
 
     def kill(self) -> tuple[int, int]:
         """End the whole group; how the child ended, and the most memory it ever held, in bytes."""
@@ -221,7 +227,9 @@ def serve(calls: int, lifeline: int) -> None:
     """
     _die_with_parent(lifeline)
     connection: Connection[Any, Any] = Connection(calls)
-    sys.excepthook = lambda kind, error, _: connection.send(("died", f"{kind.__name__}: {error}"[:500]))
+    sys.excepthook = lambda kind, error, _: connection.send(
+        ("full", "") if means_full(error) else ("died", f"{kind.__name__}: {error}"[:500])
+    )
     inherited = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     make, memory_bytes = connection.recv()
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -262,22 +270,11 @@ def _answer(target: object, method: str, arguments: tuple[object, ...]) -> tuple
     try:
         return "value", getattr(target, method)(*arguments)
     except Unreadable as error:
+        if means_full(error):
+            return "full", ""  # the machine's fault, whatever a parser took it for
         return "unreadable", (error.reason, error.detail, error.retryable)
     except MemoryError:
         return "starved", "MemoryError"
-
-
-def _cpu_seconds(pid: int, helpers: bool) -> float:
-    """Of a process, from its start: 0 where it is gone."""
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
-        own = sum(map(int, fields.rpartition(")")[2].split()[11:15])) / _TICKS
-        if not helpers:
-            return own
-        threads = Path(f"/proc/{pid}/task").glob("*/children")
-        return own + sum(_cpu_seconds(int(child), True) for thread in threads for child in thread.read_text().split())
-    except OSError:
-        return 0.0
 
 
 def _die_with_parent(lifeline: int) -> None:

@@ -60,6 +60,7 @@ class Reader:
         *,
         priority: Priority = Priority.NORMAL,
         helpers: bool = False,
+        share: float = 1.0,
     ) -> None:
         """Start nothing yet.
 
@@ -70,12 +71,13 @@ class Reader:
             priority: of the child and what it starts: bulk work must not make people wait. Below the normal one, time
                 limits by the clock are `LOW_PATIENCE` times as long, as it may have to wait itself.
             helpers: what OCR costs counts as CPU of the page, too.
+            share: of a core, that reading has at most; time limits by the clock are as much longer.
         """
         self._languages: tuple[str, ...] = ()
         self._read = read
-        self._patience = 1 if priority is Priority.NORMAL else LOW_PATIENCE
+        self._patience = (1 if priority is Priority.NORMAL else LOW_PATIENCE) / share
         make = functools.partial(make_desk, read, ocr, make_engine, priority)
-        self._guard = Guard(make, memory_bytes=read.memory_bytes, helpers=helpers)
+        self._guard = Guard(make, memory_bytes=read.memory_bytes, helpers=helpers, share=share)
 
     @property
     def child(self) -> int | None:

@@ -1,10 +1,14 @@
 """One turn of a job: survey some files, read some pages, index what is complete; the ledger says what is left."""
 
+import asyncio
+import math
+import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from cluster.basics.errors import Transient, Unavailable
+from cluster.basics.crowd import Crowd
+from cluster.basics.errors import DiskFull, Stalled, Transient, Unavailable
 from cluster.state.jobs import Job, Jobs, JobState, Lane, Lease, Settled, Unit, UnitStatus
 from configs.sections import ReadSettings
 from pipelines.documents.attempts import TooSlow, given_up, refuse_slow, suspects_apart
@@ -25,6 +29,8 @@ from pipelines.documents.verdict import Verdicts
 FILES_A_TURN = 512
 FILES_HERE = 256  # opening a file costs milliseconds, a Dataset's actors seconds
 VERSIONS_A_TURN = 64
+HELD_SECONDS = 1800.0  # after a stall; then the cluster is tried again
+REFUND_SECONDS = 1.0  # between two looks whether Postgres can write again
 SLICE_PAGES = 4  # read again after a kill: at most this many times the number of readers
 
 
@@ -54,6 +60,9 @@ class Runner:
         read_fingerprint: str,
         exact_scope: int,
         graph: GraphStage | None = None,
+        held: Stages | None = None,
+        crowd: Crowd | None = None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Collaborators are injected.
 
@@ -66,6 +75,9 @@ class Runner:
             read_fingerprint: what pages are read with now; pages read with anything else are read again.
             exact_scope: rows from which a vector graph pays.
             graph: what makes the knowledge graph of what was indexed.
+            held: does bulk work in this process, held to a share of a core, where the cluster would get nothing done.
+            crowd: whether this machine leaves bulk work too little; without it only a stall shows that.
+            clock: seconds.
         """
         self._here, self._bulk = here, bulk
         self._jobs, self._store, self._generations, self._blobs = jobs, store, generations, blobs
@@ -73,6 +85,8 @@ class Runner:
         self._intake = Intake(jobs, store, blobs, read, read_fingerprint)
         self._rebuild, self._planner, self._graph = rebuild, Planner(jobs, generations, rebuild), graph
         self._verdicts = Verdicts(jobs, store)
+        self._held, self._crowd, self._clock = held, crowd, clock
+        self._held_until, self._holds = -math.inf, False
 
     async def turn(self, job: Job, recipe: Recipe, stopped: Callable[[], bool]) -> Turn:
         """Do a bounded piece of the job.
@@ -87,6 +101,7 @@ class Runner:
             Permanent: the job cannot be done as asked; the caller ends it with this reason.
         """
         payload = dict(job.payload)
+        await self._look(job)
         if not job.planned:
             payload |= await self._planner.plan(job, recipe)
         building = "generation" in payload
@@ -101,6 +116,9 @@ class Runner:
                 await self._jobs.move(job.lease, Lane.BULK)
                 return Turn(units, ended=False, moved=True)
             units += await self._read_pages(job, stopped)
+        except Stalled:
+            self._held_until = self._clock() + HELD_SECONDS
+            raise
         except TooSlow as slow:
             await self._jobs.move(job.lease, Lane.SLOW)
             await self._jobs.note(job.lease, "moved", {"lane": Lane.SLOW, "why": str(slow)})
@@ -121,8 +139,21 @@ class Runner:
         await self._verdicts.finish(job.lease)
         return Turn(units, ended=True)
 
-    def _stages(self, items: int) -> Stages:
-        return self._here if items <= self._read.small_pages else self._bulk
+    async def _look(self, job: Job) -> None:
+        """Decide for a turn whether bulk work is held: done here in pulses, a few pages at a time."""
+        crowded = False
+        if self._crowd is not None and job.lane is Lane.BULK:
+            crowded = await asyncio.to_thread(self._crowd.look)
+        self._holds = self._held is not None and (crowded or self._clock() < self._held_until)
+
+    @property
+    def _most_pages(self) -> int:
+        return min(self._read.batch_pages, self._read.small_pages) if self._holds else self._read.batch_pages
+
+    def _stages(self, items: int, few: int | None = None) -> Stages:
+        if self._holds and self._held is not None:
+            return self._held
+        return self._here if items <= (few or self._read.small_pages) else self._bulk
 
     async def _survey(self, job: Job, payload: Mapping[str, object], stopped: Callable[[], bool]) -> int:
         units = {u.key: u for u in await self._jobs.pending(job.lease, SURVEY, FILES_A_TURN)}
@@ -137,7 +168,7 @@ class Runner:
             for key, one in arrivals.items()
         ]
         done, ocr = 0, await self._store.ocr_languages(job.lease.scope)
-        async for surveyed in (self._here if len(tasks) <= FILES_HERE else self._bulk).survey(tasks):
+        async for surveyed in self._stages(len(tasks), FILES_HERE).survey(tasks):
             for result in surveyed:
                 refuse_slow(job, result.failure)
                 await self._intake.accept(job.lease, arrivals[result.key], result, ocr)
@@ -148,7 +179,7 @@ class Runner:
 
     async def _read_pages(self, job: Job, stopped: Callable[[], bool]) -> int:
         lease = job.lease
-        pending = await self._jobs.pending(lease, READ, self._read.batch_pages)
+        pending = await self._jobs.pending(lease, READ, self._most_pages)
         worn_out = [u for u in pending if u.attempts >= self._read.max_attempts]
         done = await self._write_pages(lease, [given_up(u) for u in worn_out], {u.key: u for u in worn_out})
         units = {u.key: u for u in suspects_apart(pending, self._read)}
@@ -182,9 +213,18 @@ class Runner:
         try:
             yield untouched
         except (Transient, TooSlow):
-            await self._jobs.refund(lease, stage, sorted(untouched))
+            await self._refund(lease, stage, sorted(untouched))
             raise
         await self._jobs.refund(lease, stage, sorted(untouched))
+
+    async def _refund(self, lease: Lease, stage: str, keys: Sequence[str]) -> None:
+        """Also once Postgres has room again: a disk that was full has cost no page an attempt."""
+        while True:
+            try:
+                await self._jobs.refund(lease, stage, keys)
+                return
+            except DiskFull:
+                await asyncio.sleep(REFUND_SECONDS)
 
     async def _write_pages(self, lease: Lease, pages: Sequence[ReadPage], units: Mapping[str, Unit]) -> int:
         """Pages and their units' ends in one transaction; a failure that may pass waits for its next attempt."""

@@ -9,8 +9,10 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
-from cluster.basics.errors import LeaseLost, Permanent, Transient, Unavailable
+from cluster.basics.disk import Room
+from cluster.basics.errors import DiskFull, LeaseLost, Permanent, Transient, Unavailable
 from cluster.models.errors import AWAY, Unusable
+from cluster.state import waits
 from cluster.state.jobs import Job, Jobs, JobState, Lane, Lease
 from configs.sections import WorkerSettings
 from pipelines.documents.index.generations import Recipe
@@ -20,6 +22,7 @@ log = logging.getLogger(__name__)
 
 REBUILD = "reindex"  # has no end of its own while nothing of it can be done
 WAIT_SECONDS = 1.0  # between two looks whether a restart is over
+SEEN_SECONDS = 5.0  # a worker tells so often that it is there
 LONGEST_WAIT = 5.0  # seconds after a claim in vain: other jobs of the lane wait as long
 
 
@@ -50,6 +53,9 @@ class Shift:
         settings: WorkerSettings,
         owner: str,
         moving: Callable[[], Awaitable[bool]] | None = None,
+        *,
+        room: Room | None = None,
+        strain: Callable[[], str | None] = lambda: None,
     ) -> None:
         """Nothing is claimed yet.
 
@@ -58,10 +64,14 @@ class Shift:
             recipe: tells what the embedder is, asking it anew where that is wanted.
             owner: names this worker in the job's row.
             moving: whether the embedder or the workers are being replaced; a re-index begins after that.
+            room: of the disk; without it nothing is begun.
+            strain: what keeps this machine from getting on faster, as `waits` writes it.
         """
         self._jobs, self._runner, self._recipe = jobs, runner, recipe
         self._settings, self._owner, self._moving = settings, owner, moving
+        self._room, self._strain = room, strain
         self._stopping = False
+        self._seen: tuple[float, str | None] = (-math.inf, None)
         self._held: Lease | None = None
 
     def stop(self) -> None:
@@ -76,16 +86,20 @@ class Shift:
     async def work(self, lane: Lane) -> None:
         """Claim and run jobs of this lane, one at a time."""
         while not self._stopping:
+            why = None
             try:
                 busy = await self.once(lane)
             except AWAY as error:  # also an embedding server that takes the key no more
                 log.warning("lane %s waits: %s", lane, error)
-                busy = False
+                busy, why = False, waits.told(error)
             if not busy:
+                await self._be_seen(lane, why)
                 await asyncio.sleep(self._settings.poll_seconds)
 
     async def once(self, lane: Lane) -> bool:
         """Run turns of the next job until it ends or another tenant waits; False where nothing waits."""
+        if self._room is not None:
+            self._room.require()
         await self._recipe(False)  # where the embedder is away, jobs wait without being claimed
         job = await self._jobs.claim(self._owner, lane, self._settings.lease_seconds)
         if job is None:
@@ -125,7 +139,20 @@ class Shift:
             if sliced or waits or turn.moved or signals.stop():
                 await self._jobs.release(job.lease, behind=sliced)
                 return
+            if self._room is not None:
+                self._room.require()
             job = await self._jobs.reload(job)
+
+    async def _be_seen(self, lane: Lane, why: str | None) -> None:
+        """Whoever asks what a job waits for hears who takes some, and what keeps them from it."""
+        at, before = self._seen
+        if why == before and time.monotonic() - at < SEEN_SECONDS:
+            return
+        self._seen = (time.monotonic(), why)
+        try:
+            await self._jobs.seen(self._owner, lane, why)
+        except Transient as error:
+            log.warning("lane %s cannot say so: %s", lane, error)
 
     async def _settled(self, job: Job, signals: _Signals) -> None:
         """Whatever a re-index did while its embedder is replaced would be done again, and slow the replacement down."""
@@ -146,11 +173,13 @@ class Shift:
     async def _back_to_the_queue(self, job: Job, error: Transient) -> None:
         """Somebody tries it again, a little later each time; a re-index for which that is vain ends with the reason."""
         claims = await self._jobs.claimed_in_vain(job.lease)
-        if job.kind == REBUILD and claims >= self._settings.vain_claims:
+        # There will be room again: what was asked for is not given up for that.
+        vain = job.kind == REBUILD and claims >= self._settings.vain_claims
+        if vain and not isinstance(error, DiskFull):
             await self._end(job, JobState.FAILED, f"no progress in {claims} claims, the last time because: {error}")
             return
         log.warning("job %s goes back to the queue: %s", job.lease.job, error)
-        await self._jobs.release(job.lease)
+        await self._jobs.release(job.lease, waiting=waits.told(error))
         await asyncio.sleep(min(LONGEST_WAIT, self._settings.poll_seconds * 2**claims))
 
     async def _end(self, job: Job, state: JobState, error: str | None) -> None:
@@ -171,6 +200,7 @@ class Shift:
             try:
                 if await self._jobs.heartbeat(job.lease, self._settings.lease_seconds):
                     signals.cancelled = True
+                await self._be_seen(job.lane, self._strain())
             except LeaseLost as error:
                 signals.lost = True
                 await self._refused(job, error)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, TypeVar
 
+from cluster.basics.disk import full_at, means_full
 from cluster.basics.scope import Scope
 from pipelines.documents.document import Failure, Reason, Unreadable, VersionId
 from pipelines.documents.index.generations import Indexed
@@ -127,6 +128,8 @@ def survey_file(reader: FileReader, task: FileTask) -> Surveyed:
     except Unreadable as error:
         return Surveyed(task.key, failure=error.as_failure("survey"))
     except OSError as error:
+        if means_full(error):
+            raise
         return Surveyed(task.key, failure=_cannot_open(error))
     return Surveyed(task.key, str(facts.kind), facts.file_hash, facts.size, mtime_ns, facts.pages)
 
@@ -136,12 +139,20 @@ def _cannot_open(error: OSError) -> Failure:
 
 
 async def in_thread(items: Iterable[Item]) -> AsyncIterator[Item]:
-    """Take blocking items one by one off the event loop; the iterator is closed when the reader of this stops."""
+    """Take blocking items one by one off the event loop; the iterator is closed when the reader of this stops.
+
+    Raises:
+        DiskFull: the work needed room that no disk had; whatever else it raises, it raises here.
+    """
     iterator: Iterator[Item] = iter(items)
     end = object()
     try:
         while (item := await asyncio.to_thread(next, iterator, end)) is not end:
             yield item  # type: ignore[misc]
+    except OSError as error:
+        if not means_full(error):
+            raise
+        raise full_at() from error
     finally:
         close = getattr(iterator, "close", None)
         if close is not None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from argon2 import PasswordHasher
 
+from cluster.basics.disk import Room
 from cluster.models.ports import Embedder, Reranker
 from cluster.state.accounts import Accounts
 from cluster.state.feedback import Feedback
@@ -76,9 +77,11 @@ def assemble(
     golden = GoldenSets(base.database)
     examiner = Examiner(base.search, base.answerer, base.database)
     golden_runs = GoldenRuns(base.database, golden, examiner, Lately(base.upkeep.snapshots.effective))
-    blobs = FolderBlobs(settings.state_dir / "blobs")
+    uploads = settings.state_dir / "blobs"
+    blobs = FolderBlobs(uploads, Room(uploads, settings.disk.free_bytes, settings.disk.free_percent))
     return Parts(
         **_stored(base.database),
+        desk=JobDesk(base.database, settings.read.tenant_pages),
         **_shared(base),
         blobs=blobs,
         erasure=Erasure(base.database, blobs, base.redis),
@@ -111,7 +114,6 @@ def _stored(database: Database) -> dict[str, Any]:
     """Parts that are statements over the database, and nothing else."""
     return {
         "jobs": Jobs(database),
-        "desk": JobDesk(database),
         "identity": Identity(database),
         "accounts": Accounts(database),
         "library": Library(database),

@@ -9,7 +9,7 @@ from uuid import UUID
 from fastapi import APIRouter, Form, Query, Response, UploadFile
 from pydantic import AfterValidator, BaseModel, Field
 
-from cluster.basics.errors import Conflict, Invalid, NotFound, Overloaded
+from cluster.basics.errors import Conflict, DiskFull, Invalid, NotFound, Overloaded
 from cluster.state.identity import Member
 from cluster.state.jobs import Enqueued, JobId, Lane, Lease, Unit
 from pipelines.documents.document import Status, document_id
@@ -115,7 +115,8 @@ async def upload(
     new = NewUpload(id_, origin, stored.location, filename, stored.kind, seen_by, tuple(_list(tags)), description)
     try:
         job = await _accept(parts, me, new, agent)
-    except (NotFound, Overloaded):  # nothing was accepted; after any other end the job may exist and need the bytes
+    # Nothing was accepted; after any other end the job may exist and need the bytes.
+    except (DiskFull, NotFound, Overloaded):
         await asyncio.to_thread(parts.blobs.delete, stored.location)
         raise
     status = await _wait(parts, me, job, new.document, wait)

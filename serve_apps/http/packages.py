@@ -8,7 +8,7 @@ from fastapi import APIRouter, Path, Query, Response, UploadFile
 from pydantic import BaseModel
 
 from cluster.basics.archive import MOST_ENTRIES, PackageTooLarge
-from cluster.basics.errors import Overloaded, Permanent
+from cluster.basics.errors import DiskFull, Overloaded, Permanent
 from cluster.state.identity import Member
 from serve_apps.http.admit import Guarded, Its, Me
 from serve_apps.http.fields import AgentInQuery, storable_json
@@ -102,7 +102,8 @@ async def _import(
     references = await stored(parts, me, package.manifest.name, package.references)
     try:
         made = await _accept(parts, me, package, references, agent, over=over)
-    except (Permanent, Overloaded):  # nothing was accepted; after any other end the job may exist and need the bytes
+    # Nothing was accepted; after any other end the job may exist and need the bytes.
+    except (DiskFull, Overloaded, Permanent):
         await forget(parts, references)
         raise
     response.status_code = 200 if made.job_id is None else 202

@@ -15,6 +15,7 @@ from pydantic.json_schema import models_json_schema
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
+from cluster.basics.disk import full_at, means_full
 from cluster.basics.errors import AosError, Conflict, Forbidden, Permanent
 from pipelines.documents.document import Reason, Unreadable
 from pipelines.documents.remedy import remedy
@@ -137,6 +138,7 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(AosError, _known)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _protocol)
+    app.add_exception_handler(OSError, _system)
     app.add_exception_handler(Exception, _bug)
     made = app.openapi
 
@@ -232,12 +234,21 @@ def _sent(where: Sequence[object]) -> Iterator[str]:
 
 def _protocol(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
+    if means_full(error.__cause__):  # a body that is kept while it arrives is "malformed" to FastAPI if that fails
+        return _known(request, full_at())
     code = _CODES.get(error.status_code, f"http_{error.status_code}")
     more = (error.explained, error.fix) if isinstance(error, BodyTooLarge) else ()
     answer = problem(request, error.status_code, code, str(error.detail), *more)
     for name, value in (error.headers or {}).items():
         answer.headers[name] = value
     return answer
+
+
+def _system(request: Request, error: Exception) -> Response:
+    """What the system refused: a full disk has a name, anything else is a bug."""
+    if not means_full(error):
+        raise error
+    return _known(request, full_at())
 
 
 def _bug(request: Request, error: Exception) -> Response:

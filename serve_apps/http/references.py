@@ -10,7 +10,7 @@ from typing import Literal
 
 from fastapi import UploadFile
 
-from cluster.basics.errors import NotFound
+from cluster.basics.errors import DiskFull, NotFound
 from cluster.state.identity import Member
 from cluster.state.jobs import JobId, Lane, Lease, Unit
 from cluster.state.postgres import Transaction
@@ -65,7 +65,7 @@ async def stored(parts: Parts, me: Member, name: str, files: Mapping[str, bytes]
             change, job = await asyncio.to_thread(_change, parts, held.get(origins[path]), content)
             one = Reference(path, origins[path], id_, change, job=job)
             found.append(await _keep(parts, me, one, content) if change in ("new", "changed") else one)
-    except FileRefused:
+    except (DiskFull, FileRefused):
         await forget(parts, found)
         raise
     return found

@@ -9,6 +9,7 @@ from pydantic import BaseModel
 
 from cluster.basics.scope import Role
 from cluster.state.postgres import Row
+from cluster.state.waits import Wait
 from pipelines.documents.outcome import Outcome
 
 _NOTHING = {"expected": 0, "done": 0, "failed": 0, "unchanged": 0}
@@ -74,11 +75,20 @@ class JobOutcome(BaseModel):
     pages_with_caveats: int
 
 
+class WaitShape(BaseModel):
+    """Something that a job waits for, and what can be done about it; empty where it passes by itself."""
+
+    reason: Wait
+    detail: str
+    fix: str
+
+
 class JobShape(BaseModel):
     """A job: `pages` are those to be read, `documents` those to be searchable.
 
     `caveats` counts its documents by what they lack or may have wrong; `outcome` says what became of all.
     `passed_over` counts by kind what a scan left alone: hidden files, locks, what systems keep for themselves.
+    `waits` says why a job that is queued, or goes slowly, is so: the most important first.
     """
 
     id: UUID
@@ -96,6 +106,7 @@ class JobShape(BaseModel):
     finished_at: datetime | None
     error: str | None
     passed_over: dict[str, int]
+    waits: list[WaitShape]
 
     @classmethod
     def of(cls, row: Row) -> "JobShape":
@@ -116,6 +127,7 @@ class JobShape(BaseModel):
             caveats=row.get("caveats") or {},
             **{name: row[name] for name in _JOB_COLUMNS},
             passed_over=row["payload"].get("passed_over", {}),
+            waits=[WaitShape(reason=one.reason, detail=one.detail, fix=one.fix) for one in row["waits"]],
         )
 
 

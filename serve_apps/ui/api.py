@@ -10,7 +10,16 @@ from urllib.parse import quote
 
 import httpx
 
-from serve_apps.ui.problem import UNAUTHENTICATED, Problem, no_such_thing, refused, signed_out, unreachable
+from serve_apps.ui.problem import (
+    MISSING,
+    UNAUTHENTICATED,
+    Problem,
+    no_such_thing,
+    refused,
+    signed_out,
+    unreachable,
+    workspace_gone,
+)
 from serve_apps.ui.sessions import Grant, Place, Role, Session
 
 ANSWER_SECONDS = 60.0
@@ -18,6 +27,7 @@ SIGN_OUT_SECONDS = 5.0  # nobody waits longer to be signed out
 SILENCE_SECONDS = 60.0  # the server's streams are never silent for longer than 15 s
 MOST_CONNECTIONS = 64
 JSON = Any
+READING: Final = frozenset({"GET", "HEAD"})
 # Dots alone would lead out of their place, and nothing between two slashes is the id of nothing.
 _ELSEWHERE: Final = re.compile(r"/\.{1,2}(/|$)|//")
 
@@ -136,8 +146,16 @@ class Api:
                 raise unreachable(error) from error
 
     async def look_around(self) -> None:
-        """Ask which workspaces there are, and the role in each."""
-        body = await self.get("/api/workspaces", limit=100)
+        """Ask which workspaces there are, and the role in each; one that is gone is no longer the chosen one."""
+        try:
+            body = await self.get("/api/workspaces", limit=100)
+        except Problem as problem:
+            if self._workspace is None or problem.told.status != MISSING:
+                raise
+            if self.session.chosen == self._workspace:
+                self.session.chosen = None
+            self._workspace = None
+            body = await self.get("/api/workspaces", limit=100)
         self.session.places = tuple(Place(one["id"], one["name"], Role(one["role"])) for one in body["items"])
 
     async def _json(self, method: str, path: str, **options: Any) -> JSON:
@@ -155,6 +173,9 @@ class Api:
             try:
                 if answer.status_code == UNAUTHENTICATED and attempt == 1:
                     await self._renew(used)
+                    moved = self._workspace is None and self.session.grant.workspace != used.workspace
+                    if moved and method not in READING:  # it was meant for the workspace that is gone
+                        raise workspace_gone()
                     continue
                 if whole or not answer.is_success:
                     await _read(answer)

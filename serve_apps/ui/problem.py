@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import httpx
 
 UNAUTHENTICATED = 401
+MISSING = 404
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +57,18 @@ def signed_out() -> Problem:
     )
 
 
+def workspace_gone() -> Problem:
+    """What was to be done in a workspace is not done in another one."""
+    fix = "Reload the page: it shows another workspace of yours."
+    return Problem(
+        Trouble("This workspace is gone.", "It was deleted, and nothing was done.", fix, 409, "own_workspace")
+    )
+
+
 def no_such_thing() -> Problem:
     """The page's address names something that cannot be there."""
     fix = "Go back to the list, and choose it there."
-    return Problem(Trouble("This is not here.", "No id looks like the one in the address.", fix, 404, "not_found"))
+    return Problem(Trouble("This is not here.", "No id looks like the one in the address.", fix, MISSING, "not_found"))
 
 
 def _json(answer: httpx.Response) -> dict[str, object]:

@@ -11,6 +11,7 @@ import numpy as np
 import psycopg
 from numpy.typing import NDArray
 
+from cluster.basics.crowd import Crowd
 from cluster.basics.errors import Unavailable
 from cluster.basics.scope import Scope, TenantId, WorkspaceId
 from cluster.models.ports import EmbedderFacts
@@ -97,14 +98,18 @@ class Bench:
     gate: GateSettings = field(default_factory=GateSettings)
     exact_scope: int = 10_000
     graph: GraphStage | None = None
+    held: Stages | None = None
+    crowd: Crowd | None = None
 
     @property
     def switchover(self) -> Switchover:
         return Switchover(self.database)
 
     def here(self) -> HereStages:
-        indexer = Indexer(self.store, self.embedder, self.chunk, ModelLane.BULK, sleep=self.sleep)
-        return HereStages(self.reader, indexer)
+        return HereStages(self.reader, self.indexer())
+
+    def indexer(self) -> Indexer:
+        return Indexer(self.store, self.embedder, self.chunk, ModelLane.BULK, sleep=self.sleep)
 
     def rebuild(self) -> Rebuild:
         gate = Gate(self.database, self.embedder, self.gate, sleep=self.sleep)
@@ -119,7 +124,7 @@ class Bench:
             self.jobs, self.store, self.generations, self.blobs, self.rebuild(),
             here=stages, bulk=stages, read=self.read, read_fingerprint=self.read_fingerprint,
             exact_scope=self.exact_scope,
-            graph=self.graph,
+            graph=self.graph, held=self.held, crowd=self.crowd,
         )  # fmt: skip
 
     async def recipe(self, anew: bool = False) -> Recipe:

@@ -39,6 +39,18 @@ class Target:
     def refuse(self) -> None:
         raise Unreadable(Reason.TIMEOUT, "one line", retryable=True)
 
+    def fill(self, wrapped: str) -> None:
+        """Writes to a disk without room; whoever meets that takes it for something else."""
+        try:
+            with Path("/dev/full").open("wb") as full:
+                full.write(b"x")
+        except OSError as error:
+            if wrapped == "unreadable":
+                raise Unreadable(Reason.CORRUPT, "the file is damaged") from error
+            if wrapped == "defect":
+                raise LookupError("no such part")  # noqa: B904 - as a library does that knows no better
+            raise
+
     def grow(self, size: int) -> int:
         return len(bytearray(size))
 
@@ -55,6 +67,11 @@ class Target:
         held = bytearray(size)
         held[::4096] = b"x" * len(held[::4096])
         os.abort()
+
+    def spin_in_a_guard(self, seconds: float) -> None:
+        """As OCR does: the work is done by a process of this one's own, which leads a session of its own."""
+        self._inner = getattr(self, "_inner", None) or Guard(Target)
+        self._inner.call("spin", seconds, seconds=60)
 
     def spin(self, seconds: float) -> None:
         end = time.process_time() + seconds

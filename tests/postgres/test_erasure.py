@@ -10,7 +10,7 @@ import pytest
 
 from cluster.basics.scope import Role
 from tests.fakes.corpus import Book, Passage, hash_vector, load, open_generation
-from tests.fakes.http import Api, Office, open_office
+from tests.fakes.http import PASSWORD, Api, Office, open_office
 
 
 @pytest.fixture
@@ -136,3 +136,55 @@ async def test_what_redis_remembers_of_a_workspace_is_forgotten(endpoints: Any, 
     names = [key.decode() async for key in redis.scan_iter(match="*")]
     assert not [name for name in names if gone in name] and len([name for name in names if kept in name]) == 4
     await redis.aclose()
+
+
+async def test_who_deletes_a_workspace_stays_signed_in_and_so_does_everybody_elsewhere(
+    api: Api, admin: httpx.AsyncClient, office: Office
+) -> None:
+    """Only tokens of that workspace end; their sessions go on in another one by a refresh."""
+    made = (await admin.post("/api/workspaces", json={"name": "short"})).json()["id"]
+    colleague = office.emails[Role.DEVELOPER]
+    joined = await admin.post(
+        "/api/users", json={"email": colleague, "role": "developer"}, headers={"X-Workspace": made}
+    )
+    assert joined.status_code in (200, 201), joined.text
+    other = await api.sign_in(colleague)
+    gone = await admin.delete(f"/api/workspaces/{made}", params={"confirm": "short"})
+    assert gone.json()["deleted"] is True
+    assert (await admin.get("/api/workspaces")).status_code == 200
+    assert (await other.get("/api/documents/")).status_code == 200
+    assert (await admin.get("/api/documents/", headers={"X-Workspace": made})).status_code == 404
+
+
+async def test_a_login_of_a_workspace_that_is_deleted_goes_on_in_another(
+    api: Api, admin: httpx.AsyncClient, admin_dsn: str, office: Office
+) -> None:
+    made = (await admin.post("/api/workspaces", json={"name": "oldest"})).json()["id"]
+    with psycopg.connect(admin_dsn) as connection:  # a login leads to the oldest
+        connection.execute("update workspaces set created_at = created_at - interval '1 year' where id = %s", (made,))
+    body = {"email": office.emails[Role.ADMIN], "password": PASSWORD}
+    login = (await api.client.post("/api/auth/login", json=body)).json()
+    assert login["workspace_id"] == made
+    inside = {"Authorization": f"Bearer {login['access_token']}"}
+    elsewhere = inside | {"X-Workspace": office.scope.workspace}
+    deleted = await api.client.delete(f"/api/workspaces/{made}", params={"confirm": "oldest"}, headers=elsewhere)
+    assert deleted.json()["deleted"] is True
+    assert (await api.client.get("/api/documents/", headers=elsewhere)).status_code == 200
+    ended = await api.client.get("/api/documents/", headers=inside)
+    assert (ended.status_code, ended.json()["code"]) == (401, "credential_ended")
+    fresh = await api.client.post("/api/auth/refresh", json={"refresh_token": login["refresh_token"]})
+    assert (fresh.status_code, fresh.json()["workspace_id"]) == (200, office.scope.workspace)
+    now = {"Authorization": f"Bearer {fresh.json()['access_token']}"}
+    assert (await api.client.get("/api/documents/", headers=now)).status_code == 200
+    assert (await admin.get("/api/documents/")).status_code == 200
+
+
+async def test_who_is_taken_out_of_a_workspace_loses_their_tokens_all_the_same(
+    api: Api, admin: httpx.AsyncClient, office: Office
+) -> None:
+    other = await api.sign_in(office.emails[Role.VIEWER])
+    (user,) = [
+        one for one in (await admin.get("/api/users")).json()["items"] if one["email"] == office.emails[Role.VIEWER]
+    ]
+    assert (await admin.delete(f"/api/users/{user['id']}")).status_code in (200, 204)
+    assert (await other.get("/api/documents/")).status_code == 401

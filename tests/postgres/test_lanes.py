@@ -1,20 +1,25 @@
 """Lanes are shared by time: a long upload gives its place back, what is slow waits apart, and nothing is lost by it."""
 
 import asyncio
+import itertools
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from cluster.basics.crowd import Crowd, Times
+from cluster.basics.errors import Stalled
 from cluster.basics.scope import Scope
 from cluster.state.jobs import JobId, Lane
 from configs.sections import WorkerSettings
 from pipelines.documents.document import Failure, Page, Reason, Unreadable
 from pipelines.documents.reader import Survey
 from pipelines.documents.shift import Shift
+from pipelines.documents.slices import ReadPage, Slice
 from pipelines.documents.sources.files import Kind
+from pipelines.documents.stages import HereStages
 from tests.fakes.ledger import Bench, new_workspace
 from tests.fakes.reading import FormFeedReader
 
@@ -188,3 +193,52 @@ async def test_a_worker_that_dies_in_a_slice_loses_no_page_of_it(ledger: Bench, 
     assert (row["state"], row["progress"]["read"]["done"]) == ("completed", 8)
     stored = await ledger.rows(scope, "select number from pages order by number")
     assert [page["number"] for page in stored] == list(range(1, 9))
+
+
+class Pool(HereStages):
+    """The cluster, where readers stand behind everything else: it stalls while `stalls`."""
+
+    stalls = 0
+
+    async def read(self, slices: Sequence[Slice]) -> AsyncIterator[list[ReadPage]]:
+        if self.stalls:
+            self.stalls -= 1
+            raise Stalled("no page for minutes")
+        async for pages in super().read(slices):
+            yield pages
+
+
+def machine(*left: float) -> Crowd:
+    """One that leaves so much of its time at each look; then what it left at last."""
+    told = itertools.chain(left, itertools.repeat(left[-1]))
+    times = (Times(100.0 * n, 0, 0) if n % 2 == 0 else Times(100.0 * n, 100 * next(told), 0) for n in itertools.count())
+    return Crowd(0.1, lambda: next(times), lambda _: None)
+
+
+async def test_on_a_machine_that_is_never_idle_bulk_goes_on_where_it_has_its_floor(
+    ledger: Bench, scope: Scope, tmp_path: Path
+) -> None:
+    """And a few pages at a time, so that it is soon back on the cluster."""
+    write(tmp_path / "in", "f.txt", [f"page {n}" for n in range(30)])
+    ledger.read = ledger.read.model_copy(update={"small_pages": 8, "batch_pages": 16})
+    held = FormFeedReader()
+    ledger.stages, ledger.held = ledger.here(), HereStages(held, ledger.indexer())
+    # Busy at the first turn (looked at twice), still busy at the second, then idle.
+    ledger.crowd = machine(0.0, 0.0, 0.0, 1.0)
+    await ledger.scan(scope, tmp_path / "in")
+    assert (held.readings.total(), ledger.reader.readings.total()) == (16, 14)
+
+
+async def test_after_a_stall_bulk_goes_on_where_it_has_its_floor(ledger: Bench, scope: Scope, tmp_path: Path) -> None:
+    """Whatever was seen of this machine: the readers may be on another."""
+    write(tmp_path / "in", "f.txt", [f"page {n}" for n in range(30)])
+    held, pool = FormFeedReader(), Pool(ledger.reader, ledger.indexer())
+    pool.stalls = 1
+    ledger.stages, ledger.held = pool, HereStages(held, ledger.indexer())
+    job = await ledger.enqueue(scope, "scan", {"root": str(tmp_path / "in"), "agent_id": None})
+    worker = shift(ledger)
+    await worker.once(Lane.BULK)
+    assert (await shown(ledger, scope, job))["state"] == "queued"
+    await worker.once(Lane.BULK)
+    assert (await shown(ledger, scope, job))["state"] == "completed"
+    assert (held.readings.total(), ledger.reader.readings.total()) == (30, 0)

@@ -11,8 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from cluster.basics.errors import DiskFull
 from pipelines.documents.document import Reason, Unreadable
 from pipelines.documents.guard import Died, Guard, TookTooLong, TookTooMuch
+from pipelines.documents.pulse import cpu_seconds_of
 from tests.fakes.apart import apart
 from tests.fakes.target import Target
 
@@ -66,6 +68,40 @@ def test_a_defect_ends_the_child_and_says_what_it_was(guard: Guard) -> None:
         guard.call("surprise", seconds=5)
     assert died.value.cause == "LookupError: a defect in a parser"
     assert guard.call("count", seconds=5) == 1
+
+
+@pytest.mark.parametrize("wrapped", ["", "unreadable", "defect"])
+def test_a_disk_without_room_is_no_fault_of_the_file(guard: Guard, wrapped: str) -> None:
+    with pytest.raises(DiskFull) as full:
+        guard.call("fill", wrapped, seconds=5)
+    assert "TMPDIR" in full.value.hint and "free at" in full.value.detail
+    assert guard.call("count", seconds=5) == 1
+
+
+def cpu_of(pid: int | None) -> float:
+    assert pid is not None
+    return cpu_seconds_of(pid, True)
+
+
+@pytest.mark.parametrize("method", ["spin", "spin_in_a_guard"])
+def test_a_child_that_is_held_has_its_share_of_a_core_with_what_it_starts(method: str) -> None:
+    with Guard(Target, share=0.2) as guard:
+        guard.call("count", seconds=30)
+        guard.call(method, 0.01, seconds=60)  # everything has started
+        before, began = cpu_of(guard.pid), time.monotonic()
+        guard.call(method, 0.4, seconds=60)
+        used, took = cpu_of(guard.pid) - before, time.monotonic() - began
+        assert used / took < 0.45, "a fifth, and what the clocks are coarse"
+        assert guard.call("count", seconds=5) == 2, "it is not left stopped"
+
+
+def test_a_held_child_that_overruns_is_ended(tmp_path: Path) -> None:
+    with Guard(Target, share=0.1) as guard:
+        guard.call("count", seconds=30)
+        child = guard.pid
+        with pytest.raises(TookTooLong):
+            guard.call("spin", 60, seconds=0.5)
+        assert child is not None and gone(child)
 
 
 def test_a_signal_ends_the_child_without_a_cause(guard: Guard) -> None:

@@ -45,6 +45,19 @@ def test_what_the_product_imports_is_installed_without_the_tools_of_tests(runtim
     assert missing == {}
 
 
+def test_the_torch_that_readme_names_for_machines_without_a_gpu_is_the_one_that_is_pinned() -> None:
+    """pip leaves it alone then: a version with a local part (`+cpu`) satisfies a pin without one (PEP 440)."""
+    told = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    pins = (ROOT / "configs" / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    found = [one for one in pins if one.startswith(("torch==", "torchvision=="))]
+    command = f".venv/bin/pip install {' '.join(found)} --index-url https://download.pytorch.org/whl/cpu"
+    assert len(found) == 2 and command in told
+    for pin in found:
+        requirement = Requirement(pin)
+        assert requirement.specifier.contains(f"{pin.rpartition('=')[2]}+cpu")
+    assert "--upgrade" not in (ROOT / "Makefile").read_text(encoding="utf-8")
+
+
 def test_no_tool_of_tests_and_no_ansible_comes_with_the_product(runtime: set[str]) -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     tools = {canonicalize_name(Requirement(text).name) for text in project["optional-dependencies"]["dev"]}

@@ -4,6 +4,7 @@ import os
 import signal
 import socket
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,20 @@ def test_each_kind_of_escape_is_seen() -> None:
         assert sign in said
     assert "touched the bystander" in found
     assert "told the secret" in found
+
+
+def test_a_signal_that_is_still_on_its_way_is_seen() -> None:
+    """On a busy machine the bystander runs on for a while after it was sent: here it waits for a core that is taken."""
+    with Watch() as watch:
+        victim, one = watch.payload()["victim"], {min(os.sched_getaffinity(0))}
+        with subprocess.Popen([sys.executable, "-S", "-c", "while True: pass"]) as busy:
+            os.sched_setaffinity(busy.pid, one)
+            os.sched_setaffinity(victim, one)
+            os.sched_setscheduler(victim, os.SCHED_IDLE, os.sched_param(0))
+            os.kill(victim, signal.SIGSTOP)
+            found = watch.changes()
+            busy.kill()
+    assert "touched the bystander" in found
 
 
 @pytest.mark.skipif(bubblewrap() is None, reason="bubblewrap is not installed")

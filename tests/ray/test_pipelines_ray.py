@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import errno
 import os
 import time
 from collections import Counter
@@ -15,6 +16,7 @@ import pyarrow as pa
 import pytest
 import ray
 
+from cluster.basics.errors import DiskFull
 from cluster.models.ports import Lane
 from cluster.state.postgres import Database
 from configs.sections import ChunkSettings, OcrSettings, ReadSettings
@@ -185,6 +187,23 @@ def test_actors_of_bulk_jobs_start_behind_everything_else(cluster: str, idle: bo
     """Their imports take seconds, in which somebody asks questions."""
     for table in through([{"n": 1}], Scheduled, ReadSettings(idle=idle), quiet_seconds=10):
         assert [row["policy"] for row in table.to_pylist()] == [policy]
+
+
+class Full:
+    """Finds no room on its node: as our reader says it, or as the system does."""
+
+    def __call__(self, batch: pa.Table) -> Iterator[pa.Table]:
+        if batch.to_pylist()[0]["named"]:
+            raise DiskFull("1.0 MiB are free at /scratch", fix="Free some there.")
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_a_node_whose_disk_is_full_is_known_for_that(cluster: str, named: bool) -> None:
+    with pytest.raises(DiskFull) as full:
+        list(through([{"named": named}], Full, ReadSettings(), quiet_seconds=10))
+    if named:
+        assert (full.value.detail, full.value.hint) == ("1.0 MiB are free at /scratch", "Free some there.")
 
 
 class Placed:

@@ -183,3 +183,52 @@ async def test_a_stream_tells_where_it_goes_on() -> None:
         return httpx.Response(200, text=f'data: "{request.headers["last-event-id"]}"\n\n')
 
     assert [one.data async for one in api_of(answer).stream("GET", "/api/jobs/1/events", last="4")] == ["4"]
+
+
+@dataclass
+class Moving:
+    """The workspace of the token is deleted: a refresh leads to another one. So may be the one that was chosen."""
+
+    gone: str = "w"
+    asked: list[tuple[str, str, str | None]] = field(default_factory=list)
+
+    def __call__(self, request: httpx.Request) -> httpx.Response:
+        wanted = request.headers.get("x-workspace")
+        self.asked.append((request.method, request.url.path, wanted))
+        if request.url.path == "/api/auth/refresh":
+            return httpx.Response(200, json={**told(2), "workspace_id": "other", "role": "operator"})
+        if wanted is None and self.gone == "w" and request.headers["authorization"] == "Bearer access1":
+            return httpx.Response(401, json={"title": "No.", "code": "credential_ended"})
+        if wanted == self.gone:
+            return httpx.Response(404, json={"title": "No.", "code": "not_found"})
+        return httpx.Response(200, json={"items": [{"id": "other", "name": "Other", "role": "operator"}]})
+
+
+async def test_a_session_whose_workspace_is_gone_goes_on_in_another() -> None:
+    server = Moving()
+    api = api_of(server)
+    await api.look_around()
+    assert (api.session.workspace, api.session.role, api.session.over) == ("other", Role.OPERATOR, False)
+
+
+async def test_what_was_meant_for_a_workspace_that_is_gone_is_not_done_in_another() -> None:
+    server = Moving()
+    api = api_of(server)
+    with pytest.raises(Problem) as caught:
+        await api.post("/api/agents", {"name": "x"})
+    assert caught.value.told.code == "own_workspace" and "Reload" in caught.value.told.fix
+    assert [(method, path) for method, path, _ in server.asked] == [
+        ("POST", "/api/agents"),
+        ("POST", "/api/auth/refresh"),
+    ]
+    assert not api.session.over
+    await api.post("/api/agents", {"name": "x"})
+
+
+async def test_a_chosen_workspace_that_is_gone_is_left() -> None:
+    server = Moving(gone="chosen")
+    session = api_of(server).session
+    session.chosen = "chosen"
+    client = httpx.AsyncClient(transport=httpx.MockTransport(server), base_url="http://aos.test")
+    await Door(client).api(session).look_around()
+    assert session.chosen is None and session.workspace == "w" and session.places[0].name == "Other"

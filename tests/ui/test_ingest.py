@@ -72,6 +72,16 @@ async def test_a_running_job_shows_stages_engines_and_what_is_left() -> None:
     assert 'data-act="retry"' not in html
 
 
+async def test_a_job_that_waits_says_why_and_what_to_do() -> None:
+    waits = [{"reason": "no_worker", "detail": HOSTILE, "fix": "Start it."}]
+    queued = job("queued", waits=waits)
+    script = Scripted(job=queued, progress=progress(stages=[], engines=[]), failures={"items": []})
+    html, _ = await job_view(DESK, script.api, JOB, 0)
+    shown = str(listed({"items": [queued], "total": 1}, {}, "", 0))
+    assert "What it waits for" in html and "Start it." in html and "no worker" in html and "no worker" in shown
+    assert "<script" not in html and "<script" not in shown
+
+
 async def test_failures_are_grouped_with_the_fix_and_can_be_retried_once_it_ended() -> None:
     unit = {
         "stage": "read", "document_id": "d" * 32, "filename": HOSTILE, "page": 3, "attempts": 3,

@@ -1,18 +1,24 @@
 """The page Skills: forms from JSON Schema and back, filters, the steps of the academy, and escaping."""
 
+from dataclasses import dataclass
 from typing import Any
 
+import gradio as gr
+import httpx
 import pytest
 
-from serve_apps.ui.page import Desk
+from serve_apps.ui.api import Door
+from serve_apps.ui.page import COOKIE, Desk
 from serve_apps.ui.problem import Problem
-from serve_apps.ui.sessions import Sessions
+from serve_apps.ui.sessions import Grant, Role, Sessions
 from serve_apps.ui.skills.academy import standing_view, step_of
 from serve_apps.ui.skills.bring import imported_view
 from serve_apps.ui.skills.catalogue import choices, narrowed
+from serve_apps.ui.skills.page import TABS, offers
 from serve_apps.ui.skills.schema import arguments, fields, kind_of
 from serve_apps.ui.skills.trial import why_not
 from serve_apps.ui.skills.views import list_view, parameters_view, skill_view
+from serve_apps.ui.skills.write import Workbench
 
 HOSTILE = '<img src=x onerror=alert(1)>"${x}'
 SCHEMA = {
@@ -136,3 +142,44 @@ def test_what_servers_packages_and_people_wrote_is_only_text() -> None:
     )  # fmt: skip
     for made in views:
         assert "<img src=x" not in made and "${" not in made and "&lt;img src=x" in made
+
+
+@pytest.mark.parametrize(
+    ("role", "shown"),
+    [
+        (Role.VIEWER, ["catalogue", "academy"]), (Role.DEVELOPER, ["catalogue", "write", "academy"]),
+        (Role.OPERATOR, ["catalogue", "import", "write", "academy"]),
+    ],
+)  # fmt: skip
+def test_au_04_developers_are_offered_the_place_where_scripts_are_tried(role: Role, shown: list[str]) -> None:
+    """AU-04: a developer runs code; skills are the operator's."""
+    assert [tab for tab in (*TABS, "nowhere") if offers(role, tab)] == shown
+
+
+@dataclass
+class Cookies:
+    """What of a request the console reads."""
+
+    cookies: dict[str, str]
+
+
+@pytest.mark.parametrize(("role", "gives"), [(Role.DEVELOPER, False), (Role.OPERATOR, True)])
+async def test_au_04_a_developer_tries_a_script_and_an_operator_may_give_it(role: Role, gives: bool) -> None:
+    """AU-04: as the API has it, trying is for developers, keeping for operators."""
+    asked = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        asked.append(request.url.path)
+        return httpx.Response(200, json={"tried": "loaded", "sample_result": None, "parameters": SCHEMA})
+
+    client = httpx.AsyncClient(transport=httpx.MockTransport(answer), base_url="http://aos.test")
+    made = Desk(Sessions(60, lambda: 0.0), Door(client), ())
+    key, _ = made.sessions.begin("a@b.example", Grant("a", "r", "u", "t", "w", role, False))
+    with gr.Blocks():
+        bench = Workbench(made)
+    steps = [
+        step async for step in bench.trial(Cookies({COOKIE: key}), "one", "It does.", 5, "def run(p): return p", "")
+    ]  # type: ignore[arg-type]
+    _, kept, giving, said = steps[-1]
+    assert asked == ["/api/skills/python:try"] and kept["name"] == "one"
+    assert giving["visible"] is gives and ("An operator" in str(said)) is not gives

@@ -3,6 +3,7 @@
 import io
 import json
 import stat
+from base64 import urlsafe_b64encode
 from pathlib import Path
 
 import pytest
@@ -368,6 +369,31 @@ def test_login_keeps_tokens_privately_and_refreshes_an_expired_one(
     assert run(["jobs", "list"]) == 0
     assert api.of("POST /api/auth/refresh")[0].body == {"refresh_token": "refresh-2"}
     assert json.loads(kept.read_text())[api.url] == {"access": "access-2", "refresh": "refresh-3"}
+
+
+def test_a_login_whose_workspace_is_gone_goes_on_in_another_and_writes_nothing_there_unasked(
+    api: ApiServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("AOS_TOKEN")
+
+    def token(workspace: str) -> str:
+        return f"e30.{urlsafe_b64encode(json.dumps({'wid': workspace}).encode()).decode().rstrip('=')}.x"
+
+    kept = tmp_path / "credentials.json"
+    api.answers |= {
+        "POST /api/auth/refresh": {"access_token": token("other"), "refresh_token": "refresh-2"},
+        "GET /api/jobs": {"items": [], "total": 0},
+        "POST /api/documents/batch-scan": {"job_id": "j1", "status": "queued", "fresh": True},
+    }
+    kept.write_text(json.dumps({api.url: {"access": token("gone"), "refresh": "refresh-1"}}))
+    kept.chmod(0o600)
+    api.token = token("other")  # the other one has ended
+    assert run(["ingest", "/srv/scans"]) == 1
+    assert "is gone, and nothing was done" in capsys.readouterr().err
+    assert len(api.of("POST /api/documents/batch-scan")) == 1, "it is not sent a second time"
+    assert run(["ingest", "/srv/scans"]) == 0
+    kept.write_text(json.dumps({api.url: {"access": token("gone"), "refresh": "refresh-1"}}))
+    assert run(["jobs", "list"]) == 0
 
 
 def test_a_wrong_setting_is_explained(

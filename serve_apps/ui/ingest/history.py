@@ -55,13 +55,19 @@ def _row(one: Mapping[str, Any], about: str | None) -> tuple[Any, ...]:
     doubtful = outcome.get("degraded", 0) + outcome.get("partial", 0)
     return (
         link(title_of(one, about), f"{HERE}?job={one['id']}"),
-        badge(one["state"]),
+        tag("div", badge(one["state"]), _waits(one)),
         _bar(pages),
         _bar(documents),
         tag("b", number(failed), class_="value red") if failed else "0",
         tag("b", number(doubtful), class_="value amber") if doubtful else "0",
         moment(one["started_at"] or one["created_at"], relative=True),
     )
+
+
+def _waits(one: Mapping[str, Any]) -> Html | None:
+    """The most important reason why it waits."""
+    found = one.get("waits") or []
+    return tag("div", found[0]["reason"].replace("_", " "), title=found[0]["detail"], class_="quiet") if found else None
 
 
 def _bar(counts: Mapping[str, int]) -> Html:

@@ -41,6 +41,7 @@ async def job_view(desk: Desk, api: Api, id_: str, skip: int) -> tuple[Html, boo
     shown = join(
         _head(job, pace, api.session.role, failed),
         _error(job),
+        _waits(job),
         _figures(job, pace, failed),
         columns(_stages(pace["stages"], ended), _engines(pace["engines"], ended)),
         _doubtful(desk, id_, units.get("caveats") or [], skip),
@@ -85,6 +86,15 @@ def _error(job: Mapping[str, Any]) -> Html | None:
     return tag("div", tag("strong", "The job failed."), tag("p", job["error"]), fix, class_="aos-problem", role="note")
 
 
+def _waits(job: Mapping[str, Any]) -> Html | None:
+    """Why it does not get on, the most important first."""
+    found = job.get("waits") or []
+    if not found:
+        return None
+    rows = [(badge(one["reason"].replace("_", " "), "amber"), one["detail"], one["fix"] or "–") for one in found]
+    return card("What it waits for", table(("Reason", "What", "What to do"), rows))
+
+
 def _figures(job: Mapping[str, Any], pace: Mapping[str, Any], failed: int) -> Html:
     pages, documents = job["pages"], job["documents"]
     running = job["state"] not in ENDED
@@ -127,7 +137,7 @@ def _doubtful(desk: Desk, job: str, documents: Sequence[Mapping[str, Any]], skip
 
 def _stages(stages: Sequence[Mapping[str, Any]], ended: bool) -> Html:
     if not stages:
-        what = "It found nothing to do." if ended else "It waits for a worker."
+        what = "It found nothing to do." if ended else "It has not begun."
         return card("Stages", empty(what, "Stages show up once files were counted."))
     rows = []
     for one in stages:

@@ -15,7 +15,10 @@ from serve_apps.ui.skills.views import HERE, skill_view
 from serve_apps.ui.skills.write import Workbench
 
 GO: Final = "(to) => { if (to && to.startsWith('/console/')) location.assign(to); }"
-TABS: Final = ("catalogue", "import", "write", "academy")
+# Who is offered what: scripts are tried by developers, too; what they write is given to agents by operators.
+TABS: Final = {
+    "catalogue": Role.VIEWER, "import": Role.OPERATOR, "write": Role.DEVELOPER, "academy": Role.VIEWER,
+}  # fmt: skip
 ABOUT: Final = "What agents can be given: what each skill does, what it may change, and what it needs."
 
 
@@ -44,7 +47,8 @@ def draw(desk: Desk, blocks: gr.Blocks) -> None:
         name = query.get("skill")
         try:
             api = desk.api(request)
-            may = api.session.role.reaches(Role.OPERATOR)
+            role = api.session.role
+            may = role.reaches(Role.OPERATOR)
             choices = await trial.agents(api)
             if name is not None:
                 found = await api.get(f"/api/skills/{name}")
@@ -57,11 +61,11 @@ def draw(desk: Desk, blocks: gr.Blocks) -> None:
             return [problem_card(problem.told), None, (), hidden, hidden if name else shown, hidden, *[gr.skip()] * 5]
         asked = query.get("agent")
         tab = query.get("tab", "")
-        usable = tab in ("catalogue", "academy") or (tab in TABS and may)
         return [
             heading("Skills", ABOUT), None, choices, hidden,
-            gr.update(visible=True, selected=tab if usable else "catalogue"), hidden, gr.update(visible=may),
-            gr.update(visible=may), gr.update(choices=[bring.NO_AGENT, *choices]), gr.update(choices=choices),
+            gr.update(visible=True, selected=tab if offers(role, tab) else "catalogue"), hidden,
+            gr.update(visible=may), gr.update(visible=offers(role, "write")),
+            gr.update(choices=[bring.NO_AGENT, *choices]), gr.update(choices=choices),
             gr.update(choices=choices, value=asked if asked in {id_ for _, id_ in choices} else None),
         ]  # fmt: skip
 
@@ -70,6 +74,11 @@ def draw(desk: Desk, blocks: gr.Blocks) -> None:
     ]  # fmt: skip
     blocks.load(load, None, outputs, **QUIET)
     remove()
+
+
+def offers(role: Role, tab: str) -> bool:
+    """Whether there is such a tab for somebody."""
+    return tab in TABS and role.reaches(TABS[tab])
 
 
 def _removal(desk: Desk) -> tuple[gr.Column, Any]:

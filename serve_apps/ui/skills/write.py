@@ -10,6 +10,7 @@ from serve_apps.ui.look import card, link, problem_card
 from serve_apps.ui.page import QUIET, Desk
 from serve_apps.ui.part import part
 from serve_apps.ui.problem import Problem, Trouble
+from serve_apps.ui.sessions import Role
 from serve_apps.ui.skills.schema import parsed
 from serve_apps.ui.skills.views import parameters_view
 from serve_apps.ui.values import shown
@@ -17,6 +18,9 @@ from serve_apps.ui.waiting import waiting
 
 CODE: Final = 'def run(payload):\n    return {"summary": payload["text"][:80]}\n'
 SAMPLE: Final = '{"text": "A long text."}'
+FOR_OPERATORS: Final = tag(
+    "p", "It works. An operator can give it to an agent: with this name, text and code.", class_="quiet"
+)
 NO_AGENT: Final = Problem(Trouble("No agent was chosen.", "", "Choose who gets the skill.", 422, "invalid"))
 
 
@@ -80,8 +84,11 @@ class Workbench:
             kept.append(body)
             return _tried(made)
 
+        session = self._desk.session(request)
+        gives = session is not None and session.role.reaches(Role.OPERATOR)
         async for step in waiting(view(), "It runs in the sandbox …"):
-            yield [step, kept[-1] if kept else None, gr.update(visible=bool(kept)), ""]
+            said = FOR_OPERATORS if kept and not gives else ""
+            yield [step, kept[-1] if kept else None, gr.update(visible=bool(kept) and gives), said]
 
     async def attach(self, request: gr.Request, tried: dict[str, Any] | None, agent: str | None) -> Html:
         """Exactly what was tried."""

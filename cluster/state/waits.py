@@ -1,0 +1,115 @@
+"""Why a job waits or does not get on: pure rules over what the ledger says of it, of its lane and of its workers."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from cluster.basics.errors import AosError, DiskFull, MemoryShort
+
+ALIVE_SECONDS = 60.0  # a worker that told nothing for so long is none
+
+
+class Wait(StrEnum):
+    """What a job waits for."""
+
+    NO_WORKER = "no_worker"
+    DISK_FULL = "disk_full"
+    MEMORY_SHORT = "memory_short"
+    PART_AWAY = "part_away"  # a model, Ray or Postgres does not answer its worker
+    MACHINE_BUSY = "machine_busy"
+    OTHER_TENANTS = "other_tenants"
+    BEHIND = "behind"
+    NEXT = "next"
+    QUOTA = "quota"
+
+
+@dataclass(frozen=True, slots=True)
+class WaitReason:
+    """One thing that a job waits for: for a person, with what they can do about it, if anything."""
+
+    reason: Wait
+    detail: str
+    fix: str = ""
+
+
+_FIXES: Mapping[Wait, str] = {
+    Wait.NO_WORKER: "`aos doctor` says whether the worker runs; `aos up` starts it.",
+    Wait.DISK_FULL: "Free some space; it goes on by itself.",
+    Wait.MEMORY_SHORT: "It goes on by itself; fewer readers (AOS_READ_READERS) need less.",
+    Wait.PART_AWAY: "`aos doctor` says what is wrong; it goes on by itself.",
+    Wait.MACHINE_BUSY: "It goes on by itself; AOS_READ_FLOOR says what it has at least.",
+    Wait.QUOTA: "Delete documents, or raise AOS_READ_TENANT_PAGES.",
+}
+
+
+def told(error: AosError) -> str:
+    """What a worker writes down of an error that makes a job wait."""
+    named: Mapping[type[AosError], Wait] = {DiskFull: Wait.DISK_FULL, MemoryShort: Wait.MEMORY_SHORT}
+    reason = named.get(type(error), Wait.PART_AWAY)
+    return written(reason, str(error))
+
+
+def written(reason: Wait, detail: str) -> str:
+    """As `parsed` reads it."""
+    return f"{reason}: {detail}"
+
+
+def parsed(text: str | None) -> tuple[str, str]:
+    """The reason and the detail of something that was `written`; empty where there is nothing."""
+    reason, _, detail = (text or "").partition(": ")
+    return reason, detail
+
+
+def waits(place: Mapping[str, Any], quota: tuple[int, int] | None = None) -> list[WaitReason]:
+    """What a job waits for, the most important first; empty where it gets on.
+
+    Args:
+        place: a row of `job_places`.
+        quota: pages that the tenant has, and may have.
+    """
+    found = [_named(place["waits_for"])]
+    if place["state"] == "queued":
+        found = _queued(place)
+        if quota is not None and place["kind"] in ("scan", "upload") and quota[0] >= quota[1]:
+            have, most = quota
+            detail = f"this tenant has {have:,} of the {most:,} pages that it may have: no new page will be taken"
+            found.append(WaitReason(Wait.QUOTA, detail, _FIXES[Wait.QUOTA]))
+    return [one for one in found if one is not None]
+
+
+def _queued(place: Mapping[str, Any]) -> list[WaitReason | None]:
+    if not place["workers"]:
+        detail = f"no worker has looked after this lane for {ALIVE_SECONDS:.0f} s"
+        return [WaitReason(Wait.NO_WORKER, detail, _FIXES[Wait.NO_WORKER]), _named(place["told"])]
+    kept = [_named(place["waits_for"])]
+    if (own := _named(place["told"])) is not None and own.reason not in {one.reason for one in kept if one}:
+        kept.append(own)
+    ahead, others, running = place["ahead"], place["others"], place["running"]
+    if others:
+        detail = f"{_jobs(others)} of other tenants, which had less of this lane's time, {_come(others)} first"
+        kept.append(WaitReason(Wait.OTHER_TENANTS, detail))
+    if ahead:
+        kept.append(WaitReason(Wait.BEHIND, f"{_jobs(ahead)} of yours {_come(ahead)} first; {running} at work"))
+    if not (others or ahead) and running:
+        kept.append(WaitReason(Wait.NEXT, f"it comes next in its lane, where {_jobs(running)} {_are(running)} at work"))
+    return kept
+
+
+def _named(text: str | None) -> WaitReason | None:
+    reason, detail = parsed(text)
+    if reason not in list(Wait):
+        return None
+    return WaitReason(Wait(reason), detail, _FIXES.get(Wait(reason), ""))
+
+
+def _jobs(count: int) -> str:
+    return f"{count} job" if count == 1 else f"{count} jobs"
+
+
+def _come(count: int) -> str:
+    return "comes" if count == 1 else "come"
+
+
+def _are(count: int) -> str:
+    return "is" if count == 1 else "are"

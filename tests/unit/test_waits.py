@@ -1,0 +1,79 @@
+"""Why a job waits: a rule for each reason, over what the ledger says."""
+
+from typing import Any
+
+import pytest
+
+from cluster.basics.errors import DiskFull, MemoryShort, Overloaded, Unavailable
+from cluster.console import show
+from cluster.models.errors import Unusable
+from cluster.state.waits import Wait, parsed, told, waits, written
+
+PLAIN: dict[str, Any] = {
+    "state": "queued", "kind": "scan", "told": None, "ahead": 0, "others": 0, "running": 0, "workers": 1,
+    "waits_for": None,
+}  # fmt: skip
+
+
+def reasons(quota: tuple[int, int] | None = None, **row: Any) -> list[str]:
+    return [str(one.reason) for one in waits({**PLAIN, **row}, quota)]
+
+
+@pytest.mark.parametrize(
+    ("row", "found"),
+    [
+        ({}, []),  # it is about to be taken
+        ({"workers": 0}, ["no_worker"]),
+        ({"workers": 0, "ahead": 3, "others": 1, "told": "disk_full: 1 MiB"}, ["no_worker", "disk_full"]),
+        ({"ahead": 3, "running": 1}, ["behind"]),
+        ({"others": 2, "ahead": 1, "running": 1}, ["other_tenants", "behind"]),
+        ({"running": 1}, ["next"]),
+        ({"waits_for": "disk_full: 1 MiB of 2 GiB", "running": 1}, ["disk_full", "next"]),
+        ({"told": "disk_full: 1 MiB of 2 GiB"}, ["disk_full"]),
+        ({"told": "disk_full: a", "waits_for": "disk_full: b"}, ["disk_full"]),
+        ({"waits_for": "memory_short: 93 %", "ahead": 1}, ["memory_short", "behind"]),
+        ({"waits_for": "machine_busy: 1 % idle"}, ["machine_busy"]),
+        ({"told": "part_away: the embedder"}, ["part_away"]),
+        ({"state": "running"}, []),
+        ({"state": "running", "waits_for": "machine_busy: 1 % idle", "ahead": 2, "workers": 0}, ["machine_busy"]),
+        ({"state": "running", "told": "disk_full: before this turn"}, []),
+        ({"told": "something that a newer version wrote: x"}, []),
+    ],
+)
+def test_each_reason_and_the_most_important_first(row: dict[str, Any], found: list[str]) -> None:
+    assert reasons(**row) == found
+
+
+@pytest.mark.parametrize(
+    ("have", "kind", "found"),
+    [(9, "scan", []), (10, "scan", ["quota"]), (11, "upload", ["quota"]), (10, "reindex", [])],
+)
+def test_a_spent_quota_is_said_before_files_are_refused_for_it(have: int, kind: str, found: list[str]) -> None:
+    assert reasons((have, 10), kind=kind) == found
+
+
+def test_what_can_be_done_is_said_where_it_does_not_pass_by_itself() -> None:
+    (nobody,) = waits({**PLAIN, "workers": 0})
+    assert "aos up" in nobody.fix
+    (behind,) = waits({**PLAIN, "ahead": 1, "running": 2})
+    assert behind.detail == "1 job of yours comes first; 2 at work" and not behind.fix
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (DiskFull("1 MiB"), Wait.DISK_FULL), (MemoryShort("93 %"), Wait.MEMORY_SHORT),
+        (Unavailable("the embedder"), Wait.PART_AWAY), (Overloaded("busy"), Wait.PART_AWAY),
+        (Unusable("the key"), Wait.PART_AWAY),
+    ],
+)  # fmt: skip
+def test_what_a_worker_writes_down_is_read_as_it_was_meant(error: Any, reason: Wait) -> None:
+    assert parsed(told(error)) == (reason, str(error)) and parsed(None) == ("", "")
+    assert parsed(written(reason, "a: b: c")) == (reason, "a: b: c")
+
+
+def test_the_command_line_says_why() -> None:
+    job = {"waits": [{"reason": "no_worker", "detail": "no worker", "fix": "`aos up`."}]}
+    assert show.waits(job) == ["waits: no worker. `aos up`."] and show.waits({}) == []
+    table = show.rows([job], ("waits",))
+    assert list(table.columns[0].cells) == ["no worker"]
