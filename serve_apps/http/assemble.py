@@ -77,8 +77,7 @@ def assemble(
     golden = GoldenSets(base.database)
     examiner = Examiner(base.search, base.answerer, base.database)
     golden_runs = GoldenRuns(base.database, golden, examiner, Lately(base.upkeep.snapshots.effective))
-    uploads = settings.state_dir / "blobs"
-    blobs = FolderBlobs(uploads, Room(uploads, settings.disk.free_bytes, settings.disk.free_percent))
+    blobs = uploads_of(settings)
     return Parts(
         **_stored(base.database),
         desk=JobDesk(base.database, settings.read.tenant_pages),
@@ -108,6 +107,12 @@ def assemble(
         openers=(base.upkeep.open, workshop.open) if inproc else (base.upkeep.open,),
         closers=(golden_runs.close, workshop.close, base.close, pictures.close),
     )
+
+
+def uploads_of(settings: Settings) -> FolderBlobs:
+    """Where uploads are kept, as long as there is room."""
+    place = settings.state_dir / "blobs"
+    return FolderBlobs(place, Room(place, settings.disk.free_bytes, settings.disk.free_percent))
 
 
 def _stored(database: Database) -> dict[str, Any]:

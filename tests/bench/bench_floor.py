@@ -157,6 +157,7 @@ def main() -> int:
     elif given.burn:
         work(1e9)
     else:
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # or what it has started would go on for ever
         report = Report("floor")
         measure(report)
         return report.finish()
