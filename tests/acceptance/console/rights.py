@@ -64,6 +64,7 @@ OFFERS: Final[Mapping[str, Offer]] = {
     "chat": Offer(
         everybody=(
             "textbox Your message*", "button Send", "combobox Agent*", "radio Whatever fits", "radio Documents only",
+            "*About these files*",
         ),
     ),
     "search": Offer(
