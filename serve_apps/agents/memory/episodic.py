@@ -15,6 +15,7 @@ from cluster.state.conversations import Fact, Session
 from cluster.state.episodes import Episode, Episodes, Point, Told, Unembedded
 from cluster.state.postgres import Database
 from configs.sections import MemorySettings
+from serve_apps.agents.memory.behind_turns import SessionTasks
 from serve_apps.agents.ports import Turn
 from serve_apps.retrieval.words import STOP, tokens
 
@@ -53,7 +54,7 @@ class EpisodicMemory:
         """`embedder`: that of questions; texts of memory go through its bulk lane."""
         self._db, self._episodes, self._embedder, self._settings = database, episodes, embedder, settings
         self._slots = asyncio.Semaphore(AT_ONCE)
-        self._running: dict[str, asyncio.Task[None]] = {}
+        self._tasks = SessionTasks()
 
     async def recall(self, scope: Scope, session: Session, message: str, known: Sequence[Fact]) -> Remembered:
         """What of earlier conversations with this agent is told before a message; `known` are the user's facts.
@@ -80,18 +81,13 @@ class EpisodicMemory:
 
     def begin(self, turn: Turn) -> None:
         """Keep up with what a turn has said, behind it; returns at once. What is not done now is done with the next."""
-        if not self._settings.episodes or turn.depth or turn.session in self._running:
+        if not self._settings.episodes or turn.depth or turn.session in self._tasks.running:
             return
-        task = asyncio.get_running_loop().create_task(self._behind(turn))
-        self._running[turn.session] = task
-        task.add_done_callback(lambda _: self._running.pop(turn.session, None))
+        self._tasks.start(turn.session, self._behind(turn))
 
     async def close(self) -> None:
         """Stop what runs; it is done with the next turn."""
-        tasks = list(self._running.values())
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await self._tasks.close()
 
     async def keep_up(self, scope: Scope, session: str) -> int:
         """Write a session's episode and make the vectors that are missing of the user; returns how many were made.

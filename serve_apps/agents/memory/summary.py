@@ -11,6 +11,7 @@ from cluster.models.tasks import Task
 from configs.sections import MemorySettings
 from serve_apps.agents.errors import NoModel, OverBudget
 from serve_apps.agents.memory import facts
+from serve_apps.agents.memory.behind_turns import SessionTasks
 from serve_apps.agents.memory.remember import Memory
 from serve_apps.agents.ports import Models, Turn
 
@@ -40,12 +41,12 @@ class Learning:
         """Nothing is begun yet."""
         self._memory, self._models, self._settings = memory, models, settings
         self._turns = asyncio.Semaphore(AT_ONCE)
-        self._running: dict[str, asyncio.Task[None]] = {}
+        self._tasks = SessionTasks()
 
     @property
     def running(self) -> Set[str]:
         """Sessions that are being summed up."""
-        return self._running.keys()
+        return self._tasks.running
 
     def begin(self, turn: Turn, messages: int) -> None:
         """Start behind a turn, if it is likely to be due and not under way; returns at once.
@@ -56,18 +57,13 @@ class Learning:
         """
         if not self._settings.extract_facts or turn.depth or messages < self._settings.summary_after:
             return
-        if turn.session in self._running:
+        if turn.session in self._tasks.running:
             return
-        task = asyncio.get_running_loop().create_task(self._behind(turn))
-        self._running[turn.session] = task
-        task.add_done_callback(lambda _: self._running.pop(turn.session, None))
+        self._tasks.start(turn.session, self._behind(turn))
 
     async def close(self) -> None:
         """Stop what runs; it is due again with the next message."""
-        tasks = list(self._running.values())
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await self._tasks.close()
 
     async def learn(self, turn: Turn) -> Learned:
         """Sum up and extract, where it is due: one call of a model, no database connection held meanwhile.
