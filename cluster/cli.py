@@ -10,27 +10,27 @@ import typer
 from rich.console import Console
 
 from cluster.basics.errors import AosError
-from cluster.console import (
-    api,
-    chat,
-    commands,
-    connections,
-    generations,
-    golden,
-    graph,
-    mcp,
-    ocr,
-    packages,
-    reprocess,
-    schedules,
-    secrets,
-    tenancy,
-    turns,
-    vault,
-    why,
+from cluster.console import api
+from cluster.console.commands import (
+    chat_command,
+    connection_commands,
+    credential_commands,
+    document_commands,
+    generation_commands,
+    golden_commands,
+    graph_command,
+    mcp_commands,
+    ocr_commands,
+    package_commands,
+    reprocess_command,
+    run_commands,
+    schedule_commands,
+    tenancy_commands,
+    vault_commands,
+    why_command,
 )
-from cluster.console.commands import AsJson, Session
-from cluster.console.credentials import Credentials
+from cluster.console.commands.document_commands import AsJson, Session
+from cluster.console.login_tokens import Credentials
 from configs.settings import InvalidConfiguration, load
 
 app = typer.Typer(
@@ -39,31 +39,31 @@ app = typer.Typer(
     add_completion=False,
     help="Documents go in, every page accounted for; cited answers come out.",
 )
-app.command()(commands.login)
-app.command()(commands.ingest)
-app.command()(commands.search)
-app.command()(commands.ask)
-app.command()(why.why)
-app.command()(graph.graph)
-app.command()(commands.export)
-app.add_typer(commands.jobs, name="jobs")
-commands.documents.command("process")(reprocess.process_document)
-app.add_typer(commands.documents, name="documents")
-app.add_typer(ocr.ocr, name="ocr")
-app.command()(chat.chat)
-app.command("mcp")(mcp.serve)
-app.command()(turns.replay)
-app.add_typer(turns.runs, name="runs")
-app.add_typer(turns.approvals, name="approvals")
-app.add_typer(connections.connections, name="connections")
-app.add_typer(generations.generations, name="generations")
-app.add_typer(golden.golden, name="eval")
-app.add_typer(packages.skills, name="skills")
-app.add_typer(schedules.schedules, name="schedules")
-app.add_typer(secrets.credentials, name="credentials")
-app.add_typer(vault.vault, name="vault")
-app.add_typer(tenancy.workspaces, name="workspaces")
-app.add_typer(tenancy.tenants, name="tenants")
+app.command()(document_commands.login)
+app.command()(document_commands.ingest)
+app.command()(document_commands.search)
+app.command()(document_commands.ask)
+app.command()(why_command.why)
+app.command()(graph_command.graph)
+app.command()(document_commands.export)
+app.add_typer(document_commands.jobs, name="jobs")
+document_commands.documents.command("process")(reprocess_command.process_document)
+app.add_typer(document_commands.documents, name="documents")
+app.add_typer(ocr_commands.ocr, name="ocr")
+app.command()(chat_command.chat)
+app.command("mcp")(mcp_commands.serve)
+app.command()(run_commands.replay)
+app.add_typer(run_commands.runs, name="runs")
+app.add_typer(run_commands.approvals, name="approvals")
+app.add_typer(connection_commands.connections, name="connections")
+app.add_typer(generation_commands.generations, name="generations")
+app.add_typer(golden_commands.golden, name="eval")
+app.add_typer(package_commands.skills, name="skills")
+app.add_typer(schedule_commands.schedules, name="schedules")
+app.add_typer(credential_commands.credentials, name="credentials")
+app.add_typer(vault_commands.vault, name="vault")
+app.add_typer(tenancy_commands.workspaces, name="workspaces")
+app.add_typer(tenancy_commands.tenants, name="tenants")
 
 
 @app.callback()
@@ -147,7 +147,7 @@ def doctor(context: typer.Context, as_json: AsJson = False) -> None:
     """
     from cluster import doctor as probes
     from cluster.console import findings as found
-    from cluster.state.settings_rows import load_where_possible
+    from cluster.state.settings.settings_rows import load_where_possible
 
     session: Session = context.obj
     findings = probes.examine(load_where_possible())

@@ -15,11 +15,10 @@ import psutil
 
 from cluster.basics.errors import Unavailable
 from cluster.dashboard import Dashboard
-from cluster.ports import free_port as free_port  # whoever starts an instance looks for it here
-from cluster.ports import is_free
-from cluster.state import haproxy
-from cluster.state.daemon import close_to_others, make_private, socket_folder, tail
-from cluster.watch import proxy, standin
+from cluster.free_ports import free_port as free_port  # whoever starts an instance looks for it here
+from cluster.free_ports import is_free
+from cluster.state.db.daemon import close_to_others, make_private, socket_folder, tail
+from cluster.watch import haproxy, proxy, standin
 from configs.sections import Settings
 
 # The longest socket under Ray's folder is HAProxy's, which takes ten bytes less than the kernel would; where it does
@@ -258,7 +257,7 @@ def environment(settings: Settings) -> dict[str, str]:
 def proxy_program(state_dir: Path) -> Path | None:
     """What Ray starts as HAProxy; None where no HAProxy was installed with Ray.
 
-    The one of cluster/watch/proxy.py, which mends what is answered, becomes the one of cluster/state/haproxy.py, which
+    The one of cluster/watch/proxy.py, which mends what is answered, becomes the one of cluster/watch/haproxy.py, which
     limits what is taken, and that becomes HAProxy.
     """
     try:

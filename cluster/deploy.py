@@ -14,7 +14,7 @@ import yaml
 from cluster import connect
 from cluster.basics.errors import InvalidSettings, Unavailable
 from cluster.dashboard import Dashboard
-from cluster.models.rerank_choice import model_of
+from cluster.models.reranking.configured_model import model_of
 from configs import sections
 from configs import settings as layers
 from configs.section import Section

@@ -20,9 +20,10 @@ from cluster.basics.disk import Room
 from cluster.basics.errors import AosError, Unavailable
 from cluster.console.api import base_url
 from cluster.console.findings import Colour, Finding
-from cluster.models.rerank_choice import DEFAULT, model_of
-from cluster.ports import QUIET_PORTS
-from cluster.state import embedded, supervised
+from cluster.free_ports import QUIET_PORTS
+from cluster.models.reranking.configured_model import DEFAULT, model_of
+from cluster.state import supervised
+from cluster.state.db import embedded
 from configs.keys import keys, value_of
 from configs.sections import Settings
 

@@ -6,7 +6,7 @@ from typing import Any
 import psycopg
 
 from cluster.console.findings import Colour, Finding
-from cluster.state import embedded
+from cluster.state.db import embedded
 from configs.sections import Settings
 
 PGVECTOR_SAFE = (0, 8, 4)  # before: overflow in parallel builds, index damage by vacuum, errors on concurrent inserts

@@ -13,11 +13,11 @@ from ray.serve.exceptions import BackPressureError, RayServeException
 from ray.serve.handle import DeploymentHandle
 
 from cluster.basics.errors import AosError, Overloaded, Unavailable
-from cluster.models.embedders import open_embedders
+from cluster.models.embedding.embedders import open_embedders
+from cluster.models.embedding.migration import EmbedderMoved, in_succession
 from cluster.models.ports import Embedder, EmbedderFacts, Lane, Reranker
-from cluster.models.rerank_choice import model_of
-from cluster.models.reranking import load
-from cluster.models.succession import EmbedderMoved, in_succession
+from cluster.models.reranking.configured_model import model_of
+from cluster.models.reranking.cross_encoder import load
 from configs.sections import Settings
 
 EMBEDDING = ("embedding", "Embedder")

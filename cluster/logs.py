@@ -4,7 +4,7 @@ import logging
 import threading
 from collections.abc import Callable
 
-from cluster.state.snapshots import Snapshots
+from cluster.state.settings.snapshots import Snapshots
 from configs.sections import Settings
 
 SERVE = "ray.serve"

@@ -6,9 +6,9 @@ from datetime import datetime
 
 from cluster import deploy
 from cluster.basics.errors import AosError, Unavailable
-from cluster.state.embedded import postgres_endpoints
-from cluster.state.restarts import Ledger
-from cluster.state.settings_rows import layered, stored
+from cluster.state.db.embedded import postgres_endpoints
+from cluster.state.settings.restart_requests import Ledger
+from cluster.state.settings.settings_rows import layered, stored
 from configs.sections import Settings
 from configs.settings import InvalidConfiguration
 

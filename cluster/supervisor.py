@@ -21,11 +21,12 @@ from cluster.basics.errors import AosError, Conflict, InvalidSettings
 from cluster.deploy import HEALTHY_SECONDS
 from cluster.rollout import Rollout
 from cluster.rounds import Rounds
-from cluster.state import embedded, supervised
-from cluster.state.bootstrap import first_admin, new_password
-from cluster.state.daemon import end, make_private
-from cluster.state.kept import kept_secret
-from cluster.state.migrate import let_in, migrate
+from cluster.state import supervised
+from cluster.state.db import embedded
+from cluster.state.db.daemon import end, make_private
+from cluster.state.db.migrate import let_in, migrate
+from cluster.state.identity.bootstrap import first_admin, new_password
+from cluster.state.secret_file import kept_secret
 from cluster.state.supervised import MODULE, Status
 from cluster.watch.standin import StandIn
 from configs.sections import Settings

@@ -9,15 +9,15 @@ import pyarrow as pa
 from cluster import handles
 from cluster.basics.scope import Scope
 from cluster.models.ports import Lane
-from cluster.state.embedded import resolve
-from cluster.state.postgres import Database
+from cluster.state.db.embedded import resolve
+from cluster.state.db.postgres import Database
 from configs.sections import ReadSettings
 from configs.settings import load
 from pipelines import rows
 from pipelines.documents.document import VersionId
+from pipelines.documents.index.chunk_and_embed import Indexer
 from pipelines.documents.index.generations import Indexed
-from pipelines.documents.index.make import Indexer
-from pipelines.documents.store import Store
+from pipelines.documents.store.document_writes import Store
 from pipelines.read import be_a_reader, through
 
 SLOWEST_CALL = 4 * 3600.0  # sixteen books of a thousand pages each, on a laptop

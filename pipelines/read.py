@@ -11,17 +11,17 @@ from ray.data.exceptions import ExecutionTimeoutError
 from ray.exceptions import OutOfDiskError, OutOfMemoryError, RayError
 
 from cluster import connect
-from cluster.basics.background import Priority, end_me_first
 from cluster.basics.disk import full_at, means_full
 from cluster.basics.errors import DiskFull, MemoryShort, Stalled, Transient, Unavailable
+from cluster.basics.priority import Priority, end_me_first
 from cluster.watch.answering import answer
 from configs.sections import ReadSettings, Settings
 from configs.settings import load
 from pipelines import rows
-from pipelines.documents.parallelism import reader_count
-from pipelines.documents.reader import Reader
-from pipelines.documents.slices import ReadPage, Slice, read_slice
-from pipelines.documents.stages import FileTask, Surveyed, survey_file
+from pipelines.documents.extract.reader import Reader
+from pipelines.documents.ingest.parallelism import reader_count
+from pipelines.documents.ingest.slices import ReadPage, Slice, read_slice
+from pipelines.documents.ingest.stages import FileTask, Surveyed, survey_file
 
 # A pool's actors import for seconds before a line of ours runs, while somebody waits for an answer: they start in the
 # kernel's idle class already, where it is not refused. A node that names no Python has it where this one does.

@@ -6,7 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from pipelines.documents.codec import (
+from pipelines.documents.document import VersionId
+from pipelines.documents.index.generations import Indexed
+from pipelines.documents.ingest.slices import ReadPage, Slice
+from pipelines.documents.ingest.stages import FileTask, Surveyed
+from pipelines.documents.store.page_codec import (
     chunk_from_json,
     chunk_to_json,
     failure_from_json,
@@ -14,10 +18,6 @@ from pipelines.documents.codec import (
     page_from_json,
     page_to_json,
 )
-from pipelines.documents.document import VersionId
-from pipelines.documents.index.generations import Indexed
-from pipelines.documents.slices import ReadPage, Slice
-from pipelines.documents.stages import FileTask, Surveyed
 
 Row = dict[str, Any]
 

@@ -12,45 +12,45 @@ from ray import serve
 from ray.serve import Application
 
 from cluster import connect, handles, logs
-from cluster.basics.background import Priority
 from cluster.basics.crowd import Crowd
 from cluster.basics.disk import Room
 from cluster.basics.errors import AosError
+from cluster.basics.priority import Priority
 from cluster.basics.scope import Scope
 from cluster.deploy import reader_gpus
+from cluster.models.embedding.migration import forget
 from cluster.models.ports import Embedder
 from cluster.models.ports import Lane as ModelLane
-from cluster.models.succession import forget
-from cluster.state.embedded import resolve
-from cluster.state.jobs import Jobs, Lane
-from cluster.state.postgres import Database
-from cluster.state.restarts import Restarts
-from cluster.state.settings_rows import SettingsRows, begin
-from cluster.state.snapshots import Snapshots, Watch
+from cluster.state.db.embedded import resolve
+from cluster.state.db.postgres import Database
+from cluster.state.settings.restart_requests import Restarts
+from cluster.state.settings.settings_rows import SettingsRows, begin
+from cluster.state.settings.snapshots import Snapshots, Watch
 from cluster.state.vault import vault_of
-from cluster.state.waits import Wait, written
+from cluster.state.work.jobs import Jobs, Lane
+from cluster.state.work.wait_reasons import Wait, written
 from cluster.watch.answering import answer_from_here
 from cluster.watch.memory import use_now
 from configs.keys import Part
 from configs.sections import ReadSettings, Settings
 from pipelines import index, read
-from pipelines.documents.blobs import FolderBlobs
 from pipelines.documents.chunk import split
 from pipelines.documents.document import VersionId
-from pipelines.documents.graph.assemble import graph_stage
-from pipelines.documents.index.care import Care
+from pipelines.documents.extract.reader import Reader, fingerprint
+from pipelines.documents.graph.graph_wiring import graph_stage
+from pipelines.documents.index.chunk_and_embed import Indexer
 from pipelines.documents.index.gate import Gate
 from pipelines.documents.index.generations import Generations, Indexed, Recipe
-from pipelines.documents.index.make import Indexer
+from pipelines.documents.index.maintenance import Care
 from pipelines.documents.index.rebuild import Rebuild
 from pipelines.documents.index.switch import Switchover
-from pipelines.documents.plan import INDEX
-from pipelines.documents.reader import Reader, fingerprint
-from pipelines.documents.run import Runner
-from pipelines.documents.shift import Shift
-from pipelines.documents.slices import ReadPage, Slice
-from pipelines.documents.stages import FileTask, HereStages, Surveyed, in_thread
-from pipelines.documents.store import Store
+from pipelines.documents.ingest.ingestion import Runner
+from pipelines.documents.ingest.job_loop import Shift
+from pipelines.documents.ingest.job_plan import INDEX
+from pipelines.documents.ingest.slices import ReadPage, Slice
+from pipelines.documents.ingest.stages import FileTask, HereStages, Surveyed, in_thread
+from pipelines.documents.store.blobs import FolderBlobs
+from pipelines.documents.store.document_writes import Store
 
 MOST_OF_A_CORE = 0.5  # of the one reader that goes on where all others are behind
 STOP_SECONDS = 15.0  # Serve kills a replica 20 s after it was told to go

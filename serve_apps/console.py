@@ -10,12 +10,12 @@ from ray import serve
 
 from cluster import connect, logs
 from cluster.console.api import base_url
-from cluster.state.settings_rows import load_with_rows
-from cluster.state.snapshots import Snapshots
+from cluster.state.settings.settings_rows import load_with_rows
+from cluster.state.settings.snapshots import Snapshots
 from cluster.watch.answering import answer_from_here
 from configs.sections import Settings
 from configs.settings import load
-from serve_apps.http.tokens import Tokens, signing_secret
+from serve_apps.http.auth.tokens import Tokens, signing_secret
 
 
 @serve.deployment
@@ -39,7 +39,7 @@ def build(args: dict[str, Any]) -> serve.Application:
 
 def local() -> FastAPI:
     """For `uvicorn --factory serve_apps.console:local`: at /console, before the product of AOS_CONSOLE_API_URL."""
-    from serve_apps.ui.page import PREFIX
+    from serve_apps.ui.kit.page import PREFIX
 
     inside = _console(load())
     outside = FastAPI(lifespan=inside.router.lifespan_context, openapi_url=None)

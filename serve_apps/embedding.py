@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from ray import serve
 
 from cluster import connect, logs
-from cluster.basics.background import give_way
 from cluster.basics.errors import Unavailable
-from cluster.models.embedders import open_embedders
+from cluster.basics.priority import give_way
+from cluster.models.embedding.embedders import open_embedders
+from cluster.models.embedding.migration import EmbedderMoved
+from cluster.models.embedding.weights import use_cores
 from cluster.models.ports import Embedder, Lane
-from cluster.models.succession import EmbedderMoved
-from cluster.models.weights import use_cores
-from cluster.state.settings_rows import load_with_rows
+from cluster.state.settings.settings_rows import load_with_rows
 from cluster.watch.answering import answer_from_here
 from configs.sections import Settings
 

@@ -8,12 +8,12 @@ from ray import serve
 from ray.serve import Application
 
 from cluster import connect, handles, logs
-from cluster.state.settings_rows import load_with_rows
-from cluster.state.snapshots import Snapshots
+from cluster.state.settings.settings_rows import load_with_rows
+from cluster.state.settings.snapshots import Snapshots
 from cluster.watch.answering import answer_from_here
-from serve_apps.agents import turn as turns
-from serve_apps.agents.assemble import Workshop, ground
-from serve_apps.agents.wire import Batch, batches
+from serve_apps.agents.intake import turn as turns
+from serve_apps.agents.streams.event_wire import Batch, batches
+from serve_apps.wiring.agents import Workshop, ground
 
 
 @serve.deployment

@@ -6,12 +6,12 @@ from fastapi import FastAPI
 from ray import serve
 
 from cluster import connect, handles, logs
-from cluster.state.settings_rows import load_with_rows
-from cluster.state.snapshots import Snapshots
+from cluster.state.settings.settings_rows import load_with_rows
+from cluster.state.settings.snapshots import Snapshots
 from cluster.watch.answering import answer_from_here
 
 if TYPE_CHECKING:
-    from serve_apps.agents.ports import Orchestrator
+    from serve_apps.agents.turn_ports import Orchestrator
 
 
 @serve.deployment
@@ -23,8 +23,8 @@ class Gateway:
         """Called by Serve once the replica is there."""
         # Serve finds the deployment in another process, which would take seconds to import all of it for nothing.
         from serve_apps.http.app import create_app
-        from serve_apps.http.assemble import assemble
         from serve_apps.operations import OurCluster
+        from serve_apps.wiring.http import assemble
 
         snapshots = logs.follow(Snapshots(load_with_rows()))
         settings = snapshots.view()
@@ -36,7 +36,7 @@ class Gateway:
 
 def elsewhere() -> "Orchestrator":
     """The orchestrator, as a deployment of its own."""
-    from serve_apps.agents.wire import RemoteOrchestrator
+    from serve_apps.agents.streams.event_wire import RemoteOrchestrator
 
     return RemoteOrchestrator(handles.Remote(*handles.ORCHESTRATOR))
 

@@ -10,9 +10,9 @@ from cluster import connect, deploy, doctor
 from cluster.basics.errors import Unavailable
 from cluster.console.findings import Finding
 from cluster.dashboard import Dashboard
-from cluster.state.snapshots import Snapshots
+from cluster.state.settings.snapshots import Snapshots
 from configs.sections import Settings
-from serve_apps.http.operating import Deployment, Probe
+from serve_apps.http.routes.operations.operating import Deployment, Probe
 
 PARTS = ("postgres", "redis", "ray", "supervisor", "disk")  # of the doctor's; the rest is about one machine
 SCRAPE_SECONDS = 2.0

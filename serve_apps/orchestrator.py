@@ -8,13 +8,13 @@ from ray import serve
 from ray.serve import Application
 
 from cluster import connect, handles, logs
-from cluster.state.settings_rows import load_with_rows
-from cluster.state.snapshots import Snapshots
+from cluster.state.settings.settings_rows import load_with_rows
+from cluster.state.settings.snapshots import Snapshots
 from cluster.watch.answering import answer_from_here
-from serve_apps.agents.assemble import Workshop, desk, ground
-from serve_apps.agents.ports import Path, RunId
-from serve_apps.agents.turn import load_scope
-from serve_apps.agents.wire import Batch, RemoteCarrier, batches, load_incoming
+from serve_apps.agents.intake.turn import load_scope
+from serve_apps.agents.streams.event_wire import Batch, RemoteCarrier, batches, load_incoming
+from serve_apps.agents.turn_ports import Path, RunId
+from serve_apps.wiring.agents import Workshop, desk, ground
 
 
 @serve.deployment

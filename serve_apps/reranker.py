@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 from ray import serve
 
 from cluster import connect, logs
-from cluster.models.reranking import CrossEncoderReranker
-from cluster.models.weights import use_cores
-from cluster.state.settings_rows import load_with_rows
+from cluster.models.embedding.weights import use_cores
+from cluster.models.reranking.cross_encoder import CrossEncoderReranker
+from cluster.state.settings.settings_rows import load_with_rows
 from cluster.watch.answering import answer_from_here
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from cluster.state.embedded import Endpoints
+    from cluster.state.db.embedded import Endpoints
 
 # Before anything imports Ray or torch: no token file in the home directory, no statistics, no hub, no thread storms.
 os.environ.setdefault("RAY_AUTH_MODE", "disabled")
@@ -54,7 +54,7 @@ def endpoints() -> Iterator["Endpoints"]:
     """An embedded Postgres and Valkey in a folder of their own (short: socket paths are limited), gone afterwards."""
     import psycopg
 
-    from cluster.state import embedded
+    from cluster.state.db import embedded
     from configs.settings import load
 
     folder = Path(tempfile.mkdtemp(prefix="aos-", dir=_memory()))
@@ -76,7 +76,7 @@ def template_database(endpoints: "Endpoints") -> str:
     import psycopg
     from psycopg.conninfo import make_conninfo
 
-    from cluster.state.migrate import migrate
+    from cluster.state.db.migrate import migrate
 
     with psycopg.connect(endpoints.postgres_admin or "", autocommit=True) as connection:
         connection.execute("create database aos_template")

@@ -17,8 +17,8 @@ import httpx
 import psycopg
 
 from cluster import connect
-from cluster.ports import free_port
-from cluster.state import embedded
+from cluster.free_ports import free_port
+from cluster.state.db import embedded
 from configs.sections import Settings
 from configs.settings import load
 

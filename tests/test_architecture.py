@@ -70,7 +70,7 @@ def test_the_top_level_is_the_owners() -> None:
 
 
 def test_each_query_has_a_name_and_a_sentence() -> None:
-    from cluster.state.postgres import load_queries
+    from cluster.state.db.postgres import load_queries
 
     for path in (p for package in PACKAGES for p in (ROOT / package).rglob("*.sql") if "migrations" not in p.parts):
         assert load_queries(path)

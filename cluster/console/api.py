@@ -13,7 +13,7 @@ from uuid import uuid4
 import httpx
 
 from cluster.basics.errors import AosError, Conflict, Unauthenticated, Unavailable
-from cluster.console.credentials import Credentials, Tokens
+from cluster.console.login_tokens import Credentials, Tokens
 from configs.sections import HttpSettings
 
 EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # listening on all interfaces is reached on loopback

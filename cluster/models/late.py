@@ -6,8 +6,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from cluster.models.embedding import LocalEmbedder
-from cluster.models.encoder import Window
+from cluster.models.embedding.encoder import Window
+from cluster.models.embedding.local import LocalEmbedder
 
 BATCH = 4  # windows in one turn at the model, so that whoever else asks waits for these only
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from cluster.models.form import Form
+from cluster.models.chat.response_format import Form
 
 ChatRole = Literal["system", "user", "assistant", "tool"]
 

@@ -14,9 +14,9 @@ from cluster.basics.errors import Conflict, NotFound, Unavailable
 from cluster.basics.ids import as_uuid
 from cluster.basics.scope import Scope
 from cluster.state.audit import Audit
-from cluster.state.canonical import action_digest, normal
-from cluster.state.postgres import Database, Row, Transaction, load_queries
-from cluster.state.run import RunState
+from cluster.state.canonical_json import action_digest, normal
+from cluster.state.db.postgres import Database, Row, Transaction, load_queries
+from cluster.state.work.run_record import RunState
 
 _ENDED = (RunState.COMPLETED, RunState.FAILED, RunState.CANCELLED)
 

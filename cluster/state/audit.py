@@ -10,7 +10,7 @@ from typing import Any
 from psycopg.types.json import Jsonb
 
 from cluster.basics.scope import Scope
-from cluster.state.postgres import Database, Row, Transaction, load_queries
+from cluster.state.db.postgres import Database, Row, Transaction, load_queries
 
 
 class Outcome(StrEnum):

@@ -11,7 +11,7 @@ from psycopg.types.json import Jsonb
 from cluster.basics.errors import Conflict, Forbidden, NotFound
 from cluster.basics.ids import as_uuid
 from cluster.basics.scope import Role, Scope
-from cluster.state.postgres import Database, Row, Transaction, load_queries
+from cluster.state.db.postgres import Database, Row, Transaction, load_queries
 
 LONGEST_KEY = 128  # characters of a client's own name for a session
 _TITLE = 80

@@ -9,7 +9,7 @@ from typing import Any
 
 from cluster.basics.scope import Scope
 from cluster.state.conversations import Fact, Session
-from cluster.state.postgres import Transaction, load_queries
+from cluster.state.db.postgres import Transaction, load_queries
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from typing import Literal
 from cluster.basics.errors import NotFound
 from cluster.basics.ids import uuid_of
 from cluster.basics.scope import Scope
-from cluster.state.postgres import Database, Row, Transaction, load_queries
+from cluster.state.db.postgres import Database, Row, Transaction, load_queries
 
 Thumb = Literal["up", "down"]
 

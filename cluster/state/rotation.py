@@ -9,8 +9,8 @@ from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
 from cluster.basics.errors import Conflict, InvalidSettings, Unavailable
-from cluster.state.postgres import Connection, load_queries
-from cluster.state.settings_rows import envelope_of, sealed_value, setting_place
+from cluster.state.db.postgres import Connection, load_queries
+from cluster.state.settings.settings_rows import envelope_of, sealed_value, setting_place
 from cluster.state.vault import KeyFile, Sealed, Vault, key_id, place
 
 TABLES = ("credentials", "llm_connections")

@@ -9,7 +9,7 @@ from pathlib import Path
 import psutil
 
 from cluster.basics.errors import Unavailable
-from cluster.state.daemon import running, tail
+from cluster.state.db.daemon import running, tail
 
 MODULE = "cluster.supervisor"  # its name when run with `python -m` is another
 LOOK_SECONDS = 0.2

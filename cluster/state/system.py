@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from cluster.basics.scope import Scope
-from cluster.state.postgres import Database, Row, load_queries
+from cluster.state.db.postgres import Database, Row, load_queries
 
 DAY = timedelta(hours=24)
 

@@ -13,7 +13,7 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from cluster.basics.errors import InvalidSettings, Permanent
-from cluster.state.kept import kept_secret
+from cluster.state.secret_file import kept_secret
 
 KEY_BYTES = 32
 _MARK = b"\x01"  # the envelope's version: mark, key id (8), nonce (12), ciphertext with its tag

@@ -20,8 +20,8 @@ from pydantic import (
 )
 
 from cluster.basics.errors import InvalidSettings
-from skills.contract import Effect
-from skills.manifest import Risk
+from skills.framework.contract import Effect
+from skills.framework.manifest import Risk
 
 Decision = Literal["auto", "ask", "refuse"]
 Value = StrictBool | StrictInt | StrictFloat | StrictStr
@@ -123,7 +123,7 @@ class Policy:
             arguments: valid against its schema.
             effect: what it may change.
             tier: how the call was found; from 3 on a call that changes something is never `auto`.
-            nature: kind and risk of the skill, as `skills.fence.nature` tells them.
+            nature: kind and risk of the skill, as `skills.framework.skill_guard.nature` tells them.
         """
         found = next((pattern for pattern in self._patterns if pattern.matches(tool, arguments, *nature)), None)
         if found is None:

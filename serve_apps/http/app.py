@@ -9,59 +9,62 @@ from fastapi.middleware.cors import CORSMiddleware
 from starlette.routing import Route, WebSocketRoute
 
 from configs.sections import HttpSettings
-from serve_apps.http import (
+from serve_apps.http import problems, swagger
+from serve_apps.http.auth import login_routes
+from serve_apps.http.auth.permissions import SOCKET, RouteKey, check_complete
+from serve_apps.http.body_limit import BodyLimit
+from serve_apps.http.deps import Parts
+from serve_apps.http.mcp import mcp_routes
+from serve_apps.http.openai import openai_routes
+from serve_apps.http.routes.agents import (
     academy,
-    accounts,
-    admin,
     agent_views,
     agents,
     answers,
     approvals,
-    asking,
-    auth,
-    cache,
     chat,
-    config,
-    connections,
     credentials,
-    documents,
-    erasing,
     feedback,
-    generations,
-    golden,
-    golden_runs,
-    graph,
-    health,
-    intake,
-    jobs,
-    language,
-    mcp,
-    metrics,
-    ocr_languages,
-    openai,
     packages,
-    problems,
     process,
-    progress,
     rag,
     remote_skills,
-    reprocess,
-    restarts,
     runs,
-    scanning,
     schedules,
     sessions,
     skills,
-    swagger,
-    trail,
     trials,
-    versions,
-    ws,
 )
-from serve_apps.http.limits import BodyLimit
-from serve_apps.http.parts import Parts
-from serve_apps.http.permissions import SOCKET, RouteKey, check_complete
+from serve_apps.http.routes.documents import (
+    cache,
+    documents,
+    generations,
+    graph,
+    ingest,
+    jobs,
+    ocr_languages,
+    progress,
+    reprocess,
+    scanning,
+    search,
+    search_language,
+    versions,
+)
+from serve_apps.http.routes.operations import (
+    accounts,
+    audit,
+    config,
+    connections,
+    deletion,
+    golden,
+    golden_runs,
+    health,
+    metrics,
+    now,
+    restarts,
+)
 from serve_apps.http.security_headers import SecurityHeaders
+from serve_apps.http.streams import websocket
 from serve_apps.http.tracing import Tracing
 
 __all__ = ["Parts", "create_app", "route_keys"]
@@ -69,9 +72,9 @@ __all__ = ["Parts", "create_app", "route_keys"]
 # Fixed paths below /api/documents/ come before those with an id.
 ROUTERS: tuple[APIRouter, ...] = (
     health.router,
-    auth.router,
+    login_routes.router,
     accounts.router,
-    erasing.router,
+    deletion.router,
     agents.router,
     agent_views.router,
     trials.router,
@@ -80,13 +83,13 @@ ROUTERS: tuple[APIRouter, ...] = (
     skills.router,
     connections.router,
     credentials.router,
-    asking.router,
+    search.router,
     cache.router,
     rag.router,
-    language.router,
+    search_language.router,
     ocr_languages.router,
     answers.router,
-    intake.router,
+    ingest.router,
     reprocess.router,
     scanning.router,
     documents.router,
@@ -97,10 +100,10 @@ ROUTERS: tuple[APIRouter, ...] = (
     golden_runs.router,
     progress.router,
     jobs.router,
-    trail.router,
+    audit.router,
     config.router,
     restarts.router,
-    admin.router,
+    now.router,
     metrics.router,
     chat.router,
     process.router,
@@ -110,9 +113,9 @@ ROUTERS: tuple[APIRouter, ...] = (
     approvals.router,
     schedules.router,
     academy.router,
-    openai.router,
-    mcp.router,
-    ws.router,
+    openai_routes.router,
+    mcp_routes.router,
+    websocket.router,
 )
 UPLOADS = re.compile(
     r"/api/(documents/upload|skills/import-package|(universal-)?agents/[^/]+/import-skill-pack)"
@@ -138,7 +141,7 @@ def create_app(parts: Parts) -> FastAPI:
         for begin in parts.openers:
             await begin()
         try:
-            async with mcp.serving(app):
+            async with mcp_routes.serving(app):
                 yield
         finally:
             for close in parts.closers:

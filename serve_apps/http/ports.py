@@ -6,13 +6,13 @@ from typing import Any, Protocol
 
 from cluster.basics.scope import Scope
 from cluster.models.messages import ToolSpec
-from serve_apps.retrieval.answer import Answer
-from serve_apps.retrieval.cache import Stats
-from serve_apps.retrieval.query import Query, Results
+from serve_apps.retrieval.answers.answerer import Answer
+from serve_apps.retrieval.cache.semantic_cache import Stats
+from serve_apps.retrieval.search.query import Query, Results
 
 
 class Search(Protocol):
-    """Finds passages: serve_apps.retrieval.search.Search."""
+    """Finds passages: serve_apps.retrieval.search.pipeline.Search."""
 
     async def run(self, scope: Scope, query: Query) -> Results:
         """The best passages that the scope may see."""
@@ -20,7 +20,7 @@ class Search(Protocol):
 
 
 class Answerer(Protocol):
-    """Answers from the documents: serve_apps.retrieval.answer.Answerer."""
+    """Answers from the documents: serve_apps.retrieval.answers.answerer.Answerer."""
 
     async def ask(self, scope: Scope, question: str, agent_id: str | None) -> Answer:
         """An answer from what the scope, and the agent if there is one, may see."""
@@ -28,7 +28,7 @@ class Answerer(Protocol):
 
 
 class Cache(Protocol):
-    """What is remembered of searches and answers: serve_apps.retrieval.cache.SemanticCache."""
+    """What is remembered of searches and answers: serve_apps.retrieval.cache.semantic_cache.SemanticCache."""
 
     async def get_stats(self, workspace: str) -> Stats:
         """What there is, and what came of it.
@@ -48,7 +48,7 @@ class Cache(Protocol):
 
 
 class Pictures(Protocol):
-    """Draws pages: serve_apps.http.pictures.OneByOne."""
+    """Draws pages: serve_apps.http.routes.documents.pictures.OneByOne."""
 
     async def draw(self, path: Path, file_hash: str, kind: str, number: int, dpi: int) -> bytes:
         """A PNG of one 1-based page, from bytes that still have this hash."""
@@ -56,7 +56,7 @@ class Pictures(Protocol):
 
 
 class Toolbox(Protocol):
-    """The tools that agents have: skills.catalog.Catalog."""
+    """The tools that agents have: skills.framework.catalogue.Catalog."""
 
     def specs(self) -> Sequence[ToolSpec]:
         """All of them, with their schemas."""
@@ -64,7 +64,7 @@ class Toolbox(Protocol):
 
 
 class Replays(Protocol):
-    """Walks recorded runs again: serve_apps.agents.replay."""
+    """Walks recorded runs again: serve_apps.agents.durable.replay."""
 
     async def replay(
         self, scope: Scope, run: str, *, model: str | None = None, prompt: str | None = None

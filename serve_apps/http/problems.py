@@ -18,10 +18,10 @@ from starlette.responses import Response
 from cluster.basics.disk import full_at, means_full
 from cluster.basics.errors import AosError, Conflict, Forbidden, Permanent
 from pipelines.documents.document import Reason, Unreadable
-from pipelines.documents.remedy import remedy
-from serve_apps.http import openai_errors
-from serve_apps.http.limits import BodyTooLarge
-from serve_apps.http.permissions import MATRIX, Access
+from pipelines.documents.ingest.remedies import remedy
+from serve_apps.http.auth.permissions import MATRIX, Access
+from serve_apps.http.body_limit import BodyTooLarge
+from serve_apps.http.openai import error_shape
 from serve_apps.http.security_headers import HEADERS
 
 log = logging.getLogger("aos.http")
@@ -119,10 +119,10 @@ def problem(
     request: Request, status: int, code: str, title: str, detail: str = "", fix: str = "", **more: Any
 ) -> Response:
     """The answer. `more` are extension members; those that are None are left out."""
-    if openai_errors.speaks(request.url.path):
+    if error_shape.speaks(request.url.path):
         message = " ".join(part for part in (detail or title, fix) if part)
         at = [one["at"] for one in more.get("errors") or ()]
-        shaped = openai_errors.shaped(status, code, message, at)
+        shaped = error_shape.shaped(status, code, message, at)
         return Response(json.dumps(shaped, ensure_ascii=True), status, HEADERS, "application/json")
     body = {
         "type": f"urn:aos:problem:{code}", "title": title, "status": status, "detail": detail, "code": code,
@@ -183,7 +183,7 @@ def _refusals(access: Access, operation: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _declared(path: str, title: str) -> dict[str, Any]:
-    openai = openai_errors.speaks(path)
+    openai = error_shape.speaks(path)
     model, media_type = (OpenAIProblem, "application/json") if openai else (ProblemDetails, MEDIA_TYPE)
     schema = {"$ref": _REFERENCE.format(model=model.__name__)}
     return {"description": title, "content": {media_type: {"schema": schema}}}

@@ -10,23 +10,23 @@ from fastapi import APIRouter, FastAPI
 from fastapi.responses import FileResponse
 
 from configs.sections import ConsoleSettings
-from serve_apps.ui import door, now, pictures
+from serve_apps.ui import now, pictures, sign_in
 from serve_apps.ui.agents.page import PAGE as AGENTS
-from serve_apps.ui.api import Door, open_client
 from serve_apps.ui.chat import PAGE as CHAT
 from serve_apps.ui.documents import PAGE as DOCUMENTS
-from serve_apps.ui.frame import NAME
-from serve_apps.ui.guard import Guard
 from serve_apps.ui.index.page import PAGE as INDEX
 from serve_apps.ui.ingest import PAGE as INGEST
-from serve_apps.ui.page import PREFIX, Desk, Page
+from serve_apps.ui.kit.api import Door, open_client
+from serve_apps.ui.kit.frame import NAME
+from serve_apps.ui.kit.page import PREFIX, Desk, Page
+from serve_apps.ui.kit.theme import make_theme
 from serve_apps.ui.runs import PAGE as RUNS
 from serve_apps.ui.search.page import PAGE as SEARCH
+from serve_apps.ui.session_gc import MOST, Windows
+from serve_apps.ui.session_guard import Guard
 from serve_apps.ui.sessions import Sessions
 from serve_apps.ui.skills.page import PAGE as SKILLS
 from serve_apps.ui.system.page import PAGE as SYSTEM
-from serve_apps.ui.theme import make_theme
-from serve_apps.ui.windows import MOST, Windows
 
 PAGES: Final[Sequence[Page]] = (now.PAGE, INGEST, DOCUMENTS, CHAT, SEARCH, INDEX, RUNS, AGENTS, SKILLS, SYSTEM)
 HERE: Final = Path(__file__).parent
@@ -64,7 +64,7 @@ def create_console(
 
     blocks = draw(desk)
     app = FastAPI(title=f"{NAME} console", lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url=None)
-    for router in (door.routes(desk, knock), pictures.routes(desk), _files()):
+    for router in (sign_in.routes(desk, knock), pictures.routes(desk), _files()):
         app.include_router(router)
     gr.mount_gradio_app(
         app,

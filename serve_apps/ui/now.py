@@ -7,11 +7,8 @@ from urllib.parse import parse_qsl, urlsplit
 
 import gradio as gr
 
-from serve_apps.ui.api import Api
-from serve_apps.ui.charts import bars
-from serve_apps.ui.formats import moment, number, short, span
-from serve_apps.ui.html import Html, join, tag
-from serve_apps.ui.look import (
+from serve_apps.ui.kit.api import Api
+from serve_apps.ui.kit.blocks import (
     Colour,
     badge,
     card,
@@ -27,9 +24,12 @@ from serve_apps.ui.look import (
     progress,
     table,
 )
-from serve_apps.ui.page import QUIET, Desk, Page, told
-from serve_apps.ui.part import part
-from serve_apps.ui.problem import Problem
+from serve_apps.ui.kit.charts import bars
+from serve_apps.ui.kit.formats import moment, number, short, span
+from serve_apps.ui.kit.html import Html, join, tag
+from serve_apps.ui.kit.html_component import part
+from serve_apps.ui.kit.page import QUIET, Desk, Page, told
+from serve_apps.ui.kit.problem import Problem
 from serve_apps.ui.sessions import Role
 
 NOW_SECONDS: Final = 5.0

@@ -5,8 +5,8 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import JSONResponse, Response
 
-from serve_apps.ui.page import PREFIX, Desk
-from serve_apps.ui.problem import Problem
+from serve_apps.ui.kit.page import PREFIX, Desk
+from serve_apps.ui.kit.problem import Problem
 
 KINDS = frozenset({"image/png", "image/jpeg", "image/webp"})
 

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictStr
 
 from cluster.basics.errors import Invalid
 from skills.ansible.failures import AnsibleUnset, PlaybookNotFound
-from skills.manifest import BadManifest, CredentialType, Manifest
+from skills.framework.manifest import BadManifest, CredentialType, Manifest
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 MOST_MESSAGE = 500  # characters of what a failed task says

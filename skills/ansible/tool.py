@@ -6,11 +6,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from skills.ansible.apart import installed, play
 from skills.ansible.playbook import AnsibleOptions, check, variables, within
-from skills.contract import Call
-from skills.ground import Ground
-from skills.manifest import Manifest, Risk, options_of
+from skills.ansible.playbook_process import installed, play
+from skills.framework.contract import Call
+from skills.framework.dependencies import Ground
+from skills.framework.manifest import Manifest, Risk, options_of
 from skills.ssh.machine import HostKeyMissing
 from skills.ssh.session import SshKeyUnreadable
 

@@ -11,9 +11,9 @@ import sympy
 from cluster.basics.errors import Invalid, TooLarge
 from cluster.models.messages import ToolSpec
 from skills.calculator.parse import Builder, parse
-from skills.contract import Call, Effect
-from skills.ground import Ground
-from skills.manifest import Manifest
+from skills.framework.contract import Call, Effect
+from skills.framework.dependencies import Ground
+from skills.framework.manifest import Manifest
 
 SECONDS = 2.0  # for one expression
 MOST_BITS = 4_000  # of numerator and denominator, about 1,200 digits

@@ -7,9 +7,9 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from cluster.basics.errors import Invalid
 from cluster.models.messages import ToolSpec
-from skills.contract import Call, Effect
-from skills.ground import Ground
-from skills.manifest import Manifest
+from skills.framework.contract import Call, Effect
+from skills.framework.dependencies import Ground
+from skills.framework.manifest import Manifest
 
 
 class GetTime:

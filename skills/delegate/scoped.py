@@ -5,10 +5,10 @@ from typing import Any, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from skills.contract import Call
 from skills.delegate.tool import Delegate, Delegations
-from skills.fence import permit
-from skills.manifest import BadManifest, Manifest, options_of
+from skills.framework.contract import Call
+from skills.framework.manifest import BadManifest, Manifest, options_of
+from skills.framework.skill_guard import permit
 
 
 class Scope(BaseModel):

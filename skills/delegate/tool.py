@@ -3,7 +3,7 @@
 from typing import Any, Protocol
 
 from cluster.models.messages import ToolSpec
-from skills.contract import Call, Effect
+from skills.framework.contract import Call, Effect
 
 
 class Delegations(Protocol):

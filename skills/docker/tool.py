@@ -9,11 +9,11 @@ from pydantic import BaseModel, ConfigDict
 
 from cluster.basics.errors import Invalid
 from cluster.basics.scope import Role
-from skills.contract import Call
-from skills.docker.apart import ask
+from skills.docker.docker_process import ask
 from skills.docker.failures import EngineUnset
-from skills.ground import Ground
-from skills.manifest import BadManifest, Manifest, Risk, options_of
+from skills.framework.contract import Call
+from skills.framework.dependencies import Ground
+from skills.framework.manifest import BadManifest, Manifest, Risk, options_of
 
 PRUNES = ("containers", "images", "networks", "volumes")
 MOST_LINES, MOST_GRACE = 10_000, 300

@@ -3,13 +3,13 @@
 import json
 from typing import Any
 
-from skills.contract import Call, Effect
-from skills.ground import Ground
-from skills.http.answers import Choice, ServiceGarbled, ServiceRefused, parsed, said
+from skills.framework.contract import Call, Effect
+from skills.framework.dependencies import Ground
+from skills.framework.manifest import BadManifest, Manifest, Risk, options_of
 from skills.http.endpoint import Place, Request, Service, arguments, declared, filled, sure
 from skills.http.fetch import OutcomeUnknown, Reply
+from skills.http.http_answer import Choice, ServiceGarbled, ServiceRefused, parsed, said
 from skills.http.template import HOLE
-from skills.manifest import BadManifest, Manifest, Risk, options_of
 
 ACCEPT = "application/graphql-response+json, application/json;q=0.9"  # GraphQL over HTTP
 

@@ -8,16 +8,16 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from cluster.basics.errors import AosError, Invalid
-from skills.contract import Call
-from skills.ground import Ground, Secret
+from skills.framework.contract import Call
+from skills.framework.dependencies import Ground, Secret
+from skills.framework.manifest import BadManifest, Manifest
+from skills.framework.redaction import scrub
 from skills.http import template
-from skills.http.answers import refuse
 from skills.http.fetch import Ask, Reply, Way
+from skills.http.http_answer import refuse
 from skills.http.login import TokenEndpoint, belongs, entrusted, is_client, token
 from skills.http.login import headers as login_headers
 from skills.http.template import holes, plain
-from skills.manifest import BadManifest, Manifest
-from skills.scrub import scrub
 
 MOST_BYTES = 5_000_000  # of an answer, before a part of it is chosen
 

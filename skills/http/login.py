@@ -7,14 +7,14 @@ from urllib.parse import urlencode, urlsplit
 from pydantic import BaseModel, ConfigDict
 
 from cluster.basics.errors import Forbidden, Invalid
-from skills import shelf
-from skills.ground import Secret
+from skills.framework import builtin
+from skills.framework.dependencies import Secret
+from skills.framework.manifest import CredentialType, Manifest
+from skills.framework.redaction import opened
 from skills.http import template
-from skills.http.answers import ServiceDenied, ServiceGarbled, parsed, refuse, said
 from skills.http.fetch import Ask, Way
+from skills.http.http_answer import ServiceDenied, ServiceGarbled, parsed, refuse, said
 from skills.http.template import holes
-from skills.manifest import CredentialType, Manifest
-from skills.scrub import opened
 
 
 class CredentialElsewhere(Forbidden):
@@ -56,7 +56,7 @@ def entrusted(manifest: Manifest, secret: Secret, url: str) -> None:
         CredentialElsewhere: neither its base_url nor its token_url does.
         Invalid: one of them is no URL.
     """
-    if shelf.ships(manifest) or secret.get("token_url") == url:
+    if builtin.ships(manifest) or secret.get("token_url") == url:
         return
     if "base_url" not in secret or origin(secret["base_url"]) != origin(url):
         fix = "Put the address of the token endpoint into the credential's extra, as token_url."
@@ -100,7 +100,7 @@ def is_client(secret: Secret) -> bool:
 
 
 async def token(way: Way, url: str, scope: str, secret: Secret) -> dict[str, str]:
-    """The header with a fresh token, which is kept nowhere; whoever watches the call learns of it (`skills.scrub`).
+    """The header with a fresh token, kept nowhere; who watches the call learns of it (`skills.framework.redaction`).
 
     Raises:
         ServiceDenied: the client is not let in.

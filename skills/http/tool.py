@@ -4,13 +4,13 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from skills.contract import Call
-from skills.ground import Ground
+from skills.framework.contract import Call
+from skills.framework.dependencies import Ground
+from skills.framework.manifest import BadManifest, Manifest, Risk, options_of
 from skills.http import template
-from skills.http.answers import Choice, ServiceGarbled, ServiceRefused, parsed
 from skills.http.endpoint import Place, Request, Service, arguments, declared, filled
 from skills.http.fetch import READING, OutcomeUnknown, Reply
-from skills.manifest import BadManifest, Manifest, Risk, options_of
+from skills.http.http_answer import Choice, ServiceGarbled, ServiceRefused, parsed
 
 
 class RestOptions(Place):

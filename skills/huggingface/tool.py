@@ -6,11 +6,11 @@ from typing import Annotated, Any, Literal, assert_never
 
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
-from skills.contract import Call
-from skills.ground import Ground
-from skills.http.answers import ServiceGarbled, parsed
+from skills.framework.contract import Call
+from skills.framework.dependencies import Ground
+from skills.framework.manifest import BadManifest, Manifest, Risk, options_of
 from skills.http.endpoint import Place, Request, Service, arguments, filled
-from skills.manifest import BadManifest, Manifest, Risk, options_of
+from skills.http.http_answer import ServiceGarbled, parsed
 
 Task = Literal["embed", "rerank", "classify", "generate"]
 

@@ -6,10 +6,10 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from cluster.basics.errors import Invalid
 from cluster.models.messages import ToolSpec
-from skills.contract import Call, Effect
-from skills.ground import Ground
-from skills.knowledge.passages import Passages
-from skills.manifest import Manifest, options_of
+from skills.framework.contract import Call, Effect
+from skills.framework.dependencies import Ground
+from skills.framework.manifest import Manifest, options_of
+from skills.knowledge.passage_results import Passages
 
 MOST = 20  # passages of one call
 

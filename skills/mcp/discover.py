@@ -5,12 +5,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from cluster.basics.errors import AosError
-from skills.contract import Call
-from skills.ground import Disabled, Ground
-from skills.manifest import Kind, Manifest, Risk
+from skills.framework.contract import Call
+from skills.framework.dependencies import Disabled, Ground
+from skills.framework.manifest import Kind, Manifest, Risk
+from skills.framework.skill_store import Skills
 from skills.mcp.options import Place
-from skills.mcp.tame import plain, schema, skill_name, told
-from skills.store import Skills
+from skills.mcp.sanitize import plain, schema, skill_name, told
 
 if TYPE_CHECKING:
     from mcp.types import Tool as RemoteTool

@@ -21,9 +21,9 @@ from mcp.types import Tool as RemoteTool
 from pydantic import ValidationError
 
 from cluster.basics.errors import AosError, Permanent
-from cluster.state.canonical import digest
-from skills.http.answers import ServiceGarbled
-from skills.mcp.tame import plain
+from cluster.state.canonical_json import digest
+from skills.http.http_answer import ServiceGarbled
+from skills.mcp.sanitize import plain
 
 MOST_SAID = 400  # characters of what a server says of a failure
 

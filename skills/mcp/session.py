@@ -13,19 +13,19 @@ from mcp.types import Tool as RemoteTool
 from pydantic import ValidationError
 
 from cluster.basics.errors import AosError, Invalid
-from cluster.state.canonical import digest
-from skills.contract import Call
-from skills.ground import Ground, Secret
-from skills.http.answers import ServiceDenied, ServiceGarbled, parsed, refuse, said
+from cluster.state.canonical_json import digest
+from skills.framework.contract import Call
+from skills.framework.dependencies import Ground, Secret
+from skills.framework.manifest import CredentialType, Manifest, Risk
+from skills.framework.redaction import opened
 from skills.http.fetch import Ask, OutcomeUnknown, Way
+from skills.http.http_answer import ServiceDenied, ServiceGarbled, parsed, refuse, said
 from skills.http.login import belongs, entrusted
-from skills.manifest import CredentialType, Manifest, Risk
+from skills.mcp.json_rpc import Wire
 from skills.mcp.options import Place
-from skills.mcp.process import Pipe, allowed
 from skills.mcp.remotes import Context, Link, Server, ServerAway
 from skills.mcp.results import failure, found, given
-from skills.mcp.wire import Wire
-from skills.scrub import opened
+from skills.mcp.server_process import Pipe, allowed
 
 MOST_PAGES = 10
 MOST_TOOLS = 200

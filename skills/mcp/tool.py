@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from skills.contract import Call
-from skills.ground import Ground
-from skills.manifest import BadManifest, Manifest, options_of
+from skills.framework.contract import Call
+from skills.framework.dependencies import Ground
+from skills.framework.manifest import BadManifest, Manifest, options_of
 from skills.mcp.options import McpOptions
 
 if TYPE_CHECKING:

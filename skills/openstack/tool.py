@@ -10,16 +10,16 @@ from pydantic import BaseModel, ConfigDict
 
 from cluster.basics.errors import AosError
 from cluster.basics.scope import Role
-from skills.contract import Call
-from skills.ground import Ground, Secret
+from skills.framework.contract import Call
+from skills.framework.dependencies import Ground, Secret
+from skills.framework.manifest import BadManifest, CredentialType, Manifest, Risk, options_of
+from skills.framework.redaction import opened, scrub
 from skills.http.fetch import OutcomeUnknown
 from skills.http.guard import target
-from skills.manifest import BadManifest, CredentialType, Manifest, Risk, options_of
 from skills.openstack.cloud import Cloud
-from skills.scrub import opened, scrub
 
 if TYPE_CHECKING:
-    from skills.openstack.wire import Wire
+    from skills.openstack.api_client import Wire
 
 MOST_BYTES = 16_000_000  # of one answer: a page of a thousand servers has some two million
 _GRACE = 2.0  # seconds in which a stopped thread is to end
@@ -127,9 +127,9 @@ def build(manifest: Manifest, ground: Ground) -> OpenStack:
 
 def _machinery(module: str, operation: str) -> tuple[Callable[..., "Wire"], Callable[..., Any]]:
     """What makes the way of requests, and what does the work: both stand on the SDK."""
+    from skills.openstack.api_client import Wire
     from skills.openstack.failures import named
-    from skills.openstack.login import connected
-    from skills.openstack.wire import Wire
+    from skills.openstack.keystone_login import connected
 
     act: Callable[[Cloud], Any] = getattr(import_module(f"skills.openstack.{module}"), operation)
 

@@ -5,9 +5,9 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from skills.contract import Call
-from skills.ground import Ground, Scripts
-from skills.manifest import BadManifest, Manifest, options_of
+from skills.framework.contract import Call
+from skills.framework.dependencies import Ground, Scripts
+from skills.framework.manifest import BadManifest, Manifest, options_of
 
 _log = logging.getLogger("aos.skills")
 _LONGEST = 2_000  # characters of what it printed that a log line shows

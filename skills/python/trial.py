@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from cluster.basics.errors import Permanent
-from skills.ground import Scripts
+from skills.framework.dependencies import Scripts
 from skills.sandbox import ScriptFailed, ScriptMemory, ScriptTimeout, ScriptTooBig
 
 Tried = Literal["sample", "loaded"]

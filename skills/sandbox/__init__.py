@@ -25,7 +25,9 @@ What this does not protect against:
 - Whoever can already change this program's files, settings or interpreter.
 """
 
-from skills.sandbox.errors import (
+from skills.sandbox.fence import Outcome, Sandbox, report
+from skills.sandbox.layers import Layer, Layers
+from skills.sandbox.sandbox_errors import (
     ForbiddenImport,
     SandboxMissing,
     ScriptFailed,
@@ -33,8 +35,6 @@ from skills.sandbox.errors import (
     ScriptTimeout,
     ScriptTooBig,
 )
-from skills.sandbox.fence import Outcome, Sandbox, report
-from skills.sandbox.layers import Layer, Layers
 
 __all__ = [
     "ForbiddenImport",

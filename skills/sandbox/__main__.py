@@ -3,8 +3,8 @@
 import json
 
 from configs.settings import load
-from skills.sandbox.errors import SandboxMissing
 from skills.sandbox.fence import report
+from skills.sandbox.sandbox_errors import SandboxMissing
 
 if __name__ == "__main__":
     settings = load().sandbox

@@ -9,10 +9,10 @@ from typing import Any, Self
 
 from cluster.basics.errors import Invalid
 from configs.sections_skills import SandboxSettings
-from skills.sandbox import answer
-from skills.sandbox.errors import ScriptTimeout, ScriptTooBig
+from skills.sandbox import script_result
 from skills.sandbox.layers import Layers
 from skills.sandbox.pool import Pool
+from skills.sandbox.sandbox_errors import ScriptTimeout, ScriptTooBig
 from skills.sandbox.worker import Overflow
 
 
@@ -67,7 +67,9 @@ class Sandbox:
             took = time.perf_counter() - began
         if ended.answer is None and took >= allowed:  # the kernel's count of processor time was first
             raise ScriptTimeout(f"the script was killed after {took:.1f} s")
-        return Outcome(answer.read(ended), answer.text(ended.stdout), answer.text(ended.stderr), took * 1000)
+        return Outcome(
+            script_result.read(ended), script_result.text(ended.stdout), script_result.text(ended.stderr), took * 1000
+        )
 
     async def fill(self) -> None:
         """Have the interpreters wait before the first call; without this the first call starts its own.

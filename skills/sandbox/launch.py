@@ -10,9 +10,9 @@ from functools import cache
 from pathlib import Path
 
 from configs.sections_skills import SandboxSettings
-from skills.sandbox.errors import SandboxMissing
 from skills.sandbox.filter import NoLibseccomp, program
 from skills.sandbox.layers import NAMESPACES, Layer
+from skills.sandbox.sandbox_errors import SandboxMissing
 from skills.sandbox.view import LIBRARIES, NoInterpreter, View, view
 
 NOBODY = 65534

@@ -7,9 +7,9 @@ from contextlib import suppress
 from weakref import WeakSet
 
 from configs.sections_skills import SandboxSettings
-from skills.sandbox.errors import SandboxMissing
 from skills.sandbox.launch import Way, bubblewrap, command, limits, ways
 from skills.sandbox.layers import Layer, Layers
+from skills.sandbox.sandbox_errors import SandboxMissing
 from skills.sandbox.worker import NotStarted, Worker
 
 LET_RUN = 0.05  # seconds: most scripts are done by then, and need not share the processor with the next one's start

@@ -7,13 +7,13 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from cluster.basics.errors import Invalid
-from skills.contract import Call
-from skills.ground import Ground
-from skills.http.answers import refuse
+from skills.framework.contract import Call
+from skills.framework.dependencies import Ground
+from skills.framework.manifest import BadManifest, Manifest, Risk, options_of
 from skills.http.endpoint import filled, sure
 from skills.http.fetch import Ask, Way
-from skills.manifest import BadManifest, Manifest, Risk, options_of
-from skills.scrape.apart import Reads, read
+from skills.http.http_answer import refuse
+from skills.scrape.scrape_process import Reads, read
 
 MOST_BYTES = 3_000_000  # of a page
 

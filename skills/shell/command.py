@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictStr, model_
 
 from cluster.basics.errors import Forbidden, Invalid
 from cluster.basics.scope import Role
-from skills.manifest import BadManifest, CredentialType, Manifest, Risk
+from skills.framework.manifest import BadManifest, CredentialType, Manifest, Risk
 
 PROGRAM, ARGUMENTS = "program", "arguments"  # the parameters of a free command
 GRANTED = "programs"  # the credential's field: paths with commas or blanks

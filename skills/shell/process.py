@@ -10,8 +10,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from cluster.basics.errors import Permanent, Transient
+from skills.framework.program_output import PIECE, Kept, Limits
 from skills.http.fetch import OutcomeUnknown
-from skills.printed import PIECE, Kept, Limits
 
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from skills.contract import Call
-from skills.ground import Ground
-from skills.manifest import Manifest, Risk, options_of
-from skills.printed import Limits
+from skills.framework.contract import Call
+from skills.framework.dependencies import Ground
+from skills.framework.manifest import Manifest, Risk, options_of
+from skills.framework.program_output import Limits
 from skills.shell.command import ShellOptions, allow, argv, check, grant
 from skills.shell.process import run
 

@@ -14,9 +14,8 @@ from psycopg.pq import ExecStatus
 from psycopg.pq.abc import PGresult
 
 from cluster.basics.errors import AosError
-from cluster.state.postgres import load_queries
+from cluster.state.db.postgres import load_queries
 from skills.http.fetch import OutcomeUnknown
-from skills.sql.answer import Answer
 from skills.sql.binding import pyformat
 from skills.sql.failures import (
     DatabaseBusy,
@@ -28,6 +27,7 @@ from skills.sql.failures import (
     WritesRefused,
 )
 from skills.sql.login import Reach, login
+from skills.sql.query_result import Answer
 from skills.sql.reading import Statement
 
 if TYPE_CHECKING:

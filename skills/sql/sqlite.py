@@ -10,7 +10,6 @@ from typing import Any
 from urllib.parse import quote
 
 from cluster.basics.errors import AosError
-from skills.sql.answer import Answer
 from skills.sql.failures import (
     DatabaseBusy,
     DatabaseUnreachable,
@@ -20,6 +19,7 @@ from skills.sql.failures import (
 )
 from skills.sql.login import file_of
 from skills.sql.postgres import Limits
+from skills.sql.query_result import Answer
 from skills.sql.reading import FORBIDDEN, Statement
 
 _STEPS = 2_000  # of SQLite's machine between two looks at the clock: about a tenth of a millisecond

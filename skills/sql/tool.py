@@ -7,9 +7,9 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, model_validator
 
 from cluster.basics.errors import AosError, Invalid
 from cluster.basics.scope import Role
-from skills.contract import Call
-from skills.ground import Ground
-from skills.manifest import BadManifest, CredentialType, Manifest, Risk, options_of
+from skills.framework.contract import Call
+from skills.framework.dependencies import Ground
+from skills.framework.manifest import BadManifest, CredentialType, Manifest, Risk, options_of
 from skills.sql import binding, postgres, sqlite
 from skills.sql.failures import DatabaseUnknown
 from skills.sql.login import Reach

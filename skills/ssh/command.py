@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictStr, model_
 
 from cluster.basics.errors import Invalid
 from cluster.basics.scope import Role
-from skills.manifest import BadManifest, Manifest, Risk
+from skills.framework.manifest import BadManifest, Manifest, Risk
 
 HOST = "host"  # the argument that chooses among the credential's machines; it is part of no command
 COMMAND = "command"  # the argument of a free command

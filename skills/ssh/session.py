@@ -6,8 +6,8 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from cluster.basics.errors import AosError, Permanent, Transient, Unavailable
+from skills.framework.program_output import PIECE, Kept, Limits
 from skills.http.fetch import OutcomeUnknown
-from skills.printed import PIECE, Kept, Limits
 from skills.ssh.machine import HostKeyRefused, Machine, known_hosts
 
 if TYPE_CHECKING:

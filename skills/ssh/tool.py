@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from skills.contract import Call
-from skills.ground import Ground
-from skills.manifest import BadManifest, CredentialType, Manifest, Risk, options_of
-from skills.printed import Limits
+from skills.framework.contract import Call
+from skills.framework.dependencies import Ground
+from skills.framework.manifest import BadManifest, CredentialType, Manifest, Risk, options_of
+from skills.framework.program_output import Limits
 from skills.ssh.command import HOST, SshOptions, check, elements, line
 from skills.ssh.machine import chosen
 from skills.ssh.session import run

@@ -15,7 +15,7 @@ import httpx
 import pytest
 
 from cluster import doctor
-from cluster.ports import free_port
+from cluster.free_ports import free_port
 from configs.sections import Settings
 from configs.settings import load
 

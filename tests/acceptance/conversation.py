@@ -21,7 +21,7 @@ from typing import Any
 
 import httpx
 
-from cluster.console.credentials import Credentials
+from cluster.console.login_tokens import Credentials
 
 SAMPLES = Path(__file__).resolve().parents[1] / "samples"
 PAPERS = ("control-room.md", "turbine-maintenance.docx")

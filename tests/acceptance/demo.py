@@ -16,9 +16,9 @@ from rich.console import Console
 
 from cluster import doctor, supervisor
 from cluster.basics.errors import AosError, Unauthenticated
-from cluster.console import show, watch
+from cluster.console import job_progress, printing
 from cluster.console.api import Api, Refused, base_url
-from cluster.console.credentials import Credentials
+from cluster.console.login_tokens import Credentials
 from configs.sections import Settings
 from configs.settings import load
 from tests.evals.report import ROOT, Report
@@ -166,9 +166,9 @@ def ingest(api: Api, folder: Path, console: Console) -> bool:
             shutil.copy2(path, folder / path.name)
     if may_scan(api, folder):
         started = api.ingest(str(folder), agent=None, key=None)
-        job = watch.follow(lambda: api.request("GET", f"/api/jobs/{started['job_id']}"), console)
-        console.print(watch.summary(job))
-        return watch.exit_code(job) == 0
+        job = job_progress.follow(lambda: api.request("GET", f"/api/jobs/{started['job_id']}"), console)
+        console.print(job_progress.summary(job))
+        return job_progress.exit_code(job) == 0
     console.print(f"  What runs may not scan {folder}: the samples are uploaded.", highlight=False, soft_wrap=True)
     read = [upload(api, path, console) for path in samples()]
     return all(read)
@@ -187,7 +187,7 @@ def upload(api: Api, path: Path, console: Console) -> bool:
     """Send one file and see it read; where the product has the same bytes it is asked what became of them."""
     sent = api.request("POST", "/api/documents/upload", files={"file": (path.name, path.read_bytes())})
     if sent["job_id"] is not None:
-        watch.follow(lambda: api.request("GET", f"/api/jobs/{sent['job_id']}"), console)
+        job_progress.follow(lambda: api.request("GET", f"/api/jobs/{sent['job_id']}"), console)
     document = api.request("GET", f"/api/documents/{sent['document_id']}")
     failure = document.get("failure") or {}
     said = " ".join(str(part) for part in (document["status"], failure.get("reason"), failure.get("detail")) if part)
@@ -214,7 +214,7 @@ def ask(api: Api, question: dict[str, Any], console: Console) -> Judged:
     """Print one answer; right means: it says what it must, cites the file and page, and the quote stands there."""
     body = api.request("POST", "/api/ask", json={"question": question["question"]})
     console.print(f"\n{question['question']}", style="bold", markup=False)
-    console.print(show.answer(body))
+    console.print(printing.answer(body))
     cited = [c for c in body["citations"] if (c["filename"], c["page"]) == (question["file"], question["page"])]
     problems = []
     said = _plain(body["answer"] + " " + " ".join(c["quote"] for c in body["citations"]))

@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from cluster import connect, doctor
-from cluster.state import embedded
+from cluster.state.db import embedded
 from tests.acceptance.conftest import Product
 
 pytestmark = pytest.mark.acceptance

@@ -15,26 +15,26 @@ import httpx2
 import uvicorn
 
 from cluster.basics.scope import Scope
-from cluster.models.connection import Connection
-from cluster.models.declared import of_settings
-from cluster.models.egress import model_client
+from cluster.models.chat.factory import open_model
+from cluster.models.connections.configured import of_settings
+from cluster.models.connections.egress import model_client
+from cluster.models.connections.endpoint_connection import Connection
 from cluster.models.messages import Usage
-from cluster.models.opening import open_model
 from cluster.models.ports import ChatModel
-from cluster.models.router import Router
-from cluster.models.spend import Spent
+from cluster.models.routing.router import Router
+from cluster.models.routing.spend import Spent
 from configs.sections import LlmSettings
 from configs.settings import load
-from serve_apps.agents.encode import Reading, s3
+from serve_apps.agents.durable.in_process import TurnModels
+from serve_apps.agents.durable.run_loop import opening
 from serve_apps.agents.events import Event, EventKind
-from serve_apps.agents.here import TurnModels
-from serve_apps.agents.loop import converse
-from serve_apps.agents.outlet import Outlet
-from serve_apps.agents.ports import Json, Orchestrator, RunId, Turn
-from serve_apps.agents.runner import opening
+from serve_apps.agents.streams.encode import Reading, s3
+from serve_apps.agents.streams.subscriber import Outlet
+from serve_apps.agents.turn.tool_loop import converse
+from serve_apps.agents.turn_ports import Json, Orchestrator, RunId, Turn
 from serve_apps.http.app import create_app
-from serve_apps.http.assemble import assemble
-from serve_apps.http.turns import frame
+from serve_apps.http.streams.turn_response import frame
+from serve_apps.wiring.http import assemble
 from tests.fakes.agents import MemoryJournal, turn
 from tests.fakes.crew import FakeTool, crew
 from tests.fakes.model_server import Say, serve_model

@@ -18,10 +18,10 @@ import psycopg
 
 from cluster.basics.scope import Role
 from cluster.connect import free_port
-from cluster.state import embedded
-from cluster.state.migrate import migrate
+from cluster.state.db import embedded
+from cluster.state.db.migrate import migrate
 from configs.settings import load
-from serve_apps.agents.loop import converse
+from serve_apps.agents.turn.tool_loop import converse
 from tests.bench import agent_servers
 from tests.evals.report import Report
 from tests.fakes.agents import MemoryJournal, ScriptedModels, calls, turn

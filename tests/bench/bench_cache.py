@@ -13,16 +13,16 @@ import numpy as np
 import psycopg
 from redis.asyncio import Redis
 
-from cluster.state import embedded
-from cluster.state.migrate import migrate
-from cluster.state.postgres import Database
+from cluster.state.db import embedded
+from cluster.state.db.migrate import migrate
+from cluster.state.db.postgres import Database
 from configs.sections_retrieval import CacheSettings
 from configs.settings import load
-from serve_apps.retrieval.cache_mirror import Head, Mirror
-from serve_apps.retrieval.cache_place import name_of
-from serve_apps.retrieval.lexicon import Lexicon
-from serve_apps.retrieval.nearmiss import same_question
-from serve_apps.retrieval.query import Query
+from serve_apps.retrieval.cache.cache_scope import name_of
+from serve_apps.retrieval.cache.mirror import Head, Mirror
+from serve_apps.retrieval.cache.near_miss import same_question
+from serve_apps.retrieval.search.query import Query
+from serve_apps.retrieval.text.lexicon import Lexicon
 from tests.bench.bench_search import DIMENSION, Maker
 from tests.evals import irdata
 from tests.evals.report import Report

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from cluster.models.embedding import LocalEmbedder
+from cluster.models.embedding.local import LocalEmbedder
+from cluster.models.embedding.weights import packaged
 from cluster.models.ports import Lane
-from cluster.models.weights import packaged
 from configs.settings import load
 from pipelines.documents.chunk.split import split
 from pipelines.documents.document import Page

@@ -14,10 +14,10 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
-from cluster.basics.background import Priority, step_back
+from cluster.basics.priority import Priority, step_back
 from configs.settings import load
-from pipelines.documents.pulse import tree
-from pipelines.documents.reader import Reader
+from pipelines.documents.extract.reader import Reader
+from pipelines.documents.ingest.pulse import tree
 from pipelines.documents.sources.files import Kind
 from pipelines.worker import share_of_a_core
 from tests.evals.report import Report

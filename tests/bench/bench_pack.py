@@ -5,9 +5,9 @@ import statistics
 import time
 from collections.abc import Callable
 
-from serve_apps.retrieval.pack import Item, choose, worth
-from serve_apps.retrieval.query import BUDGETS, Budget
-from serve_apps.retrieval.tokens import Tokens
+from serve_apps.retrieval.search.pack import Item, choose, worth
+from serve_apps.retrieval.search.query import BUDGETS, Budget
+from serve_apps.retrieval.text.token_count import Tokens
 from tests.evals.report import Report
 from tests.fakes.knapsack import SMALL_CASES, by_every_subset, cases
 

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import httpx
 
-from cluster.models.embedding import LocalEmbedder
-from cluster.state import embedded
-from cluster.state.postgres import Database
+from cluster.models.embedding.local import LocalEmbedder
+from cluster.state.db import embedded
+from cluster.state.db.postgres import Database
 from configs.sections_retrieval import EmbeddingSettings
-from serve_apps.retrieval.query import Query
-from serve_apps.retrieval.search import Search
+from serve_apps.retrieval.search.pipeline import Search
+from serve_apps.retrieval.search.query import Query
 from tests.evals.report import ROOT, Report
 from tests.fakes.ledger import worker_scope
 from tests.instance import Instance, instance

@@ -19,30 +19,30 @@ from numpy.typing import NDArray
 
 from cluster.basics.errors import AosError
 from cluster.basics.scope import Scope, TenantId, WorkspaceId
+from cluster.models.embedding.migration import in_succession
 from cluster.models.ports import EmbedderFacts, Lane
-from cluster.models.succession import in_succession
-from cluster.state import embedded
-from cluster.state.job_desk import JobDesk
-from cluster.state.jobs import JobId, Jobs
-from cluster.state.jobs import Lane as JobLane
-from cluster.state.migrate import migrate
-from cluster.state.postgres import Database
+from cluster.state.db import embedded
+from cluster.state.db.migrate import migrate
+from cluster.state.db.postgres import Database
+from cluster.state.work.job_queries import JobDesk
+from cluster.state.work.jobs import JobId, Jobs
+from cluster.state.work.jobs import Lane as JobLane
 from configs.sections import ChunkSettings, ReadSettings
 from configs.sections_retrieval import GateSettings, RerankSettings, SearchSettings
 from configs.settings import load
-from pipelines.documents.blobs import FolderBlobs
 from pipelines.documents.chunk.split import fingerprint
+from pipelines.documents.index.chunk_and_embed import Indexer
 from pipelines.documents.index.gate import Gate
 from pipelines.documents.index.generations import Generations, Recipe
-from pipelines.documents.index.make import Indexer
 from pipelines.documents.index.rebuild import Rebuild
 from pipelines.documents.index.switch import Switchover
-from pipelines.documents.plan import INDEX
-from pipelines.documents.run import Runner
-from pipelines.documents.stages import HereStages
-from pipelines.documents.store import Store
-from serve_apps.retrieval.query import Query
-from serve_apps.retrieval.search import Search
+from pipelines.documents.ingest.ingestion import Runner
+from pipelines.documents.ingest.job_plan import INDEX
+from pipelines.documents.ingest.stages import HereStages
+from pipelines.documents.store.blobs import FolderBlobs
+from pipelines.documents.store.document_writes import Store
+from serve_apps.retrieval.search.pipeline import Search
+from serve_apps.retrieval.search.query import Query
 from tests.evals import irdata
 from tests.evals.report import Report
 from tests.fakes import bent, corpus

@@ -17,9 +17,9 @@ import psycopg
 import uvloop
 
 from cluster.basics.scope import Scope
-from cluster.state import embedded
-from cluster.state.migrate import migrate
-from cluster.state.postgres import Database
+from cluster.state.db import embedded
+from cluster.state.db.migrate import migrate
+from cluster.state.db.postgres import Database
 from configs.settings import load
 from tests.bench import bench_search
 from tests.bench.bench_search import Asked, Maker

@@ -17,16 +17,16 @@ import uvloop
 from pgvector import Vector
 
 from cluster.basics.scope import Scope
-from cluster.state import embedded
-from cluster.state.migrate import migrate
-from cluster.state.postgres import Database, Read, configure, of_scope
+from cluster.state.db import embedded
+from cluster.state.db.migrate import migrate
+from cluster.state.db.postgres import Database, Read, configure, of_scope
 from configs.sections_retrieval import RerankSettings, SearchSettings
 from configs.settings import load
-from serve_apps.retrieval import literal
-from serve_apps.retrieval.legs import Legs
-from serve_apps.retrieval.query import Query
-from serve_apps.retrieval.reads import Reads
-from serve_apps.retrieval.search import Search
+from serve_apps.retrieval.search.pipeline import Search
+from serve_apps.retrieval.search.query import Query
+from serve_apps.retrieval.search.retrievers import Legs
+from serve_apps.retrieval.search.statements import Reads
+from serve_apps.retrieval.text import literals
 from tests.evals import irdata
 from tests.evals.report import Report
 from tests.fakes import corpus
@@ -149,7 +149,7 @@ async def compare(admin: str, app: str, database: Database, homes: Homes, asked:
                     for stage, value in found.timings_ms.items():
                         times.stages.setdefault(stage, []).append(value)
                 # Of a quoted phrase that is found only what holds it is shown.
-                if name == "small" and not literal.find(text).phrases:
+                if name == "small" and not literals.find(text).phrases:
                     times.fewest = min(times.fewest, len(found.hits))
     return times
 

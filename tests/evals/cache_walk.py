@@ -11,14 +11,14 @@ import psycopg
 from redis.asyncio import Redis
 
 from cluster.basics.scope import Scope
-from cluster.state.postgres import Database
+from cluster.state.db.postgres import Database
 from configs.sections_retrieval import CacheSettings
 from pipelines.documents.document import Chunk, Page, Span, document_id, version_id
 from pipelines.documents.index.generations import Generations, Indexed, Target
-from pipelines.documents.library import Library
-from pipelines.documents.links import AgentChange, Links
-from pipelines.documents.store import Arrival, Store, StoredPage
-from serve_apps.retrieval.query import Filters, Query, Results
+from pipelines.documents.store.agent_links import AgentChange, Links
+from pipelines.documents.store.document_writes import Arrival, Store, StoredPage
+from pipelines.documents.store.library import Library
+from serve_apps.retrieval.search.query import Filters, Query, Results
 from tests.fakes import corpus
 from tests.fakes.cached import Replica, plain_search, replica
 from tests.fakes.corpus import hash_vector

@@ -1,4 +1,4 @@
-"""Counts letters and pairs of letters by language into `pipelines/documents/extract/letters.txt`.
+"""Counts letters and pairs of letters by language into `pipelines/documents/extract/text/letters.txt`.
 
 Run by hand, in an environment of its own: `pip install wordfreq opencc-python-reimplemented babel`, then
 `python -m tests.evals.count_letters`. Words and their frequencies are those of wordfreq (Speer 2022,

@@ -17,7 +17,7 @@ from typing import Any
 
 from cluster.models.messages import Reply, ToolCall, ToolSpec
 from serve_apps.agents.parse import Parsed, read
-from serve_apps.agents.recover import FUTURE, PAST, claims
+from serve_apps.agents.turn.recovery import FUTURE, PAST, claims
 from tests.evals.agents_render import NATIVE, PROSE, TEXTUAL, Rendered, noisy, prose
 from tests.evals.report import ROOT, Report
 

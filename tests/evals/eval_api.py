@@ -90,11 +90,11 @@ def serve(port: int, record: Path) -> None:
     """The server process: application, worker and recorder on one event loop."""
     import uvicorn
 
-    from cluster.models.embedding import LocalEmbedder
+    from cluster.models.embedding.local import LocalEmbedder
     from configs.settings import load
     from serve_apps.http.app import create_app
-    from serve_apps.http.assemble import assemble
-    from serve_apps.http.sse import Pace
+    from serve_apps.http.streams.sse import Pace
+    from serve_apps.wiring.http import assemble
 
     settings = load()
     embedder = LocalEmbedder(settings.embedding)
@@ -120,20 +120,20 @@ def serve(port: int, record: Path) -> None:
 
 def _shifts(settings: Any, database: Any, embedder: Any) -> list[asyncio.Task[None]]:
     from cluster.models.ports import Lane as ModelLane
-    from cluster.state.jobs import Jobs, Lane
-    from pipelines.documents.blobs import FolderBlobs
+    from cluster.state.work.jobs import Jobs, Lane
     from pipelines.documents.chunk import split
+    from pipelines.documents.extract.reader import Reader, fingerprint
+    from pipelines.documents.index.chunk_and_embed import Indexer
     from pipelines.documents.index.gate import Gate
     from pipelines.documents.index.generations import Generations, Recipe
-    from pipelines.documents.index.make import Indexer
     from pipelines.documents.index.rebuild import Rebuild
     from pipelines.documents.index.switch import Switchover
-    from pipelines.documents.plan import INDEX
-    from pipelines.documents.reader import Reader, fingerprint
-    from pipelines.documents.run import Runner
-    from pipelines.documents.shift import Shift
-    from pipelines.documents.stages import HereStages
-    from pipelines.documents.store import Store
+    from pipelines.documents.ingest.ingestion import Runner
+    from pipelines.documents.ingest.job_loop import Shift
+    from pipelines.documents.ingest.job_plan import INDEX
+    from pipelines.documents.ingest.stages import HereStages
+    from pipelines.documents.store.blobs import FolderBlobs
+    from pipelines.documents.store.document_writes import Store
 
     async def recipe(anew: bool) -> Recipe:
         return Recipe(await embedder.facts(), split.fingerprint(settings.chunk))
@@ -172,9 +172,9 @@ class Running:
 @contextlib.contextmanager
 def running() -> Iterator[Running]:
     """Start everything in a temporary folder, put some documents in, take everything down afterwards."""
-    from cluster.state import embedded
-    from cluster.state.bootstrap import first_admin
-    from cluster.state.migrate import migrate
+    from cluster.state.db import embedded
+    from cluster.state.db.migrate import migrate
+    from cluster.state.identity.bootstrap import first_admin
     from configs.settings import load
 
     folder = Path(tempfile.mkdtemp(prefix="aos-api-"))

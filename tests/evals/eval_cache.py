@@ -15,15 +15,15 @@ import numpy as np
 import psycopg
 from redis.asyncio import Redis
 
-from cluster.models.embedding import LocalEmbedder
+from cluster.models.embedding.local import LocalEmbedder
 from cluster.models.ports import Embedder, Lane
-from cluster.state import embedded
-from cluster.state.migrate import migrate
-from cluster.state.postgres import Database
+from cluster.state.db import embedded
+from cluster.state.db.migrate import migrate
+from cluster.state.db.postgres import Database
 from configs.sections_retrieval import CacheSettings, EmbeddingSettings
 from configs.settings import load
-from serve_apps.retrieval.lexicon import Lexicon
-from serve_apps.retrieval.nearmiss import same_question
+from serve_apps.retrieval.cache.near_miss import same_question
+from serve_apps.retrieval.text.lexicon import Lexicon
 from tests.evals import irdata, near_misses
 from tests.evals.cache_walk import Walk
 from tests.evals.report import Report

@@ -13,7 +13,7 @@ from queue import SimpleQueue
 
 from configs.sections import OcrSettings, ReadSettings
 from pipelines.documents.document import Unreadable
-from pipelines.documents.reader import STAGE, Reader
+from pipelines.documents.extract.reader import STAGE, Reader
 from tests.evals.cases.given import ingest_cases, read_cases
 from tests.evals.cases.model import Case, Reading, Verdict, judge, kinds_of
 from tests.evals.cases.office import office_cases

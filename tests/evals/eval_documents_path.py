@@ -14,23 +14,23 @@ from typing import Any
 import psycopg
 
 from cluster.basics.scope import Scope
-from cluster.models.embedding import LocalEmbedder
+from cluster.models.embedding.local import LocalEmbedder
 from cluster.models.messages import Message
 from cluster.models.ports import Embedder
-from cluster.state import embedded
-from cluster.state.migrate import migrate
+from cluster.state.db import embedded
+from cluster.state.db.migrate import migrate
 from configs.sections import ChunkSettings
 from configs.sections_retrieval import EmbeddingSettings
 from configs.settings import load
 from pipelines.documents.chunk.split import fingerprint, split
-from pipelines.documents.codec import search_text
 from pipelines.documents.document import Page
-from serve_apps.agents import ports
-from serve_apps.agents.assemble import Workshop, desk, ground
+from pipelines.documents.store.page_codec import search_text
+from serve_apps.agents import turn_ports
 from serve_apps.agents.events import Event, EventKind
-from serve_apps.agents.ports import Incoming
-from serve_apps.retrieval.answer import NO_REPLY, NOT_FOUND
-from serve_apps.retrieval.generate import NOTHING
+from serve_apps.agents.turn_ports import Incoming
+from serve_apps.retrieval.answers.answerer import NO_REPLY, NOT_FOUND
+from serve_apps.retrieval.answers.generate import NOTHING
+from serve_apps.wiring.agents import Workshop, desk, ground
 from tests.evals.documents_shelf import DOCUMENTS, PHRASINGS, Phrasing
 from tests.evals.report import Report
 from tests.fakes import agents_contract, corpus
@@ -156,7 +156,7 @@ async def agents(at: Workspace, state: Path, model: ModelServer | None) -> Async
     workshop = Workshop(settings, base)
     await base.database.open()
     await workshop.open()
-    way_in = desk(settings, base, dict.fromkeys(ports.Path, workshop.carrier))
+    way_in = desk(settings, base, dict.fromkeys(turn_ports.Path, workshop.carrier))
 
     async def tell(asked: Phrasing) -> list[Event]:
         said = tuple(Message("user" if n % 2 == 0 else "assistant", text) for n, text in enumerate(asked.before))

@@ -14,15 +14,15 @@ from statistics import fmean, median
 import numpy as np
 from numpy.typing import NDArray
 
-from cluster.models.embedding import LocalEmbedder
-from cluster.models.encoder import Encoder, SentenceEncoder
+from cluster.models.embedding.encoder import Encoder, SentenceEncoder
+from cluster.models.embedding.local import LocalEmbedder
+from cluster.models.embedding.weights import packaged
 from cluster.models.ports import Lane
-from cluster.models.weights import packaged
 from configs.sections import ChunkSettings
 from configs.sections_retrieval import EmbeddingSettings
 from pipelines.documents.chunk.split import split
-from pipelines.documents.codec import search_text
 from pipelines.documents.document import Page
+from pipelines.documents.store.page_codec import search_text
 from tests.evals import irdata
 from tests.evals.exported import Absent, onnx_runtime, openvino, padded
 from tests.evals.report import Report
@@ -173,7 +173,7 @@ def evaluate(report: Report, samples: Sequence[Sample], only: Sequence[str], cou
 
 
 def _format(settings: EmbeddingSettings) -> str:
-    from cluster.models import weights
+    from cluster.models.embedding import weights
 
     return weights.dtype(settings.dtype, weights.device(settings.gpu))
 

@@ -14,8 +14,8 @@ from typing import Any
 
 import httpx
 
-from serve_apps.retrieval import generate
-from serve_apps.retrieval.generate import NOTHING, Source
+from serve_apps.retrieval.answers import generate
+from serve_apps.retrieval.answers.generate import NOTHING, Source
 from tests.evals import qa_data
 from tests.evals.eval_qa import followed
 from tests.evals.qa_data import Asked

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from configs.sections_retrieval import GraphSettings
-from pipelines.documents.graph.assemble import extractor
 from pipelines.documents.graph.extract import Extractor
+from pipelines.documents.graph.graph_wiring import extractor
 from pipelines.documents.graph.model import EntityType, Graph, PageText
 from tests.evals.irdata import DEFAULT
 from tests.evals.report import Report

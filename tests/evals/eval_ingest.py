@@ -15,9 +15,9 @@ from pathlib import Path
 from queue import SimpleQueue
 
 from configs.sections import OcrSettings, ReadSettings
-from pipelines.documents.codec import failure_from_json
 from pipelines.documents.document import Failure, Reason, Status, Unreadable
-from pipelines.documents.reader import Reader
+from pipelines.documents.extract.reader import Reader
+from pipelines.documents.store.page_codec import failure_from_json
 from tests.evals.report import ROOT, Report
 from tests.instance import Instance, instance
 

@@ -18,22 +18,22 @@ import psycopg
 
 from cluster.basics.errors import Unavailable
 from cluster.basics.scope import Scope
-from cluster.models.embedding import LocalEmbedder
+from cluster.models.embedding.local import LocalEmbedder
 from cluster.models.late import LateInteraction
 from cluster.models.ports import Embedder, Lane
-from cluster.models.reranking import CrossEncoderReranker
-from cluster.state import embedded
-from cluster.state.migrate import migrate
-from cluster.state.postgres import Database
+from cluster.models.reranking.cross_encoder import CrossEncoderReranker
+from cluster.state.db import embedded
+from cluster.state.db.migrate import migrate
+from cluster.state.db.postgres import Database
 from configs.sections import ChunkSettings
 from configs.sections_retrieval import EmbeddingSettings, RerankSettings, SearchSettings
 from configs.settings import load
 from pipelines.documents.chunk.split import fingerprint, split
-from pipelines.documents.codec import search_text
 from pipelines.documents.document import Page
-from serve_apps.retrieval.fuse import PRESETS, Found, Weights, fuse
-from serve_apps.retrieval.query import Candidate, Query
-from serve_apps.retrieval.search import Search
+from pipelines.documents.store.page_codec import search_text
+from serve_apps.retrieval.search.fuse import PRESETS, Found, Weights, fuse
+from serve_apps.retrieval.search.pipeline import Search
+from serve_apps.retrieval.search.query import Candidate, Query
 from tests.evals import irdata, irpeers
 from tests.evals.report import Report
 from tests.fakes import corpus

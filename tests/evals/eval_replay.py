@@ -15,18 +15,18 @@ import psycopg
 
 from cluster.basics.errors import AosError
 from cluster.basics.scope import Scope
-from cluster.state import embedded
 from cluster.state.approvals import Verdict
-from cluster.state.canonical import canonical
-from cluster.state.migrate import migrate
-from cluster.state.run_desk import RunDesk
+from cluster.state.canonical_json import canonical
+from cluster.state.db import embedded
+from cluster.state.db.migrate import migrate
+from cluster.state.work.run_queries import RunDesk
 from configs.settings import load
-from pipelines.documents.links import NewAgent
-from serve_apps.agents.assemble import Ground, Workshop, desk, ground
-from serve_apps.agents.desk import Desk
+from pipelines.documents.store.agent_links import NewAgent
 from serve_apps.agents.events import Event
-from serve_apps.agents.ports import Incoming, RunId
-from serve_apps.agents.ports import Path as Way
+from serve_apps.agents.intake.turn_intake import Desk
+from serve_apps.agents.turn_ports import Incoming, RunId
+from serve_apps.agents.turn_ports import Path as Way
+from serve_apps.wiring.agents import Ground, Workshop, desk, ground
 from tests.evals import replay_cases
 from tests.evals.replay_cases import Case
 from tests.evals.report import Report

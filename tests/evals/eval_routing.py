@@ -7,8 +7,8 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from serve_apps.agents.ports import Path as Way
-from serve_apps.agents.route import Routed, read_rules, route
+from serve_apps.agents.intake.path_router import Routed, read_rules, route
+from serve_apps.agents.turn_ports import Path as Way
 from tests.evals.report import ROOT, Report
 
 SETS = ("clinc150_test", "banking77_test")

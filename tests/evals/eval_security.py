@@ -15,13 +15,13 @@ from typing import Any
 
 import psycopg
 
-from cluster.state import embedded
 from cluster.state.approvals import Verdict
-from cluster.state.migrate import migrate
+from cluster.state.db import embedded
+from cluster.state.db.migrate import migrate
 from configs.settings import load
-from serve_apps.agents.assemble import CONFIGS
-from serve_apps.agents.ports import Path as Way
-from serve_apps.agents.route import read_rules, route
+from serve_apps.agents.intake.path_router import read_rules, route
+from serve_apps.agents.turn_ports import Path as Way
+from serve_apps.wiring.agents import CONFIGS
 from tests.evals.poisoned import NEEDED, Case, cases
 from tests.evals.report import ROOT, Report
 from tests.fakes import corpus

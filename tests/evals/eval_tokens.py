@@ -6,8 +6,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from cluster.state import embedded
-from cluster.state.migrate import migrate
+from cluster.state.db import embedded
+from cluster.state.db.migrate import migrate
 from configs.settings import load
 from tests.evals.report import Report
 from tests.fakes.listening import listening

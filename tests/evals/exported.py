@@ -8,9 +8,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from cluster.models.encoder import SentenceEncoder, Window
+from cluster.models.embedding.encoder import SentenceEncoder, Window
+from cluster.models.embedding.weights import multiplies_bfloat16, packaged
 from cluster.models.ports import EmbedderFacts
-from cluster.models.weights import multiplies_bfloat16, packaged
 
 Run = Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.float32]]
 """Token ids and mask, shape (windows, tokens), to the last layer, shape (windows, tokens, dimension)."""

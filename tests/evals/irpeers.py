@@ -7,7 +7,7 @@ from statistics import fmean
 import numpy as np
 from numpy.typing import NDArray
 
-from cluster.models import weights
+from cluster.models.embedding import weights
 from tests.evals import irdata
 
 DEPTH = 1000  # documents of each list

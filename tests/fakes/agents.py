@@ -9,10 +9,10 @@ from uuid import UUID, uuid5
 from cluster.basics.errors import AosError, Transient
 from cluster.basics.scope import Role, Scope, TenantId, UserId, WorkspaceId
 from cluster.models.messages import ChatRequest, Delta, Fallback, Reply, ToolCall, Usage
-from cluster.state.canonical import normal
-from serve_apps.agents.errors import Diverged, Rejected, Waiting, recorded
+from cluster.state.canonical_json import normal
 from serve_apps.agents.events import Event, EventKind
-from serve_apps.agents.ports import (
+from serve_apps.agents.turn_errors import Diverged, Rejected, Waiting, recorded
+from serve_apps.agents.turn_ports import (
     Agent,
     AgentId,
     Choice,

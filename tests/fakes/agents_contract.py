@@ -14,9 +14,9 @@ import pytest
 from cluster.basics.errors import Conflict, NotFound
 from cluster.basics.scope import Role, Scope, UserId
 from cluster.state.approvals import Approvals, Verdict
-from cluster.state.run_desk import RunDesk
+from cluster.state.work.run_queries import RunDesk
 from serve_apps.agents.events import Event, EventKind
-from serve_apps.agents.ports import Incoming, Orchestrator, RunId
+from serve_apps.agents.turn_ports import Incoming, Orchestrator, RunId
 from tests.fakes.http import open_office
 from tests.fakes.model_server import ModelServer, Say, Use
 

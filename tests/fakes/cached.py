@@ -10,16 +10,16 @@ from redis.asyncio import Redis
 
 from cluster.basics.scope import Scope
 from cluster.models.ports import Embedder, Reranker
-from cluster.state.postgres import Database
+from cluster.state.db.postgres import Database
 from configs.sections_retrieval import CacheSettings, RerankSettings, SearchSettings
-from serve_apps.retrieval.cache import SemanticCache
-from serve_apps.retrieval.cache_codec import Codec
-from serve_apps.retrieval.cache_place import Corpora
-from serve_apps.retrieval.cache_store import CacheStore
-from serve_apps.retrieval.cached import CachedSearch, Searches
-from serve_apps.retrieval.lexicon import Lexicon
-from serve_apps.retrieval.query import Query, Results
-from serve_apps.retrieval.search import Search
+from serve_apps.retrieval.cache.cache_scope import Corpora
+from serve_apps.retrieval.cache.cached_search import CachedSearch, Searches
+from serve_apps.retrieval.cache.codec import Codec
+from serve_apps.retrieval.cache.redis_store import CacheStore
+from serve_apps.retrieval.cache.semantic_cache import SemanticCache
+from serve_apps.retrieval.search.pipeline import Search
+from serve_apps.retrieval.search.query import Query, Results
+from serve_apps.retrieval.text.lexicon import Lexicon
 from tests.fakes.models import FakeEmbedder
 
 LEXICON = Lexicon.read()

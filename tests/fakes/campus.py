@@ -10,11 +10,11 @@ import httpx
 
 from cluster.basics.scope import Role
 from cluster.models.ports import Embedder
-from cluster.state.jobs import Lane
+from cluster.state.work.jobs import Lane
 from configs.sections_retrieval import RerankSettings, SearchSettings
 from configs.sections_skills import SandboxSettings, SkillSettings
-from serve_apps.retrieval.answer import Answerer
-from serve_apps.retrieval.search import Search
+from serve_apps.retrieval.answers.answerer import Answerer
+from serve_apps.retrieval.search.pipeline import Search
 from skills.sandbox import Layer, Sandbox
 from tests.fakes.ground import ground
 from tests.fakes.http import Api, Office, make_parts, open_office, serve

@@ -13,8 +13,8 @@ from pgvector.psycopg import register_vector
 from psycopg.types.json import Jsonb
 
 from cluster.basics.scope import Scope, TenantId, WorkspaceId
-from pipelines.documents.codec import words_to_json
 from pipelines.documents.document import Word, chunk_id, document_id, page_id, version_id
+from pipelines.documents.store.page_codec import words_to_json
 from tests.fakes.models import DIMENSION, FakeEncoder
 
 CHUNKER = "semantic-test"

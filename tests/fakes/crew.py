@@ -14,13 +14,13 @@ from configs.sections import AgentSettings
 from pipelines.documents.document import Span
 from serve_apps.agents import approval
 from serve_apps.agents.approval import Pattern, Policy
-from serve_apps.agents.conversation import Crew
-from serve_apps.agents.delegate import Agents
-from serve_apps.agents.knowledge import Knowledge
-from serve_apps.agents.ports import Agent, Models
-from serve_apps.retrieval.query import Hit, Query, Results
-from skills.catalog import Catalog
-from skills.contract import Call, Effect, Tool
+from serve_apps.agents.turn.conversation import Crew
+from serve_apps.agents.turn.delegation import Agents
+from serve_apps.agents.turn.knowledge import Knowledge
+from serve_apps.agents.turn_ports import Agent, Models
+from serve_apps.retrieval.search.query import Hit, Query, Results
+from skills.framework.catalogue import Catalog
+from skills.framework.contract import Call, Effect, Tool
 
 SHIPPED = Path(__file__).resolve().parents[2] / "configs" / "approvals.yaml"
 AUTO = Policy([Pattern("*", "auto", {})])

@@ -14,12 +14,12 @@ from typing import Any, TypeAlias
 from cluster.models.messages import Delta, Reply
 from cluster.state.approvals import Approvals
 from cluster.state.audit import Audit
-from cluster.state.postgres import Database
-from cluster.state.runs import Runs
+from cluster.state.db.postgres import Database
+from cluster.state.work.runs import Runs
 from configs.sections import AgentSettings
-from serve_apps.agents.ports import Handler, Journal, Outcome, Path, Redo, Said, Turn
-from serve_apps.agents.runner import Runner, Timing
-from serve_apps.agents.turn import load
+from serve_apps.agents.durable.run_loop import Runner, Timing
+from serve_apps.agents.intake.turn import load
+from serve_apps.agents.turn_ports import Handler, Journal, Outcome, Path, Redo, Said, Turn
 from tests.fakes.marks import Marks
 from tests.fakes.runs import acting, remember
 

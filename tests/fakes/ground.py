@@ -7,10 +7,10 @@ from typing import Any
 from cluster.basics.errors import AosError
 from cluster.basics.scope import Scope
 from configs.sections_skills import SkillSettings
-from skills.contract import Call
-from skills.ground import CredentialMissing, Ground, Secret
-from skills.manifest import CredentialType, Manifest
-from skills.scrub import opened
+from skills.framework.contract import Call
+from skills.framework.dependencies import CredentialMissing, Ground, Secret
+from skills.framework.manifest import CredentialType, Manifest
+from skills.framework.redaction import opened
 
 
 @dataclass

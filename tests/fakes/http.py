@@ -19,26 +19,26 @@ from argon2 import PasswordHasher
 from fastapi import FastAPI
 
 from cluster.basics.scope import Role, Scope, TenantId, WorkspaceId
-from cluster.models.connections import Connections
-from cluster.models.declared import Declared
-from cluster.models.egress import Egress, ModelClients
-from cluster.models.switchboard import Switchboard
-from cluster.state.accounts import Accounts
+from cluster.models.connections.configured import Declared
+from cluster.models.connections.connection_store import Connections
+from cluster.models.connections.egress import Egress, ModelClients
+from cluster.models.connections.model_resolver import Switchboard
 from cluster.state.approvals import Approvals
 from cluster.state.audit import Audit
 from cluster.state.conversations import Conversations
+from cluster.state.db.postgres import Database
 from cluster.state.feedback import Feedback
-from cluster.state.identity import Identity
-from cluster.state.job_desk import JobDesk
-from cluster.state.jobs import Jobs
-from cluster.state.postgres import Database
-from cluster.state.restarts import Restarts
-from cluster.state.run_desk import RunDesk
-from cluster.state.schedules import Schedules
-from cluster.state.snapshots import Snapshots
+from cluster.state.identity.accounts import Accounts
+from cluster.state.identity.identity import Identity
+from cluster.state.process_services import Upkeep
+from cluster.state.settings.restart_requests import Restarts
+from cluster.state.settings.snapshots import Snapshots
 from cluster.state.system import System
-from cluster.state.upkeep import Upkeep
 from cluster.state.vault import Vault, VaultKey
+from cluster.state.work.job_queries import JobDesk
+from cluster.state.work.jobs import Jobs
+from cluster.state.work.run_queries import RunDesk
+from cluster.state.work.schedules import Schedules
 from configs.sections import (
     AgentSettings,
     AuthSettings,
@@ -51,42 +51,42 @@ from configs.sections import (
 )
 from configs.sections_skills import AcademySettings
 from configs.settings import load
-from pipelines.documents.blobs import FolderBlobs
 from pipelines.documents.document import Box, PageBox, Span
 from pipelines.documents.graph.browse import KnowledgeGraph
 from pipelines.documents.graph.lexicon import Lexicon
 from pipelines.documents.index.switch import Switchover
-from pipelines.documents.library import Library
-from pipelines.documents.links import Links
 from pipelines.documents.sources.files import Kind
+from pipelines.documents.store.agent_links import Links
+from pipelines.documents.store.blobs import FolderBlobs
+from pipelines.documents.store.library import Library
 from serve_apps.agents.academy.school import School
 from serve_apps.agents.approval import Policy
 from serve_apps.agents.approval import load as load_policy
-from serve_apps.agents.assistant import standing
+from serve_apps.agents.intake.assistant import standing
 from serve_apps.agents.memory.compliance import Compliance
-from serve_apps.agents.memory.history import History
+from serve_apps.agents.memory.recent_messages import History
 from serve_apps.agents.memory.remember import Memory
 from serve_apps.http.admission import Admission
 from serve_apps.http.app import create_app
-from serve_apps.http.erasure import Erasure
-from serve_apps.http.operating import NoCluster, Operating
-from serve_apps.http.parts import Parts
-from serve_apps.http.passwords import Passwords
-from serve_apps.http.pictures import OneByOne
-from serve_apps.http.sse import Pace
-from serve_apps.http.throttle import ProcessThrottle
-from serve_apps.http.tokens import Tokens
-from serve_apps.retrieval.answer import Answer
-from serve_apps.retrieval.cache import Stats
-from serve_apps.retrieval.claims import Claim
+from serve_apps.http.auth.passwords import Passwords
+from serve_apps.http.auth.throttle import ProcessThrottle
+from serve_apps.http.auth.tokens import Tokens
+from serve_apps.http.deps import Parts
+from serve_apps.http.routes.documents.pictures import OneByOne
+from serve_apps.http.routes.operations.erasure import Erasure
+from serve_apps.http.routes.operations.operating import NoCluster, Operating
+from serve_apps.http.streams.sse import Pace
+from serve_apps.retrieval.answers.answerer import Answer
+from serve_apps.retrieval.answers.claims import Claim
+from serve_apps.retrieval.answers.quote import Citation
+from serve_apps.retrieval.answers.stored_answers import StoredAnswers
+from serve_apps.retrieval.cache.semantic_cache import Stats
+from serve_apps.retrieval.golden.golden_runs import GoldenRuns
 from serve_apps.retrieval.golden.measure import Examiner
-from serve_apps.retrieval.golden.runs import GoldenRuns
 from serve_apps.retrieval.golden.sets import GoldenSets
-from serve_apps.retrieval.query import Hit, Query, Results
-from serve_apps.retrieval.quote import Citation
-from serve_apps.retrieval.trail import StoredAnswers
-from skills.credentials_store import Keyring
-from skills.store import Skills
+from serve_apps.retrieval.search.query import Hit, Query, Results
+from skills.framework.credential_store import Keyring
+from skills.framework.skill_store import Skills
 from tests.fakes.crew import SHIPPED
 from tests.fakes.ground import ground
 from tests.fakes.models import FakeEmbedder

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import psutil
 
-from cluster.state import embedded
+from cluster.state.db import embedded
 
 
 def kill_servers(state: Path, *programs: str) -> Sequence[str]:

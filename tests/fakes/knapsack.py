@@ -4,8 +4,8 @@ import random
 from collections.abc import Sequence
 from itertools import combinations
 
-from serve_apps.retrieval.pack import Item
-from serve_apps.retrieval.query import Budget
+from serve_apps.retrieval.search.pack import Item
+from serve_apps.retrieval.search.query import Budget
 
 SMALL_CASES = 10_000
 

@@ -13,10 +13,10 @@ from urllib.parse import quote
 
 from cluster.basics.errors import Permanent, Transient
 from cluster.models.messages import ToolSpec
-from skills.contract import Call, Effect, Tool
-from skills.fence import Fence, Fenced
-from skills.ground import Credentials, Secret
-from skills.manifest import CredentialType, Kind, Manifest, Risk
+from skills.framework.contract import Call, Effect, Tool
+from skills.framework.dependencies import Credentials, Secret
+from skills.framework.manifest import CredentialType, Kind, Manifest, Risk
+from skills.framework.skill_guard import Fence, Fenced
 
 SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
 library = logging.getLogger("some_library.client")

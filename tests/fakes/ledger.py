@@ -14,27 +14,27 @@ from numpy.typing import NDArray
 from cluster.basics.crowd import Crowd
 from cluster.basics.errors import Unavailable
 from cluster.basics.scope import Scope, TenantId, WorkspaceId
+from cluster.models.embedding.migration import forget
 from cluster.models.ports import EmbedderFacts
 from cluster.models.ports import Lane as ModelLane
-from cluster.models.succession import forget
-from cluster.state.job_desk import JobDesk
-from cluster.state.jobs import Job, JobId, Jobs, Lane
-from cluster.state.postgres import Database
+from cluster.state.db.postgres import Database
+from cluster.state.work.job_queries import JobDesk
+from cluster.state.work.jobs import Job, JobId, Jobs, Lane
 from configs.sections import ChunkSettings, ReadSettings
 from configs.sections_retrieval import GateSettings
-from pipelines.documents.blobs import FolderBlobs
 from pipelines.documents.chunk.split import fingerprint
 from pipelines.documents.document import document_id
-from pipelines.documents.graph.stage import GraphStage
+from pipelines.documents.graph.graph_stage import GraphStage
+from pipelines.documents.index.chunk_and_embed import Indexer
 from pipelines.documents.index.gate import Gate
 from pipelines.documents.index.generations import Generations, Recipe
-from pipelines.documents.index.make import Indexer
 from pipelines.documents.index.rebuild import Rebuild
 from pipelines.documents.index.switch import Switchover
-from pipelines.documents.plan import INDEX
-from pipelines.documents.run import Runner
-from pipelines.documents.stages import HereStages, Stages
-from pipelines.documents.store import Store
+from pipelines.documents.ingest.ingestion import Runner
+from pipelines.documents.ingest.job_plan import INDEX
+from pipelines.documents.ingest.stages import HereStages, Stages
+from pipelines.documents.store.blobs import FolderBlobs
+from pipelines.documents.store.document_writes import Store
 from tests.fakes.reading import FormFeedReader
 
 

@@ -10,7 +10,7 @@ import httpx
 import uvicorn
 
 from serve_apps.http.app import create_app
-from serve_apps.http.parts import Parts
+from serve_apps.http.deps import Parts
 from tests.fakes.http import PASSWORD
 
 

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cluster.basics.errors import AosError, Unavailable
-from cluster.models.encoder import Window, cut
+from cluster.models.embedding.encoder import Window, cut
+from cluster.models.embedding.migration import EmbedderMoved
 from cluster.models.ports import Embedder, EmbedderFacts, Lane
-from cluster.models.succession import EmbedderMoved
 
 DIMENSION = 512
 

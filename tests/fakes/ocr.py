@@ -10,7 +10,7 @@ from typing import Any
 from configs.section import Gpu
 from pipelines.documents.document import Reason, Unreadable
 from pipelines.documents.ocr.reading import Area, EngineMissing, Line, Picture, Token, Transcript
-from pipelines.documents.ocr.resident import Raster
+from pipelines.documents.ocr.tesseract_process import Raster
 
 CRASH = Unreadable(Reason.CRASHED, "tesseract was killed by signal -9", retryable=True)
 TIMEOUT = Unreadable(Reason.TIMEOUT, "tesseract took longer than 1 s")

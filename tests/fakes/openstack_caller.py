@@ -7,10 +7,10 @@ import pytest
 
 from cluster.basics.errors import AosError
 from cluster.basics.scope import Role, Scope, TenantId, WorkspaceId
-from skills.contract import Call
-from skills.ground import Ground
-from skills.manifest import CredentialType, Manifest
-from skills.shelf import build, named
+from skills.framework.builtin import build, named
+from skills.framework.contract import Call
+from skills.framework.dependencies import Ground
+from skills.framework.manifest import CredentialType, Manifest
 from tests.fakes.ground import KeptSecrets, ground
 from tests.fakes.openstack import FakeCloud
 

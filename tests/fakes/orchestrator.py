@@ -10,7 +10,7 @@ from cluster.basics.errors import AosError
 from cluster.basics.scope import Scope
 from cluster.models.messages import ToolSpec
 from serve_apps.agents.events import Event, EventKind
-from serve_apps.agents.ports import Incoming, RunId
+from serve_apps.agents.turn_ports import Incoming, RunId
 
 # What happens: an event by kind and data, a piece of the text to come, seconds of silence, or an error.
 Piece = str

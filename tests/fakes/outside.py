@@ -8,7 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from cluster.models.messages import ToolSpec
-from skills.contract import Call, Effect, Tool
+from skills.framework.contract import Call, Effect, Tool
 
 _TEXT = {"type": "string", "minLength": 1, "maxLength": 4_000}
 FIELDS: dict[str, dict[str, Any]] = {

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pipelines.documents.document import Caveat, CaveatKind, Failure, Page, Reason, Unreadable
-from pipelines.documents.reader import Survey
+from pipelines.documents.extract.reader import Survey
 from pipelines.documents.sources.files import Kind, hash_file
 
 

@@ -7,12 +7,12 @@ from typing import Any
 
 from cluster.basics.errors import Conflict
 from cluster.state.approvals import Category, Wanted
-from cluster.state.canonical import action_digest, normal
-from cluster.state.run import Step, StepState
+from cluster.state.canonical_json import action_digest, normal
+from cluster.state.work.run_record import Step, StepState
+from serve_apps.agents.durable.journal import LiveJournal
+from serve_apps.agents.durable.recorder import Decided
 from serve_apps.agents.events import Event
-from serve_apps.agents.journal import LiveJournal
-from serve_apps.agents.ports import RunId
-from serve_apps.agents.recorder import Decided
+from serve_apps.agents.turn_ports import RunId
 
 
 class Killed(BaseException):

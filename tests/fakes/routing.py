@@ -8,9 +8,9 @@ from typing import Any
 
 from cluster.basics.errors import AosError
 from cluster.basics.scope import Scope, TenantId, WorkspaceId
-from cluster.models.connection import Connection, ConnectionId, Provider
+from cluster.models.connections.endpoint_connection import Connection, ConnectionId, Provider
 from cluster.models.messages import ChatRequest, Delta, Message, Reply, Usage
-from cluster.models.spend import Spent
+from cluster.models.routing.spend import Spent
 
 SCOPE = Scope(TenantId("00000000-0000-0000-0000-0000000000aa"), WorkspaceId("00000000-0000-0000-0000-0000000000bb"))
 HELLO = ChatRequest((Message("user", "Hello"),))

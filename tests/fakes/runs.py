@@ -15,16 +15,28 @@ from cluster.basics.scope import Role, Scope, UserId
 from cluster.models.messages import ChatRequest, Delta, Message, Reply, ToolCall, Usage
 from cluster.state.approvals import Approvals
 from cluster.state.audit import Audit
-from cluster.state.postgres import Database, Row, Transaction
-from cluster.state.run import NewRun
-from cluster.state.run_desk import RunDesk
-from cluster.state.runs import Runs
+from cluster.state.db.postgres import Database, Row, Transaction
+from cluster.state.work.run_queries import RunDesk
+from cluster.state.work.run_record import NewRun
+from cluster.state.work.runs import Runs
 from configs.sections import AgentSettings
-from serve_apps.agents.errors import Rejected
+from serve_apps.agents.durable.run_loop import Runner, Timing
 from serve_apps.agents.events import Event, EventKind
-from serve_apps.agents.ports import Agent, AgentId, Handler, Journal, Outcome, Path, Redo, RunId, Said, SessionId, Turn
-from serve_apps.agents.runner import Runner, Timing
-from serve_apps.agents.turn import dump
+from serve_apps.agents.intake.turn import dump
+from serve_apps.agents.turn_errors import Rejected
+from serve_apps.agents.turn_ports import (
+    Agent,
+    AgentId,
+    Handler,
+    Journal,
+    Outcome,
+    Path,
+    Redo,
+    RunId,
+    Said,
+    SessionId,
+    Turn,
+)
 from tests.fakes.ledger import new_workspace
 
 QUICK = AgentSettings(lease_seconds=0.4, heartbeat_seconds=0.1, poll_seconds=0.05)

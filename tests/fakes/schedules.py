@@ -20,23 +20,23 @@ from cluster.basics.scope import Scope
 from cluster.state.approvals import Approvals
 from cluster.state.audit import Audit
 from cluster.state.conversations import Conversations
-from cluster.state.identity import Identity
-from cluster.state.postgres import Database
-from cluster.state.runs import Runs
-from cluster.state.schedules import Action, Ended, NewSchedule, Schedules
-from cluster.state.schedules_due import Due, DueSchedules, Ending
+from cluster.state.db.postgres import Database
+from cluster.state.identity.identity import Identity
+from cluster.state.work.runs import Runs
+from cluster.state.work.schedules import Action, Ended, NewSchedule, Schedules
+from cluster.state.work.schedules_due import Due, DueSchedules, Ending
 from configs.sections import AgentSettings
 from configs.sections_skills import ScheduleSettings
-from pipelines.documents.links import Links
-from serve_apps.agents.desk import Desk, Records
-from serve_apps.agents.ports import Journal, Outcome, Turn
-from serve_apps.agents.ports import Path as Way
-from serve_apps.agents.route import read_rules
-from serve_apps.agents.route_cache import CachedRouter
-from serve_apps.agents.runner import Runner, Timing
-from serve_apps.agents.schedule import Carries, Scheduler
-from serve_apps.agents.schedule_message import Messages
-from skills.store import Skills
+from pipelines.documents.store.agent_links import Links
+from serve_apps.agents.durable.run_loop import Runner, Timing
+from serve_apps.agents.intake.path_router import read_rules
+from serve_apps.agents.intake.route_cache import CachedRouter
+from serve_apps.agents.intake.turn_intake import Desk, Records
+from serve_apps.agents.schedules.scheduled_message import Messages
+from serve_apps.agents.schedules.scheduler import Carries, Scheduler
+from serve_apps.agents.turn_ports import Journal, Outcome, Turn
+from serve_apps.agents.turn_ports import Path as Way
+from skills.framework.skill_store import Skills
 from tests.fakes.http import make_memory
 from tests.fakes.runs import remember
 

@@ -15,16 +15,16 @@ from psycopg.rows import dict_row
 
 from cluster.basics.scope import Scope
 from cluster.state.approvals import Verdict
-from cluster.state.canonical import action_digest
-from cluster.state.run_desk import RunDesk
+from cluster.state.canonical_json import action_digest
+from cluster.state.work.run_queries import RunDesk
 from configs.settings import load
-from pipelines.documents.links import Links, NewAgent
-from serve_apps.agents import ports
-from serve_apps.agents.assemble import Ground, Workshop, desk, ground
-from serve_apps.agents.desk import Desk
+from pipelines.documents.store.agent_links import Links, NewAgent
+from serve_apps.agents import turn_ports
 from serve_apps.agents.events import Event
-from serve_apps.agents.ports import Incoming
-from skills.catalog import Catalog
+from serve_apps.agents.intake.turn_intake import Desk
+from serve_apps.agents.turn_ports import Incoming
+from serve_apps.wiring.agents import Ground, Workshop, desk, ground
+from skills.framework.catalogue import Catalog
 from tests.fakes import corpus
 from tests.fakes.agents_contract import person
 from tests.fakes.corpus import Book, Passage, hash_vector
@@ -231,7 +231,7 @@ async def siege(
     await _open_agents(base, scope)
     await workshop.open()
     try:
-        way_in = desk(settings, base, dict.fromkeys(ports.Path, workshop.carrier))
+        way_in = desk(settings, base, dict.fromkeys(turn_ports.Path, workshop.carrier))
         yield Siege(way_in, base, where, scope, RunDesk(base.database), deeds)
     finally:
         await workshop.close()

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 from pipelines.documents.document import Reason, Unreadable
-from pipelines.documents.guard import Guard, more_memory
+from pipelines.documents.extract.guarded_child import Guard, more_memory
 
 
 class Target:

@@ -16,12 +16,12 @@ from starlette.responses import PlainTextResponse
 from starlette.types import Receive, Scope, Send
 
 from cluster.basics.scope import Role
-from serve_apps.http.parts import Parts
-from serve_apps.http.revocation import PAUSE_SECONDS, RevocationWatch
-from serve_apps.http.sse import Pace
-from serve_apps.ui.api import Door
-from serve_apps.ui.guard import Guard
-from serve_apps.ui.page import COOKIE, Desk
+from serve_apps.http.auth.revocation import PAUSE_SECONDS, RevocationWatch
+from serve_apps.http.deps import Parts
+from serve_apps.http.streams.sse import Pace
+from serve_apps.ui.kit.api import Door
+from serve_apps.ui.kit.page import COOKIE, Desk
+from serve_apps.ui.session_guard import Guard
 from serve_apps.ui.sessions import TRUSTED_SECONDS, Grant, Session, Sessions
 from tests.fakes.http import PASSWORD, make_parts, open_office
 from tests.fakes.orchestrator import ScriptedOrchestrator

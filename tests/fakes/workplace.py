@@ -11,13 +11,13 @@ import psycopg
 
 from cluster.basics.scope import Role, Scope, UserId
 from cluster.models.ports import Embedder
-from cluster.state.run_desk import RunDesk
+from cluster.state.work.run_queries import RunDesk
 from configs.settings import load
-from serve_apps.agents import ports
-from serve_apps.agents.assemble import Ground, Workshop, desk, ground
-from serve_apps.agents.desk import Desk
+from serve_apps.agents import turn_ports
 from serve_apps.agents.events import Event
-from serve_apps.agents.ports import Incoming
+from serve_apps.agents.intake.turn_intake import Desk
+from serve_apps.agents.turn_ports import Incoming
+from serve_apps.wiring.agents import Ground, Workshop, desk, ground
 from tests.fakes.http import Office, open_office
 from tests.fakes.model_server import ModelServer
 from tests.fakes.models import FakeEmbedder
@@ -75,10 +75,9 @@ async def workplace(
     await workshop.open()
     office = open_office(admin_dsn)
     try:
-        yield Workplace(
-            office, base, desk(settings, base, dict.fromkeys(ports.Path, workshop.carrier)), RunDesk(base.database),
-            model, settings, {role: scope_of(admin_dsn, office, role) for role in (Role.OPERATOR, Role.ADMIN)},
-        )  # fmt: skip
+        scopes = {role: scope_of(admin_dsn, office, role) for role in (Role.OPERATOR, Role.ADMIN)}
+        turns = desk(settings, base, dict.fromkeys(turn_ports.Path, workshop.carrier))
+        yield Workplace(office, base, turns, RunDesk(base.database), model, settings, scopes)
     finally:
         await workshop.close()
         await base.close()

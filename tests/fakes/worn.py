@@ -5,14 +5,14 @@ from pathlib import Path
 import psycopg
 
 from cluster.basics.scope import Scope
-from cluster.state import embedded
-from cluster.state.migrate import migrate
-from cluster.state.postgres import Database
+from cluster.state.db import embedded
+from cluster.state.db.migrate import migrate
+from cluster.state.db.postgres import Database
 from configs.sections_retrieval import RerankSettings, SearchSettings
 from configs.settings import load
-from serve_apps.retrieval.cache_place import Corpora
-from serve_apps.retrieval.query import Query, Results, Strategy
-from serve_apps.retrieval.search import Search
+from serve_apps.retrieval.cache.cache_scope import Corpora
+from serve_apps.retrieval.search.pipeline import Search
+from serve_apps.retrieval.search.query import Query, Results, Strategy
 from tests.fakes import corpus
 from tests.fakes.corpus import Book, Passage, hash_vector
 from tests.fakes.models import FakeEmbedder

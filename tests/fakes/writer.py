@@ -7,8 +7,8 @@ from typing import Any
 
 from cluster.basics.scope import Scope
 from cluster.models.messages import ChatRequest
-from cluster.models.tasks import Task
-from serve_apps.retrieval.writer import Written
+from cluster.models.routing.tasks import Task
+from serve_apps.retrieval.search.query_writer import Written
 
 
 @dataclass

@@ -13,8 +13,8 @@ from typing import Any
 import httpx
 from safetensors.numpy import load_file, save_file
 
-from cluster.models.encoder import SentenceEncoder
-from cluster.models.weights import packaged
+from cluster.models.embedding.encoder import SentenceEncoder
+from cluster.models.embedding.weights import packaged
 from configs.sections_retrieval import EmbeddingSettings
 from tests.evals.report import Report
 from tests.instance import Instance, instance

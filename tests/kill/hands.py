@@ -9,7 +9,7 @@ from ray.serve import Application
 
 from cluster.models.messages import ToolSpec
 from serve_apps.executor import Executor
-from skills.contract import Call, Effect
+from skills.framework.contract import Call, Effect
 from tests.fakes.marks import Marks
 
 SECONDS = 1.0  # a tool takes so long, so that a kill may hit it before and after its effect

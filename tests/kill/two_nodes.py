@@ -7,7 +7,7 @@ import threading
 import time
 from pathlib import Path
 
-from pipelines.documents.stages import Stages
+from pipelines.documents.ingest.stages import Stages
 from tests.evals.report import Report
 from tests.kill.scans import make_scans
 
@@ -40,9 +40,9 @@ async def _run(report: Report, place: Path, expected: int) -> None:
     import ray
     from ray.cluster_utils import Cluster
 
-    from cluster.state import embedded
-    from cluster.state.bootstrap import first_admin
-    from cluster.state.migrate import migrate
+    from cluster.state.db import embedded
+    from cluster.state.db.migrate import migrate
+    from cluster.state.identity.bootstrap import first_admin
     from configs.settings import load
     from pipelines.worker import DatasetStages
     from tests.fakes.ledger import bench, new_workspace

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from cluster.basics.scope import Role, Scope
-from cluster.state import embedded
+from cluster.state.db import embedded
 from tests.fakes.http import Api, Office, make_parts, open_office, serve
 from tests.fakes.ledger import Bench, bench, new_workspace
 

@@ -12,14 +12,14 @@ import pytest
 from cluster.basics.errors import Unavailable
 from cluster.basics.scope import Scope
 from cluster.state.audit import Audit
-from cluster.state.jobs import Jobs
+from cluster.state.work.jobs import Jobs
 from configs.sections_skills import AcademySettings
 from pipelines.documents.document import document_id
-from pipelines.documents.links import Links
-from pipelines.documents.store import Arrival
+from pipelines.documents.store.agent_links import Links
+from pipelines.documents.store.document_writes import Arrival
 from serve_apps.agents.academy.register import NotEnrolled
 from serve_apps.agents.academy.school import Asks, School
-from serve_apps.retrieval.answer import Answer
+from serve_apps.retrieval.answers.answerer import Answer
 from tests.fakes.campus import Campus, open_campus
 from tests.fakes.ledger import worker_scope
 

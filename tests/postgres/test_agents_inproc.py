@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from cluster.state.run_desk import RunDesk
+from cluster.state.work.run_queries import RunDesk
 from configs.settings import load
-from serve_apps.agents import ports
-from serve_apps.agents.assemble import Workshop, desk, ground
+from serve_apps.agents import turn_ports
+from serve_apps.wiring.agents import Workshop, desk, ground
 from tests.fakes import agents_contract as contract
 from tests.fakes.model_server import ModelServer, Say, serve_model
 from tests.fakes.models import FakeEmbedder
@@ -51,7 +51,7 @@ async def bench(
     await workshop.open()
     try:
         yield contract.Bench(
-            desk(settings, base, dict.fromkeys(ports.Path, workshop.carrier)),
+            desk(settings, base, dict.fromkeys(turn_ports.Path, workshop.carrier)),
             RunDesk(base.database), base.approvals, model, site, contract.person(admin_dsn),
         )  # fmt: skip
     finally:

@@ -9,18 +9,18 @@ import pytest
 
 from cluster.basics.errors import NotFound
 from cluster.basics.scope import Scope
-from cluster.state.postgres import Database
+from cluster.state.db.postgres import Database
 from configs.sections_retrieval import RerankSettings, SearchSettings
 from pipelines.documents.document import Box, Word
-from pipelines.documents.links import Links
-from serve_apps.agents.delegate import StoredAgents
+from pipelines.documents.store.agent_links import Links
 from serve_apps.agents.events import EventKind
-from serve_apps.agents.knowledge import Knowledge
-from serve_apps.agents.loop import converse
-from serve_apps.agents.ports import AgentId, Outcome
-from serve_apps.agents.quotes import StoredPlaces
-from serve_apps.retrieval.search import Search
-from skills.store import Skills
+from serve_apps.agents.turn.delegation import StoredAgents
+from serve_apps.agents.turn.knowledge import Knowledge
+from serve_apps.agents.turn.quotes import StoredPlaces
+from serve_apps.agents.turn.tool_loop import converse
+from serve_apps.agents.turn_ports import AgentId, Outcome
+from serve_apps.retrieval.search.pipeline import Search
+from skills.framework.skill_store import Skills
 from tests.fakes import corpus
 from tests.fakes.agents import AGENT, MemoryJournal, ScriptedModels, turn
 from tests.fakes.corpus import Book, Passage, Sheet, hash_vector

@@ -8,18 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from cluster.models.connections import Connections
-from cluster.models.declared import Declared
-from cluster.state.postgres import Connection, Database
+from cluster.models.connections.configured import Declared
+from cluster.models.connections.connection_store import Connections
+from cluster.state.db.postgres import Connection, Database
 from cluster.state.vault import Vault, VaultKey
 from configs.settings import load
-from pipelines.documents.links import Links, NewAgent
-from serve_apps.agents import ports
-from serve_apps.agents.assemble import Workshop, desk, ground
-from serve_apps.agents.delegate import StoredAgents
+from pipelines.documents.store.agent_links import Links, NewAgent
+from serve_apps.agents import turn_ports
 from serve_apps.agents.events import EventKind
-from serve_apps.agents.ports import Incoming
-from skills.store import Skills
+from serve_apps.agents.turn.delegation import StoredAgents
+from serve_apps.agents.turn_ports import Incoming
+from serve_apps.wiring.agents import Workshop, desk, ground
+from skills.framework.skill_store import Skills
 from tests.bench import agent_servers
 from tests.fakes import agents_contract as contract
 from tests.fakes.model_server import ModelServer, serve_model
@@ -43,7 +43,7 @@ async def test_forty_turns_at_once_share_five_connections(
     assert settings.postgres.pool_size == 5
     base, scope = ground(settings, FakeEmbedder(), None), contract.person(admin_dsn)
     workshop = Workshop(settings, base)
-    way_in = desk(settings, base, dict.fromkeys(ports.Path, workshop.carrier))
+    way_in = desk(settings, base, dict.fromkeys(turn_ports.Path, workshop.carrier))
 
     async def ask(number: int) -> None:
         said = way_in.process(scope, Incoming("", agent_servers.question(number)))

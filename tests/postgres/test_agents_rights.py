@@ -11,14 +11,14 @@ import pytest
 from cluster.basics.scope import Role, Scope
 from cluster.state.approvals import Verdict
 from cluster.state.audit import Audit
-from cluster.state.identity import Identity
-from cluster.state.postgres import Database
-from cluster.state.run_desk import RunDesk
+from cluster.state.db.postgres import Database
+from cluster.state.identity.identity import Identity
+from cluster.state.work.run_queries import RunDesk
 from configs.settings import load
-from serve_apps.agents.assemble import Workshop, desk, ground
 from serve_apps.agents.events import EventKind
-from serve_apps.agents.ports import Journal, Outcome, Path, Turn
-from serve_apps.agents.rights import NoMember, StillAllowed
+from serve_apps.agents.intake.rights import NoMember, StillAllowed
+from serve_apps.agents.turn_ports import Journal, Outcome, Path, Turn
+from serve_apps.wiring.agents import Workshop, desk, ground
 from tests.fakes.agents import MemoryJournal, turn
 from tests.fakes.agents_contract import Bench, person
 from tests.fakes.model_server import Say, Use, serve_model

@@ -9,15 +9,15 @@ import pytest
 
 from cluster.basics.scope import Role
 from cluster.state.approvals import Verdict
-from cluster.state.run_desk import RunDesk
+from cluster.state.work.run_queries import RunDesk
 from configs.settings import load
-from pipelines.documents.links import NewAgent
-from serve_apps.agents.assemble import Ground, Workshop, desk, ground
+from pipelines.documents.store.agent_links import NewAgent
 from serve_apps.agents.events import EventKind
-from serve_apps.agents.ports import Incoming, Path
-from serve_apps.agents.toolset import attached, recorded
-from serve_apps.agents.turn import load as thaw
-from skills.manifest import Kind, Manifest, Risk
+from serve_apps.agents.intake.toolset import attached, recorded
+from serve_apps.agents.intake.turn import load as thaw
+from serve_apps.agents.turn_ports import Incoming, Path
+from serve_apps.wiring.agents import Ground, Workshop, desk, ground
+from skills.framework.manifest import Kind, Manifest, Risk
 from skills.sandbox import Layer
 from tests.fakes import agents_contract as contract
 from tests.fakes.model_server import ModelServer, Say, Use, serve_model

@@ -12,8 +12,8 @@ from cluster import doctor, supervisor
 from cluster.basics.errors import InvalidSettings, Unavailable
 from cluster.basics.scope import Scope
 from cluster.console.findings import Colour
-from cluster.state.migrate import let_in
-from cluster.state.postgres import Database
+from cluster.state.db.migrate import let_in
+from cluster.state.db.postgres import Database
 from configs.sections import Settings
 from configs.settings import load
 from tests.fakes.http import open_office

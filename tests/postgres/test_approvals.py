@@ -11,14 +11,14 @@ import pytest
 
 from cluster.basics.errors import Conflict, LeaseLost, NotFound
 from cluster.state.approvals import Found, Verdict
-from cluster.state.canonical import action_digest
-from cluster.state.postgres import Row
+from cluster.state.canonical_json import action_digest
+from cluster.state.db.postgres import Row
+from serve_apps.agents.durable.journal import LiveJournal
+from serve_apps.agents.durable.recorder import LedgerRecorder
+from serve_apps.agents.durable.replay import Replayer, walk_again
+from serve_apps.agents.durable.run_loop import opening
 from serve_apps.agents.events import EventKind
-from serve_apps.agents.journal import LiveJournal
-from serve_apps.agents.ports import Redo, Turn
-from serve_apps.agents.recorder import LedgerRecorder
-from serve_apps.agents.replay import Replayer, walk_again
-from serve_apps.agents.runner import opening
+from serve_apps.agents.turn_ports import Redo, Turn
 from tests.fakes import executor
 from tests.fakes.marks import Marks
 from tests.fakes.record import Ticks

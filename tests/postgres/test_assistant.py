@@ -6,9 +6,9 @@ import pytest
 
 from cluster.basics.errors import NotFound
 from cluster.state.audit import Audit
-from cluster.state.postgres import Database
-from pipelines.documents.links import Links
-from serve_apps.agents.assistant import ASSISTANT, standing
+from cluster.state.db.postgres import Database
+from pipelines.documents.store.agent_links import Links
+from serve_apps.agents.intake.assistant import ASSISTANT, standing
 from tests.fakes.ledger import new_workspace
 
 pytestmark = pytest.mark.postgres

@@ -10,15 +10,15 @@ import psycopg
 import pytest
 
 from cluster.basics.scope import Scope
-from cluster.state.postgres import Database
+from cluster.state.db.postgres import Database
 from configs.sections_retrieval import CacheSettings
-from serve_apps.retrieval import cache_store
-from serve_apps.retrieval.cache import SemanticCache
-from serve_apps.retrieval.cache_codec import Codec
-from serve_apps.retrieval.cache_place import Corpora
-from serve_apps.retrieval.cache_store import CacheStore
-from serve_apps.retrieval.cached import CachedSearch
-from serve_apps.retrieval.query import Query, Results
+from serve_apps.retrieval.cache import redis_store
+from serve_apps.retrieval.cache.cache_scope import Corpora
+from serve_apps.retrieval.cache.cached_search import CachedSearch
+from serve_apps.retrieval.cache.codec import Codec
+from serve_apps.retrieval.cache.redis_store import CacheStore
+from serve_apps.retrieval.cache.semantic_cache import SemanticCache
+from serve_apps.retrieval.search.query import Query, Results
 from tests.fakes import corpus
 from tests.fakes.cached import LEXICON, Counted, plain_search
 from tests.fakes.corpus import Book, Passage, hash_vector
@@ -84,7 +84,7 @@ async def test_a_valkey_that_is_killed_and_comes_back_empty_costs_only_time(
     assert time.perf_counter() - began < 4, "it is not waited for again and again"
     away.start()
     assert (await ask(search, scope)).startswith("bypass"), "it is left alone for a while"
-    clock[0] += cache_store.REST_SECONDS + 1
+    clock[0] += redis_store.REST_SECONDS + 1
     assert (await ask(search, scope)).startswith("miss")
     assert (await ask(search, scope)).startswith("hit")
     stats = await cache.get_stats(scope.workspace)

@@ -6,17 +6,17 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from cluster.basics.scope import Scope
-from cluster.state.jobs import JobState, Lane
+from cluster.state.work.jobs import JobState, Lane
 from configs.sections_retrieval import RerankSettings, SearchSettings
 from pipelines.documents.document import NO_TEXT, CaveatKind
-from pipelines.documents.outcome import Outcome
-from serve_apps.agents.quotes import StoredPlaces
-from serve_apps.http.passages import found
-from serve_apps.retrieval.answer import Answerer
-from serve_apps.retrieval.cache_codec import Codec
-from serve_apps.retrieval.query import Query, Results
-from serve_apps.retrieval.search import Search
-from serve_apps.retrieval.trail import StoredAnswers
+from pipelines.documents.ingest.outcome import Outcome
+from serve_apps.agents.turn.quotes import StoredPlaces
+from serve_apps.http.routes.documents.passages import found
+from serve_apps.retrieval.answers.answerer import Answerer
+from serve_apps.retrieval.answers.stored_answers import StoredAnswers
+from serve_apps.retrieval.cache.codec import Codec
+from serve_apps.retrieval.search.pipeline import Search
+from serve_apps.retrieval.search.query import Query, Results
 from tests.fakes.ledger import AwayEmbedder, Bench
 
 STATUSES = "select filename, status, caveats, has_embeddings, failure from documents order by filename"

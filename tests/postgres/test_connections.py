@@ -11,13 +11,13 @@ import psycopg
 import pytest
 
 from cluster.basics.errors import Conflict, Invalid, NotFound
-from cluster.models.connection import AuthMode, Connection, ConnectionId, Provider
-from cluster.models.connections import Connections
-from cluster.models.declared import Declared, declared, derived_id
-from cluster.models.errors import Unusable
+from cluster.models.connections.configured import Declared, declared, derived_id
+from cluster.models.connections.connection_store import Connections
+from cluster.models.connections.endpoint_connection import AuthMode, Connection, ConnectionId, Provider
+from cluster.models.connections.model_resolver import Switchboard
 from cluster.models.messages import ChatRequest, Message, Reply
-from cluster.models.switchboard import Switchboard
-from cluster.state.postgres import Database
+from cluster.models.model_errors import Unusable
+from cluster.state.db.postgres import Database
 from cluster.state.vault import Sealed, Vault, VaultKey
 from configs.sections import LlmSettings, ModelsSettings
 from tests.fakes.http import Office, one_client, open_office

@@ -11,7 +11,7 @@ import pytest
 from cluster.basics.errors import Conflict, Forbidden, NotFound
 from cluster.basics.scope import Role, Scope, UserId
 from cluster.state.conversations import Conversations, Fact, NewMessage, Session, Summary
-from cluster.state.postgres import Database
+from cluster.state.db.postgres import Database
 from tests.fakes.ledger import new_workspace
 
 

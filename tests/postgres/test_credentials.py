@@ -15,23 +15,23 @@ import pytest
 
 from cluster.basics.errors import Conflict, InvalidSettings
 from cluster.basics.scope import Role, Scope, UserId
-from cluster.models.connection import AuthMode, Connection, ConnectionId, Provider
-from cluster.models.connections import Connections
-from cluster.models.declared import Declared
+from cluster.models.connections.configured import Declared
+from cluster.models.connections.connection_store import Connections
+from cluster.models.connections.endpoint_connection import AuthMode, Connection, ConnectionId, Provider
 from cluster.state.audit import Audit
-from cluster.state.postgres import Database
+from cluster.state.db.postgres import Database
 from cluster.state.rotation import LOCK, rotate
-from cluster.state.settings_rows import SettingsRows
+from cluster.state.settings.settings_rows import SettingsRows
 from cluster.state.vault import Sealed, Vault, VaultKey, key_file, key_id, vault_of
-from skills.contract import Call
-from skills.credentials import CredentialForbidden
-from skills.credentials_open import Vaulted
-from skills.credentials_store import Grant, Keyring, Replacement, Wanted
-from skills.frozen import freeze, thaw
-from skills.ground import AmbiguousCredential, CredentialMissing
-from skills.manifest import CredentialType, Kind, Manifest
-from skills.scrub import MARK, watching
-from skills.store import Skills
+from skills.framework.contract import Call
+from skills.framework.credential_store import Grant, Keyring, Replacement, Wanted
+from skills.framework.credentials import CredentialForbidden
+from skills.framework.dependencies import AmbiguousCredential, CredentialMissing
+from skills.framework.frozen_skill import freeze, thaw
+from skills.framework.manifest import CredentialType, Kind, Manifest
+from skills.framework.open_credential import Vaulted
+from skills.framework.redaction import MARK, watching
+from skills.framework.skill_store import Skills
 from tests.fakes.corpus import open_agent
 from tests.fakes.ledger import new_workspace
 

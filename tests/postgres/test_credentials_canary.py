@@ -20,14 +20,14 @@ import pytest
 from cluster.basics.scope import Role
 from cluster.state.vault import vault_of
 from configs.settings import load
-from serve_apps.agents import ports
-from serve_apps.agents.assemble import Workshop, desk, ground
-from serve_apps.agents.traced import TracedOrchestrator
-from serve_apps.http.replays import FewReplays
-from skills.catalog import Catalog
-from skills.credentials_open import Vaulted
-from skills.manifest import CredentialType
-from skills.scrub import MARK
+from serve_apps.agents import turn_ports
+from serve_apps.agents.durable.traced import TracedOrchestrator
+from serve_apps.http.streams.replay_slots import FewReplays
+from serve_apps.wiring.agents import Workshop, desk, ground
+from skills.framework.catalogue import Catalog
+from skills.framework.manifest import CredentialType
+from skills.framework.open_credential import Vaulted
+from skills.framework.redaction import MARK
 from tests.fakes.collector import Collector, collecting
 from tests.fakes.corpus import open_agent
 from tests.fakes.http import Api, Office, make_parts, open_office, serve
@@ -141,7 +141,7 @@ async def opened_house(ways: Ways, model: ModelServer, collector: Collector) -> 
     vaulted = Vaulted(base.database, base.audit, vault, lambda: datetime.now(UTC), lambda _: True)
     base = replace(base, tools=Catalog([*base.tools, *leaky(base.fence, vaulted, opened)]))
     workshop = Workshop(settings, base)
-    way_in = desk(settings, base, dict.fromkeys(ports.Path, workshop.carrier))
+    way_in = desk(settings, base, dict.fromkeys(turn_ports.Path, workshop.carrier))
     parts = make_parts(
         ways.app_dsn, ways.folder, telemetry=base.telemetry, toolbox=base.tools,
         orchestrator=TracedOrchestrator(way_in, base.telemetry), replays=FewReplays(workshop.replays),

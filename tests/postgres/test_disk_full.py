@@ -14,13 +14,13 @@ import pytest
 from cluster.basics.disk import Room, Usage
 from cluster.basics.errors import DiskFull
 from cluster.basics.scope import Role, Scope
-from cluster.state.jobs import JobId, Lane
+from cluster.state.work.jobs import JobId, Lane
 from configs.sections import WorkerSettings
-from pipelines.documents.blobs import FolderBlobs
 from pipelines.documents.document import Page, VersionId
 from pipelines.documents.index.generations import Indexed
-from pipelines.documents.shift import Shift
+from pipelines.documents.ingest.job_loop import Shift
 from pipelines.documents.sources.files import Kind
+from pipelines.documents.store.blobs import FolderBlobs
 from tests.fakes.http import Office, make_parts, serve
 from tests.fakes.ledger import Bench
 from tests.fakes.reading import FormFeedReader

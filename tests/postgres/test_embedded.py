@@ -14,9 +14,9 @@ import redis
 from psycopg.conninfo import conninfo_to_dict
 
 from cluster.basics.errors import Unavailable
-from cluster.state import embedded
-from cluster.state.daemon import close_to_others, make_private
-from cluster.state.postgres_account import reachable
+from cluster.state.db import embedded
+from cluster.state.db.daemon import close_to_others, make_private
+from cluster.state.db.postgres_account import reachable
 from configs.settings import load
 from tests.fakes.kills import kill_servers
 
@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def run_start(state: Path) -> None:
-    code = "from configs.settings import load; from cluster.state import embedded; embedded.start(load())"
+    code = "from configs.settings import load; from cluster.state.db import embedded; embedded.start(load())"
     subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, env=os.environ | {"AOS_STATE_DIR": str(state)}, check=True, timeout=120
     )

@@ -13,16 +13,16 @@ from cluster.basics.errors import Unavailable
 from cluster.basics.scope import Role, Scope, UserId
 from cluster.state.audit import Audit
 from cluster.state.conversations import Conversations, Fact, Session, Summary
+from cluster.state.db.postgres import Database
 from cluster.state.episodes import Episodes
-from cluster.state.postgres import Database
 from configs.sections import MemorySettings
-from serve_apps.agents.assemble import Workshop
 from serve_apps.agents.memory.compliance import Compliance
 from serve_apps.agents.memory.episodic import EpisodicMemory
-from serve_apps.agents.memory.guard import written
-from serve_apps.agents.memory.history import History
+from serve_apps.agents.memory.memory_guard import written
 from serve_apps.agents.memory.recall import Recalled
+from serve_apps.agents.memory.recent_messages import History
 from serve_apps.agents.memory.remember import Memory
+from serve_apps.wiring.agents import Workshop
 from tests.fakes.ledger import new_workspace
 from tests.fakes.model_server import ModelServer, Say, serve_model
 from tests.fakes.models import FakeEmbedder

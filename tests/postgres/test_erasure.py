@@ -120,10 +120,10 @@ async def test_who_may_not_and_what_is_not_theirs(
 async def test_what_redis_remembers_of_a_workspace_is_forgotten(endpoints: Any, app_dsn: str, tmp_path: Path) -> None:
     from redis.asyncio import Redis
 
-    from cluster.state.postgres import Database
-    from pipelines.documents.blobs import FolderBlobs
-    from serve_apps.http.erasure import Erasure
-    from serve_apps.retrieval.cache_place import registry_of
+    from cluster.state.db.postgres import Database
+    from pipelines.documents.store.blobs import FolderBlobs
+    from serve_apps.http.routes.operations.erasure import Erasure
+    from serve_apps.retrieval.cache.cache_scope import registry_of
 
     redis = Redis.from_url(endpoints.redis)
     tenant, gone, kept = (str(uuid4()) for _ in range(3))

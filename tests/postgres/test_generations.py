@@ -11,19 +11,19 @@ import pytest
 
 from cluster.basics.errors import AosError, Conflict, NotFound, Transient, Unavailable
 from cluster.basics.scope import Scope
-from cluster.models.errors import Unusable
-from cluster.models.succession import EmbedderMoved, in_succession
-from cluster.state.jobs import JobId, JobState, Lane
+from cluster.models.embedding.migration import EmbedderMoved, in_succession
+from cluster.models.model_errors import Unusable
+from cluster.state.work.jobs import JobId, JobState, Lane
 from configs.sections import ChunkSettings
 from configs.sections_retrieval import GateSettings, RerankSettings, SearchSettings
 from pipelines.documents.document import VersionId, chunk_id
 from pipelines.documents.index.generations import BrokenVectors, Generations, Indexed, Recipe, Target
 from pipelines.documents.index.switch import Switched
-from pipelines.documents.stages import HereStages
-from serve_apps.retrieval.golden.form import GoldenQuestion
+from pipelines.documents.ingest.stages import HereStages
+from serve_apps.retrieval.golden.question_form import GoldenQuestion
 from serve_apps.retrieval.golden.sets import GoldenSets, SetFacts
-from serve_apps.retrieval.query import Query
-from serve_apps.retrieval.search import Search
+from serve_apps.retrieval.search.pipeline import Search
+from serve_apps.retrieval.search.query import Query
 from tests.fakes import bent
 from tests.fakes.bent import WordEmbedder
 from tests.fakes.ledger import Bench, new_workspace

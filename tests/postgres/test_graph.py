@@ -10,19 +10,19 @@ import pytest
 
 from cluster.basics.errors import NotFound, Unavailable
 from cluster.basics.scope import Scope
-from cluster.state.jobs import JobId, Lane
+from cluster.state.work.jobs import JobId, Lane
 from configs.sections_retrieval import GraphSettings
-from pipelines.documents.graph.ask import Read, read
 from pipelines.documents.graph.browse import KnowledgeGraph, Part, Wanted
 from pipelines.documents.graph.extract import Extractor
+from pipelines.documents.graph.graph_rows import GraphStore, Payer
+from pipelines.documents.graph.graph_stage import GraphStage, ModelReader
 from pipelines.documents.graph.lexicon import Lexicon
 from pipelines.documents.graph.model import EntityType, PageText
-from pipelines.documents.graph.stage import GraphStage, ModelReader
-from pipelines.documents.graph.store import GraphStore, Payer
-from pipelines.documents.library import Library
-from serve_apps.agents.graph import GraphEntities
-from skills.contract import Call
-from skills.shelf import build, named
+from pipelines.documents.graph.model_extraction import Read, read
+from pipelines.documents.store.library import Library
+from serve_apps.agents.turn.graph_context import GraphEntities
+from skills.framework.builtin import build, named
+from skills.framework.contract import Call
 from tests.fakes.corpus import open_agent
 from tests.fakes.graphs import extractor
 from tests.fakes.ground import ground

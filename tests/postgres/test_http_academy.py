@@ -8,11 +8,11 @@ import pytest
 
 from cluster.basics.archive import Bundle, pack
 from cluster.state.audit import Audit
-from cluster.state.identity import Identity
-from cluster.state.schedules import Action
-from cluster.state.schedules_due import DueSchedules
-from serve_apps.agents.schedule import Scheduler
-from serve_apps.agents.schedule_academy import Examinations
+from cluster.state.identity.identity import Identity
+from cluster.state.work.schedules import Action
+from cluster.state.work.schedules_due import DueSchedules
+from serve_apps.agents.schedules.nightly_examination import Examinations
+from serve_apps.agents.schedules.scheduler import Scheduler
 from skills.quiz import quiz_of
 from skills.quiz_skill import quiz_skill
 from tests.fakes.campus import Campus, open_campus

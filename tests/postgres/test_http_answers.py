@@ -12,15 +12,15 @@ import psycopg
 import pytest
 
 from cluster.basics.scope import Role, UserId
-from cluster.state.jobs import Lane
-from cluster.state.postgres import Database, Transaction
+from cluster.state.db.postgres import Database, Transaction
+from cluster.state.work.jobs import Lane
 from configs.sections_retrieval import RerankSettings, SearchSettings
-from serve_apps.agents.answered import keeping
-from serve_apps.agents.ports import AgentId, Outcome, RunId, Turn
-from serve_apps.agents.runner import Kept as After
-from serve_apps.retrieval.answer import Answerer
-from serve_apps.retrieval.search import Search
-from serve_apps.retrieval.trail import StoredAnswers
+from serve_apps.agents.durable.run_loop import Kept as After
+from serve_apps.agents.turn.cited_answers import keeping
+from serve_apps.agents.turn_ports import AgentId, Outcome, RunId, Turn
+from serve_apps.retrieval.answers.answerer import Answerer
+from serve_apps.retrieval.answers.stored_answers import StoredAnswers
+from serve_apps.retrieval.search.pipeline import Search
 from tests.fakes.agents import AGENT, turn
 from tests.fakes.http import Api, Office, make_parts, open_office, serve
 from tests.fakes.ledger import Bench, bench

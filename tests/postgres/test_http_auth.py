@@ -12,7 +12,7 @@ import psycopg
 import pytest
 
 from cluster.basics.scope import Role
-from cluster.state.bootstrap import first_admin
+from cluster.state.identity.bootstrap import first_admin
 from configs.sections import AuthSettings
 from tests.fakes.http import PASSWORD, Api, Clock, Office, make_parts, open_office, serve
 

@@ -12,11 +12,11 @@ from redis.asyncio import Redis
 
 from cluster.basics.errors import Unavailable
 from cluster.basics.scope import Role
-from cluster.models.declared import Declared
+from cluster.models.connections.configured import Declared
 from cluster.state.audit import Audit
-from cluster.state.postgres import Database
+from cluster.state.db.postgres import Database
 from configs.sections import Settings
-from serve_apps.retrieval.cache_parts import ANSWERED_WITH, FOUND_WITH, Helpers, Moments, caching, made_with
+from serve_apps.wiring.cache import ANSWERED_WITH, FOUND_WITH, Helpers, Moments, caching, made_with
 from tests.fakes import corpus
 from tests.fakes.http import Api, Office, ScriptedAnswerer, ScriptedSearch, make_parts, serve
 from tests.fakes.models import FakeEmbedder

@@ -12,7 +12,7 @@ import pytest
 
 from cluster.basics.errors import NotFound, Overloaded, Unavailable
 from cluster.basics.scope import Role
-from serve_apps.http.sse import Pace
+from serve_apps.http.streams.sse import Pace
 from tests.fakes.frames import frames
 from tests.fakes.http import Api, Office, make_parts, open_office, serve
 from tests.fakes.orchestrator import Act, ScriptedOrchestrator, asks_first, calls_tool, says
@@ -220,7 +220,7 @@ async def test_a_hundred_streams_at_once_with_a_pool_of_five(
     app_dsn: str, tmp_path: Path, office: Office, agents: ScriptedOrchestrator
 ) -> None:
     """No connection is held while a turn runs, so a small pool serves many readers."""
-    from cluster.state.postgres import Database
+    from cluster.state.db.postgres import Database
 
     agents.script = lambda incoming: ["a", 1.5, *says("abcd", pieces=["bcd"])[2:]]
     parts = make_parts(app_dsn, tmp_path, orchestrator=agents, pace=Pace(0.02, 8, 5))

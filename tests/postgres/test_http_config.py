@@ -11,17 +11,17 @@ import pytest
 
 from cluster.basics.errors import InvalidSettings
 from cluster.basics.scope import Role
-from cluster.state.embedded import resolve
-from cluster.state.postgres import Database
-from cluster.state.restarts import Ledger
-from cluster.state.settings_rows import SettingsRows, load_with_rows
-from cluster.state.snapshots import Snapshots
-from cluster.state.upkeep import Upkeep
+from cluster.state.db.embedded import resolve
+from cluster.state.db.postgres import Database
+from cluster.state.process_services import Upkeep
+from cluster.state.settings.restart_requests import Ledger
+from cluster.state.settings.settings_rows import SettingsRows, load_with_rows
+from cluster.state.settings.snapshots import Snapshots
 from cluster.state.vault import Vault, VaultKey
 from configs.sections import Settings
 from configs.settings import load
-from serve_apps.http.config import MASK
-from serve_apps.http.operating import NoCluster
+from serve_apps.http.routes.operations.config import MASK
+from serve_apps.http.routes.operations.operating import NoCluster
 from tests.fakes.http import Api, Office, make_parts, open_office, serve
 
 KEY = "a2" * 22

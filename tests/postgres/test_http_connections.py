@@ -12,9 +12,9 @@ import psycopg
 import pytest
 
 from cluster.basics.scope import Role
-from cluster.models.connections import Connections
-from cluster.models.declared import Declared
-from cluster.models.switchboard import Switchboard
+from cluster.models.connections.configured import Declared
+from cluster.models.connections.connection_store import Connections
+from cluster.models.connections.model_resolver import Switchboard
 from cluster.state.vault import Vault, VaultKey
 from configs.sections import ModelsSettings
 from tests.fakes.http import Api, Office, make_parts, one_client, open_office, serve

@@ -9,9 +9,9 @@ import pytest
 
 from cluster.basics.errors import Forbidden
 from cluster.basics.scope import Role
-from serve_apps.agents.rights import NoMember
-from serve_apps.http.admit import IN_TRAIL, denied
-from skills.credentials import CredentialForbidden
+from serve_apps.agents.intake.rights import NoMember
+from serve_apps.http.auth.guard import IN_TRAIL, denied
+from skills.framework.credentials import CredentialForbidden
 from tests.fakes.http import PASSWORD, Api, Office
 
 Denied = tuple[str, str, str, str]

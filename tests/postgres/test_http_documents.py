@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 from cluster.basics.scope import Role
-from cluster.state.jobs import Lane
+from cluster.state.work.jobs import Lane
 from tests.fakes.corpus import Book, Passage, Sheet, hash_vector, load, open_agent, open_generation
 from tests.fakes.http import PNG, Api, Office, make_parts, serve
 from tests.fakes.ledger import Bench

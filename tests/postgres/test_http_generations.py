@@ -10,7 +10,7 @@ import psycopg
 from cluster.basics.errors import Unavailable
 from cluster.basics.scope import Role
 from cluster.models.ports import EmbedderFacts
-from cluster.state.jobs import Lane
+from cluster.state.work.jobs import Lane
 from tests.fakes.bent import WordEmbedder, constant
 from tests.fakes.http import Office, make_parts, serve
 from tests.fakes.ledger import Bench

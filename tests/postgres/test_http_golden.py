@@ -13,13 +13,13 @@ import pytest
 from cluster.basics.errors import Unavailable
 from cluster.basics.scope import Role, Scope
 from configs.sections_retrieval import RerankSettings, SearchSettings
-from serve_apps.retrieval.answer import Answer
-from serve_apps.retrieval.golden.form import GoldenQuestion
+from serve_apps.retrieval.answers.answerer import Answer
+from serve_apps.retrieval.answers.quote import Citation
+from serve_apps.retrieval.golden.golden_runs import GoldenRuns
 from serve_apps.retrieval.golden.measure import Examiner, Options
-from serve_apps.retrieval.golden.runs import GoldenRuns
-from serve_apps.retrieval.query import Query
-from serve_apps.retrieval.quote import Citation
-from serve_apps.retrieval.search import Search
+from serve_apps.retrieval.golden.question_form import GoldenQuestion
+from serve_apps.retrieval.search.pipeline import Search
+from serve_apps.retrieval.search.query import Query
 from tests.fakes.corpus import Book, Passage, hash_vector, load, open_generation
 from tests.fakes.http import Api, Office, make_parts, open_office, serve
 from tests.fakes.models import FakeEmbedder, FakeReranker

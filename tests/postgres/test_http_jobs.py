@@ -12,9 +12,9 @@ import psycopg
 import pytest
 
 from cluster.basics.scope import Role
-from cluster.state.jobs import Lane
+from cluster.state.work.jobs import Lane
 from configs.sections import WorkerSettings
-from pipelines.documents.shift import Shift
+from pipelines.documents.ingest.job_loop import Shift
 from serve_apps.http.problems import MEDIA_TYPE
 from tests.fakes.http import Api, Office, ScriptedAnswerer, ScriptedSearch, make_parts, serve
 from tests.fakes.ledger import Bench

@@ -16,12 +16,12 @@ from prometheus_client.parser import text_string_to_metric_families
 from cluster.basics.errors import Unavailable
 from cluster.basics.scope import Role
 from cluster.console.findings import Colour, Finding
-from cluster.state.snapshots import Snapshots
-from cluster.state.upkeep import Upkeep
+from cluster.state.process_services import Upkeep
+from cluster.state.settings.snapshots import Snapshots
 from cluster.state.vault import Vault, VaultKey
 from configs.settings import load
-from serve_apps.http import vitals
-from serve_apps.http.operating import Deployment, NoCluster, Probe
+from serve_apps.http.routes.operations import health_checks
+from serve_apps.http.routes.operations.operating import Deployment, NoCluster, Probe
 from tests.fakes.http import Api, Office, make_parts, open_office, serve
 
 VAULT = Vault([VaultKey(b"k" * 32)])
@@ -123,7 +123,7 @@ async def test_a_part_that_is_away_or_hangs_does_not_hold_up_the_others(
     assert (found["serve"]["colour"], found["serve"]["fix"]) == ("red", "Run `aos up`.")
     assert found["database"]["colour"] == "green"
 
-    async def never() -> list[vitals.Vital]:
+    async def never() -> list[health_checks.Vital]:
         await asyncio.sleep(60)
         return []
 
@@ -135,7 +135,7 @@ async def test_a_part_that_is_away_or_hangs_does_not_hold_up_the_others(
     assert await asyncio.wait_for(asyncio.to_thread(lambda: 7), 5) == 7, "others' threads are free"
     hung.set()
     assert (await asked).status_code == 200
-    (late,) = await vitals._within("slow", "state", never, 0.05)
+    (late,) = await health_checks._within("slow", "state", never, 0.05)
     assert (late.colour, late.detail) == ("red", "no answer within 0.05 s")
 
 

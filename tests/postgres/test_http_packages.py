@@ -13,9 +13,9 @@ import pytest
 from cluster.basics.archive import Bundle, pack
 from cluster.basics.scope import Role
 from cluster.basics.signature import new_key, sign
-from cluster.state.jobs import Lane
+from cluster.state.work.jobs import Lane
 from configs.sections_skills import SandboxSettings, SkillSettings
-from skills.package import read_package
+from skills.framework.package import read_package
 from skills.sandbox import Layer, Sandbox
 from tests.fakes.ground import ground
 from tests.fakes.http import Api, Office, make_parts, open_office, serve

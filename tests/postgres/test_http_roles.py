@@ -11,9 +11,9 @@ import pytest
 
 from cluster.basics.scope import Role
 from cluster.state.audit import Audit
-from cluster.state.postgres import Database
+from cluster.state.db.postgres import Database
 from serve_apps.http.app import route_keys
-from serve_apps.http.permissions import MATRIX, SOCKET
+from serve_apps.http.auth.permissions import MATRIX, SOCKET
 from tests.fakes.http import PASSWORD, Api, Office, make_parts, open_office, serve
 
 VIEWER_MAY_POST = {

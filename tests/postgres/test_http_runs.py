@@ -15,12 +15,12 @@ import pytest
 from cluster.basics.scope import Role, Scope, UserId
 from cluster.state.approvals import Approvals
 from cluster.state.audit import Audit
-from cluster.state.run_desk import RunDesk
-from cluster.state.runs import Runs
+from cluster.state.work.run_queries import RunDesk
+from cluster.state.work.runs import Runs
 from serve_apps.agents.events import Event
-from serve_apps.agents.ports import Incoming, RunId
-from serve_apps.http.replays import FewReplays
-from serve_apps.http.sse import Pace
+from serve_apps.agents.turn_ports import Incoming, RunId
+from serve_apps.http.streams.replay_slots import FewReplays
+from serve_apps.http.streams.sse import Pace
 from tests.fakes.frames import frames
 from tests.fakes.http import Api, Office, make_parts, open_office, serve
 from tests.fakes.orchestrator import ScriptedReplays, Toolbox

@@ -12,13 +12,13 @@ import psycopg
 import pytest
 
 from cluster.basics.scope import Role, Scope
-from cluster.models.deadline import DeadlineEmbedder
+from cluster.models.embedding.deadline import DeadlineEmbedder
 from cluster.models.ports import Lane
 from configs.sections_retrieval import RerankSettings, SearchSettings
 from serve_apps.http.admission import Admission
-from serve_apps.http.passages import PREVIEW_CHARACTERS
-from serve_apps.retrieval.query import Query, Results
-from serve_apps.retrieval.search import Search
+from serve_apps.http.routes.documents.passages import PREVIEW_CHARACTERS
+from serve_apps.retrieval.search.pipeline import Search
+from serve_apps.retrieval.search.query import Query, Results
 from tests.fakes import corpus
 from tests.fakes.corpus import Book, Passage, hash_vector
 from tests.fakes.http import Api, Office, ScriptedSearch, make_parts, open_office, serve

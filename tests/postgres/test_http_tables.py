@@ -6,7 +6,7 @@ import httpx
 import psycopg
 
 from cluster.basics.scope import Role
-from cluster.state.jobs import Lane
+from cluster.state.work.jobs import Lane
 from tests.fakes.http import Office
 from tests.fakes.ledger import Bench
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from cluster.basics.scope import Role
-from serve_apps.agents.traced import TracedOrchestrator
+from serve_apps.agents.durable.traced import TracedOrchestrator
 from tests.fakes.collector import Watched
 from tests.fakes.http import make_parts, open_office, serve
 from tests.fakes.orchestrator import ScriptedOrchestrator

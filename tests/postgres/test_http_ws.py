@@ -15,9 +15,9 @@ from websockets.sync.client import ClientConnection, connect
 from cluster.basics.errors import NotFound
 from cluster.basics.scope import Role
 from serve_apps.agents.events import EventKind
-from serve_apps.agents.ports import Incoming
-from serve_apps.http.permissions import MATRIX, SOCKET, MatrixMismatch, check_complete
-from serve_apps.http.sse import Pace
+from serve_apps.agents.turn_ports import Incoming
+from serve_apps.http.auth.permissions import MATRIX, SOCKET, MatrixMismatch, check_complete
+from serve_apps.http.streams.sse import Pace
 from tests.fakes.http import Office, make_parts, open_office
 from tests.fakes.listening import listening, token, wait_for
 from tests.fakes.orchestrator import Act, ScriptedOrchestrator, asks_first, calls_tool, says

@@ -7,11 +7,11 @@ import psycopg
 import pytest
 
 from cluster.basics.errors import Unavailable
-from cluster.state import embedded
-from pipelines.documents.index.care import Care
-from serve_apps.retrieval.legs import Legs
-from serve_apps.retrieval.query import Query
-from serve_apps.retrieval.search import WORN
+from cluster.state.db import embedded
+from pipelines.documents.index.maintenance import Care
+from serve_apps.retrieval.search.pipeline import WORN
+from serve_apps.retrieval.search.query import Query
+from serve_apps.retrieval.search.retrievers import Legs
 from tests.fakes import corpus
 from tests.fakes.corpus import Book, hash_vector
 from tests.fakes.kills import kill_servers

@@ -8,10 +8,10 @@ import pytest
 from cluster import doctor
 from configs.sections_retrieval import RerankSettings
 from configs.settings import load
-from pipelines.documents.index.care import Care
-from serve_apps.retrieval.legs import BM25, Legs
-from serve_apps.retrieval.query import Query
-from serve_apps.retrieval.search import WORN, Search
+from pipelines.documents.index.maintenance import Care
+from serve_apps.retrieval.search.pipeline import WORN, Search
+from serve_apps.retrieval.search.query import Query
+from serve_apps.retrieval.search.retrievers import BM25, Legs
 from tests.fakes.models import FakeEmbedder
 from tests.fakes.worn import FORCED, TRUSTED, asked, fill, garble, opened, revision
 

@@ -8,8 +8,8 @@ import pytest
 
 from cluster.basics.errors import NotFound
 from cluster.basics.scope import Role
-from serve_apps.agents.assemble import Workshop
 from serve_apps.agents.events import EventKind
+from serve_apps.wiring.agents import Workshop
 from tests.fakes.corpus import Book, Passage, hash_vector, load, open_generation
 from tests.fakes.http import make_parts, serve
 from tests.fakes.model_server import ModelServer, Say, serve_model

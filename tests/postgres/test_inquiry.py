@@ -12,12 +12,12 @@ import pytest
 from cluster.basics.errors import Conflict, NotFound
 from cluster.basics.scope import Role
 from cluster.state.approvals import Verdict
-from serve_apps.agents import ports
-from serve_apps.agents.assemble import Workshop, desk, ground
+from serve_apps.agents import turn_ports
 from serve_apps.agents.events import Event, EventKind
-from serve_apps.agents.inquiry import NAME, NOBODY
-from serve_apps.agents.ports import Incoming
-from serve_apps.agents.replies import AlreadyAnswered
+from serve_apps.agents.inquiries.inquiry import NAME, NOBODY
+from serve_apps.agents.inquiries.replies import AlreadyAnswered
+from serve_apps.agents.turn_ports import Incoming
+from serve_apps.wiring.agents import Workshop, desk, ground
 from tests.fakes.frames import frames
 from tests.fakes.http import make_parts, serve
 from tests.fakes.model_server import ModelServer, Say, Use, serve_model
@@ -84,7 +84,7 @@ async def test_hi_06_a_kill_between_question_and_answer_loses_nothing(bench: Wor
     await other_base.database.open()
     other = Workshop(bench.settings, other_base)
     try:
-        way_in = desk(bench.settings, other_base, dict.fromkeys(ports.Path, other.carrier))
+        way_in = desk(bench.settings, other_base, dict.fromkeys(turn_ports.Path, other.carrier))
         events = [one async for one in way_in.process(bench.ann, Incoming("", "Rome", "trip", person=True))]
         assert events[-1].data["answer"] == "Rome it is." and events[0].data["run_id"] == run
     finally:
@@ -102,7 +102,7 @@ async def test_hi_06_an_answer_whose_reader_is_gone_can_be_taken_up(bench: Workp
     async with bench.base.database.transaction(bench.ann) as tx:
         await bench.base.approvals.reply(tx, bench.ann, str(row["id"]), "Rome", 0.2)
     assert await bench.until(run, "interrupted") == "interrupted"
-    events = [event async for event in bench.desk.resume(bench.ann, ports.RunId(run))]
+    events = [event async for event in bench.desk.resume(bench.ann, turn_ports.RunId(run))]
     assert events[-1].data["answer"] == "Rome it is." and len(bench.model.chats) == 2
 
 
@@ -149,7 +149,7 @@ async def test_hi_06_a_question_ends_with_its_time_or_its_run(bench: Workplace, 
     assert "unanswered" in told
     bench.model.replies[:] = [QUESTION, Say("A new turn.")]
     second = (await bench.tell("/chat Plan another"))[0].data["run_id"]
-    await bench.desk.cancel(bench.ann, ports.RunId(second))
+    await bench.desk.cancel(bench.ann, turn_ports.RunId(second))
     events = await bench.tell("/chat Rome")
     assert events[0].data["run_id"] != second and events[-1].data["answer"] == "A new turn."
 

@@ -17,16 +17,16 @@ import pytest
 from cluster.basics.archive import Bundle, pack
 from cluster.basics.scope import Role, Scope
 from cluster.models.ports import EmbedderFacts, Lane
-from cluster.state.runs import Runs
+from cluster.state.work.runs import Runs
 from configs.sections import AgentSettings
 from configs.sections_retrieval import RerankSettings, SearchSettings
-from pipelines.documents.graph.store import GraphStore
-from serve_apps.agents.desk import Desk, Records
-from serve_apps.agents.replay import Replayer
-from serve_apps.agents.route import read_rules
-from serve_apps.agents.route_cache import CachedRouter
+from pipelines.documents.graph.graph_rows import GraphStore
+from serve_apps.agents.durable.replay import Replayer
+from serve_apps.agents.intake.path_router import read_rules
+from serve_apps.agents.intake.route_cache import CachedRouter
+from serve_apps.agents.intake.turn_intake import Desk, Records
 from serve_apps.http.app import route_keys
-from serve_apps.retrieval.search import Search
+from serve_apps.retrieval.search.pipeline import Search
 from tests.fakes.corpus import Book, Passage, Vectors, hash_vector, load, open_agent, open_generation
 from tests.fakes.graphs import graph_of
 from tests.fakes.http import Api, Office, make_parts, open_office, serve

@@ -8,11 +8,11 @@ import psycopg
 
 from cluster.basics.errors import Unavailable
 from cluster.basics.scope import Scope
-from cluster.state.job_desk import JobDesk
-from cluster.state.jobs import JobId, Lane
+from cluster.state.work.job_queries import JobDesk
+from cluster.state.work.jobs import JobId, Lane
 from configs.sections import WorkerSettings
 from pipelines.documents.index.generations import Recipe
-from pipelines.documents.shift import Shift
+from pipelines.documents.ingest.job_loop import Shift
 from tests.fakes.http import Api
 from tests.fakes.ledger import Bench, new_workspace
 

@@ -12,14 +12,14 @@ from typing import Any
 from cluster.basics.crowd import Crowd, Times
 from cluster.basics.errors import Stalled
 from cluster.basics.scope import Scope
-from cluster.state.jobs import JobId, Lane
+from cluster.state.work.jobs import JobId, Lane
 from configs.sections import WorkerSettings
 from pipelines.documents.document import Failure, Page, Reason, Unreadable
-from pipelines.documents.reader import Survey
-from pipelines.documents.shift import Shift
-from pipelines.documents.slices import ReadPage, Slice
+from pipelines.documents.extract.reader import Survey
+from pipelines.documents.ingest.job_loop import Shift
+from pipelines.documents.ingest.slices import ReadPage, Slice
+from pipelines.documents.ingest.stages import HereStages
 from pipelines.documents.sources.files import Kind
-from pipelines.documents.stages import HereStages
 from tests.fakes.ledger import Bench, new_workspace
 from tests.fakes.reading import FormFeedReader
 

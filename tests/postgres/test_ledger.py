@@ -10,8 +10,8 @@ import pytest
 
 from cluster.basics.errors import Conflict, LeaseLost, Unavailable
 from cluster.basics.scope import Scope
-from cluster.state.jobs import JobId, JobState, Lane, Settled, Unit, UnitStatus
-from pipelines.documents.plan import READ
+from cluster.state.work.jobs import JobId, JobState, Lane, Settled, Unit, UnitStatus
+from pipelines.documents.ingest.job_plan import READ
 from tests.fakes.ledger import AwayEmbedder, Bench, LetterEmbedder, new_workspace
 from tests.fakes.reading import WorkerKilled
 

@@ -7,8 +7,8 @@ from uuid import uuid4
 import pytest
 from redis.asyncio import Redis
 
-from cluster.state.embedded import Endpoints
-from serve_apps.http.throttle import ANYWHERE, FREE, Guesses, ProcessThrottle, SharedThrottle, TooManyAttempts
+from cluster.state.db.embedded import Endpoints
+from serve_apps.http.auth.throttle import ANYWHERE, FREE, Guesses, ProcessThrottle, SharedThrottle, TooManyAttempts
 
 
 def replica(url: str) -> tuple[SharedThrottle, Redis]:

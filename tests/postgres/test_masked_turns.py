@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from cluster.models.messages import Message
-from serve_apps.agents.assemble import Workshop
+from serve_apps.wiring.agents import Workshop
 from tests.fakes.model_server import ModelServer, Say, Use, serve_model
 from tests.fakes.workplace import Workplace, workplace
 

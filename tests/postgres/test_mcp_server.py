@@ -22,15 +22,15 @@ from cluster.basics.errors import Unavailable
 from cluster.basics.scope import Role
 from configs.sections_retrieval import RerankSettings, SearchSettings
 from configs.sections_skills import SkillSettings
-from serve_apps.http.mcp_tools import OFFERS
-from serve_apps.http.permissions import MATRIX
-from serve_apps.http.remote_skills import PROBE
-from serve_apps.retrieval.answer import Answerer
-from serve_apps.retrieval.search import Search
-from skills.contract import Call
-from skills.credentials import CredentialForbidden
-from skills.ground import Secret
-from skills.manifest import Manifest
+from serve_apps.http.auth.permissions import MATRIX
+from serve_apps.http.mcp.offered_tools import OFFERS
+from serve_apps.http.routes.agents.remote_skills import PROBE
+from serve_apps.retrieval.answers.answerer import Answerer
+from serve_apps.retrieval.search.pipeline import Search
+from skills.framework.contract import Call
+from skills.framework.credentials import CredentialForbidden
+from skills.framework.dependencies import Secret
+from skills.framework.manifest import Manifest
 from skills.mcp.remotes import Remotes
 from tests.fakes import corpus
 from tests.fakes.corpus import Book, Passage, hash_vector

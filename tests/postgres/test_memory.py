@@ -18,16 +18,16 @@ from cluster.basics.scope import Role, Scope, UserId
 from cluster.models.messages import Message
 from cluster.state.audit import Audit
 from cluster.state.conversations import Conversations, NewMessage, Session
-from cluster.state.postgres import Database
+from cluster.state.db.postgres import Database
 from configs.sections import MemorySettings
-from serve_apps.agents.errors import NoModel
 from serve_apps.agents.memory.compliance import ESCALATION, Compliance
-from serve_apps.agents.memory.guard import written
-from serve_apps.agents.memory.history import LRU, History
+from serve_apps.agents.memory.memory_guard import written
 from serve_apps.agents.memory.recall import Recalled
+from serve_apps.agents.memory.recent_messages import LRU, History
 from serve_apps.agents.memory.remember import Memory
 from serve_apps.agents.memory.summary import Learning
-from serve_apps.agents.ports import Models, SessionId, Turn
+from serve_apps.agents.turn_errors import NoModel
+from serve_apps.agents.turn_ports import Models, SessionId, Turn
 from tests.fakes.agents import ScriptedModels, turn
 from tests.fakes.ledger import new_workspace
 from tests.fakes.valkey import babbler, client, valkey

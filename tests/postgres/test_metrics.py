@@ -13,14 +13,14 @@ import pytest
 from redis.asyncio import Redis
 
 from cluster.basics.scope import Scope
-from cluster.state.postgres import Database
+from cluster.state.db.postgres import Database
 from serve_apps.agents.analytics import ranges
-from serve_apps.agents.analytics.catalogue import TIMES, Catalogue, read_catalogue
 from serve_apps.agents.analytics.figures import Figures, Measures
 from serve_apps.agents.analytics.handler import Analytics
-from serve_apps.agents.analytics.plan import MetricPlan, plan
-from serve_apps.agents.memo import Memo
-from serve_apps.agents.route import normalised
+from serve_apps.agents.analytics.metric_catalogue import TIMES, Catalogue, read_catalogue
+from serve_apps.agents.analytics.query_plan import MetricPlan, plan
+from serve_apps.agents.intake.path_router import normalised
+from serve_apps.agents.memory.redis_memo import Memo
 from tests.fakes.agents import MemoryJournal, turn
 from tests.fakes.http import Office, open_office
 

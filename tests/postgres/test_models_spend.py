@@ -12,12 +12,12 @@ import pytest
 
 from cluster.basics.errors import NotFound
 from cluster.basics.scope import Scope
-from cluster.models.connection import Connection
-from cluster.models.errors import OverBudget
+from cluster.models.connections.endpoint_connection import Connection
 from cluster.models.messages import Usage
-from cluster.models.router import Router
-from cluster.models.spend import Spend
-from cluster.state.postgres import Database
+from cluster.models.model_errors import OverBudget
+from cluster.models.routing.router import Router
+from cluster.models.routing.spend import Spend
+from cluster.state.db.postgres import Database
 from tests.fakes.ledger import new_workspace
 from tests.fakes.routing import HELLO, ScriptedModel, Shelf, connection
 

@@ -7,8 +7,8 @@ import psycopg
 import pytest
 
 from cluster.basics.scope import Role, Scope
-from cluster.state.jobs import Lane
-from pipelines.documents.ocr_languages import LanguageNotInstalled, OcrLanguages
+from cluster.state.work.jobs import Lane
+from pipelines.documents.store.ocr_languages import LanguageNotInstalled, OcrLanguages
 from tests.fakes.http import Api, Office
 from tests.fakes.ledger import Bench, new_workspace
 

@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 from cluster.basics.scope import Role
 from configs.settings import load
-from serve_apps.http.assemble import assemble
+from serve_apps.wiring.http import assemble
 from tests.fakes.http import open_office
 from tests.fakes.listening import listening, token
 from tests.fakes.model_server import ModelServer, Say, Use, serve_model

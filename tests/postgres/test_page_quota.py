@@ -4,9 +4,9 @@ import asyncio
 from pathlib import Path
 
 from cluster.basics.scope import Role, Scope
-from cluster.state.jobs import Lane
+from cluster.state.work.jobs import Lane
 from configs.sections import ReadSettings
-from pipelines.documents.library import Library
+from pipelines.documents.store.library import Library
 from tests.fakes.http import Office, make_parts, serve
 from tests.fakes.ledger import Bench, new_workspace
 

@@ -12,15 +12,15 @@ import pytest
 from cluster.basics.errors import Forbidden
 from cluster.models.messages import ChatRequest
 from cluster.state.approvals import Verdict
-from serve_apps.agents.analytics.catalogue import read_catalogue
 from serve_apps.agents.analytics.figures import Measures
 from serve_apps.agents.analytics.handler import Analytics
-from serve_apps.agents.documents import Documents
-from serve_apps.agents.memo import Memo
+from serve_apps.agents.analytics.metric_catalogue import read_catalogue
+from serve_apps.agents.durable.replay import Replayer
+from serve_apps.agents.memory.redis_memo import Memo
 from serve_apps.agents.plan.general import General
-from serve_apps.agents.ports import Handler, Path, Turn
-from serve_apps.agents.replay import Replayer
-from skills.contract import Effect
+from serve_apps.agents.turn.documents_path import Documents
+from serve_apps.agents.turn_ports import Handler, Path, Turn
+from skills.framework.contract import Effect
 from tests.fakes.agents import ScriptedModels
 from tests.fakes.crew import ASK, AUTO, FakeTool, crew, hit
 from tests.fakes.http import ScriptedAnswerer

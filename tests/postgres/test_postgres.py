@@ -9,7 +9,7 @@ import pytest
 
 from cluster.basics.errors import Overloaded
 from cluster.basics.scope import Scope, TenantId, WorkspaceId
-from cluster.state.postgres import Database, Transaction
+from cluster.state.db.postgres import Database, Transaction
 from configs.settings import load
 
 SCOPE = Scope(

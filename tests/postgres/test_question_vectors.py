@@ -5,12 +5,12 @@ from pathlib import Path
 
 import psycopg
 
+from cluster.models.embedding.vectors_cache import VectorCache
 from cluster.models.ports import Lane
-from cluster.models.vectors_cache import VectorCache
-from cluster.state.postgres import Database
+from cluster.state.db.postgres import Database
 from configs.sections_retrieval import EmbeddingSettings, RerankSettings, SearchSettings
-from serve_apps.retrieval.answer import Answerer
-from serve_apps.retrieval.search import Search
+from serve_apps.retrieval.answers.answerer import Answerer
+from serve_apps.retrieval.search.pipeline import Search
 from tests.fakes import corpus
 from tests.fakes.corpus import Book, Passage, hash_vector
 from tests.fakes.models import FakeEmbedder

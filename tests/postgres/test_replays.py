@@ -9,12 +9,12 @@ import pytest
 from cluster.basics.errors import Invalid, Overloaded, Unavailable
 from cluster.models.messages import Fallback, Message, Reply, Usage
 from cluster.state.approvals import Verdict
-from cluster.state.canonical import canonical
-from serve_apps.agents.loop import Loop
+from cluster.state.canonical_json import canonical
+from serve_apps.agents.durable.replay import Replayer
 from serve_apps.agents.plan.general import General
-from serve_apps.agents.ports import Agent, AgentId, Path
-from serve_apps.agents.replay import Replayer
-from skills.contract import Effect
+from serve_apps.agents.turn.tool_loop import Loop
+from serve_apps.agents.turn_ports import Agent, AgentId, Path
+from skills.framework.contract import Effect
 from tests.fakes.agents import Line, ScriptedModels, calls
 from tests.fakes.crew import ASK, AUTO, FakeAgents, FakeSearch, FakeTool, crew, hit
 from tests.fakes.runs import Stage, stage

@@ -8,13 +8,13 @@ import pytest
 
 from cluster import connect
 from cluster.rollout import Rollout
-from cluster.state.restarts import Ledger
-from cluster.state.settings_rows import SettingsRows
-from cluster.state.snapshots import Snapshots
+from cluster.state.settings.restart_requests import Ledger
+from cluster.state.settings.settings_rows import SettingsRows
+from cluster.state.settings.snapshots import Snapshots
 from configs.keys import LIVE
 from configs.sections import Settings
 from configs.settings import load
-from serve_apps.http.assemble import assemble
+from serve_apps.wiring.http import assemble
 from tests.fakes.api_server import serve_api
 from tests.fakes.models import FakeEmbedder, FakeReranker
 

@@ -13,12 +13,12 @@ import pytest
 from cluster.basics.errors import Conflict, Invalid, LeaseLost, NotFound, Unavailable
 from cluster.models.messages import ChatRequest, Delta, Message
 from cluster.state.approvals import Found, Verdict
-from cluster.state.postgres import Transaction
-from cluster.state.run import Lease, Step, StepState, Told
-from cluster.state.runs import Runs
-from serve_apps.agents.delegate import Inside
+from cluster.state.db.postgres import Transaction
+from cluster.state.work.run_record import Lease, Step, StepState, Told
+from cluster.state.work.runs import Runs
 from serve_apps.agents.events import EventKind
-from serve_apps.agents.ports import Journal, Outcome, Path, Redo, RunId, Said, Turn
+from serve_apps.agents.turn.delegation import Inside
+from serve_apps.agents.turn_ports import Journal, Outcome, Path, Redo, RunId, Said, Turn
 from tests.fakes.runs import Outside, Stage, acting, stage
 
 

@@ -7,11 +7,11 @@ import pytest
 
 from cluster.basics.errors import Conflict, Unavailable
 from cluster.state.approvals import Found, Verdict, Wanted
-from cluster.state.canonical import action_digest
+from cluster.state.canonical_json import action_digest
 from cluster.state.conversations import Conversations
-from cluster.state.run import Lease, RunState, Step, StepState, Told
-from pipelines.documents.links import Links
-from serve_apps.agents.ports import Redo, Turn
+from cluster.state.work.run_record import Lease, RunState, Step, StepState, Told
+from pipelines.documents.store.agent_links import Links
+from serve_apps.agents.turn_ports import Redo, Turn
 from tests.fakes.runs import Outside, Stage, acting, events_of, stage
 
 CANCELLED = ("status", {"state": "cancelled"})

@@ -12,8 +12,8 @@ import pytest
 
 from cluster.basics.errors import Conflict
 from cluster.basics.scope import Role, Scope
-from cluster.state.schedules import Action, Ended, ScheduleChange
-from cluster.state.schedules_due import Ending
+from cluster.state.work.schedules import Action, Ended, ScheduleChange
+from cluster.state.work.schedules_due import Ending
 from configs.sections_skills import ScheduleSettings
 from tests.fakes.agents_contract import person
 from tests.fakes.schedules import Clockwork, Noted, add, ask, clockwork, make_due, runner

@@ -10,11 +10,11 @@ import pytest
 
 from cluster.basics.errors import Unavailable
 from cluster.basics.scope import Scope
-from cluster.state.schedules import Action
-from cluster.state.schedules_due import Due, Ending
+from cluster.state.work.schedules import Action
+from cluster.state.work.schedules_due import Due, Ending
 from configs.sections_skills import ScheduleSettings
-from serve_apps.agents.schedule import MOST_ATTEMPTS
-from serve_apps.agents.schedule_message import Messages
+from serve_apps.agents.schedules.scheduled_message import Messages
+from serve_apps.agents.schedules.scheduler import MOST_ATTEMPTS
 from tests.fakes.agents_contract import person
 from tests.fakes.schedules import Clockwork, Noted, add, ask, clockwork, make_desk, runner
 

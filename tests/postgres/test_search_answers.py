@@ -9,14 +9,14 @@ import pytest
 
 from cluster.basics.errors import AosError, Unavailable
 from cluster.basics.scope import Scope
-from cluster.models.errors import Busy, NoModel, OverBudget, Unusable
 from cluster.models.messages import ChatRequest
-from cluster.models.tasks import Task
-from cluster.state.postgres import Database
+from cluster.models.model_errors import Busy, NoModel, OverBudget, Unusable
+from cluster.models.routing.tasks import Task
+from cluster.state.db.postgres import Database
 from configs.sections_retrieval import RerankSettings, SearchSettings
 from pipelines.documents.document import Box, Word
-from serve_apps.retrieval.answer import NO_REPLY, NOT_FOUND, Answer, Answerer
-from serve_apps.retrieval.search import Search
+from serve_apps.retrieval.answers.answerer import NO_REPLY, NOT_FOUND, Answer, Answerer
+from serve_apps.retrieval.search.pipeline import Search
 from tests.fakes import corpus
 from tests.fakes.corpus import Book, Passage, Sheet, hash_vector
 from tests.fakes.models import FakeEmbedder, TiredEmbedder

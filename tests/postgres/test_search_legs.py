@@ -11,12 +11,12 @@ import pytest
 
 from cluster.basics.errors import AosError, Unavailable
 from cluster.basics.scope import Scope
-from cluster.models.errors import Unusable
-from cluster.state.postgres import Database
+from cluster.models.model_errors import Unusable
+from cluster.state.db.postgres import Database
 from configs.sections_retrieval import RerankSettings, SearchSettings
-from serve_apps.retrieval.legs import Legs
-from serve_apps.retrieval.query import Filters, Query, Results
-from serve_apps.retrieval.search import Search
+from serve_apps.retrieval.search.pipeline import Search
+from serve_apps.retrieval.search.query import Filters, Query, Results
+from serve_apps.retrieval.search.retrievers import Legs
 from tests.fakes import corpus
 from tests.fakes.corpus import Book, Passage, Sheet, hash_vector
 from tests.fakes.models import FakeEmbedder, FakeReranker

@@ -9,12 +9,12 @@ import pytest
 
 from cluster.basics.errors import Unavailable
 from cluster.basics.scope import Scope
-from cluster.state.postgres import Database
+from cluster.state.db.postgres import Database
 from configs.sections_retrieval import EnhanceSettings, PackSettings, RerankSettings, SearchSettings
-from serve_apps.retrieval.enhance import Enhancer
-from serve_apps.retrieval.judge import WriterJudge
-from serve_apps.retrieval.query import BUDGETS, Budget, Filters, Query, Results
-from serve_apps.retrieval.search import Search
+from serve_apps.retrieval.search.expand import Enhancer
+from serve_apps.retrieval.search.pipeline import Search
+from serve_apps.retrieval.search.query import BUDGETS, Budget, Filters, Query, Results
+from serve_apps.retrieval.search.rerank import WriterJudge
 from tests.fakes import corpus
 from tests.fakes.corpus import Book, Passage, hash_vector
 from tests.fakes.models import FakeEmbedder, FakeReranker, TiredEmbedder

@@ -8,12 +8,12 @@ import psycopg
 import pytest
 
 from cluster.basics.scope import Scope
-from cluster.state.postgres import Database
+from cluster.state.db.postgres import Database
 from configs.sections_retrieval import RerankSettings, SearchSettings
-from serve_apps.retrieval.legs import Legs
-from serve_apps.retrieval.query import Filters, Query
-from serve_apps.retrieval.reads import SQL
-from serve_apps.retrieval.search import Search
+from serve_apps.retrieval.search.pipeline import Search
+from serve_apps.retrieval.search.query import Filters, Query
+from serve_apps.retrieval.search.retrievers import Legs
+from serve_apps.retrieval.search.statements import SQL
 from tests.fakes import corpus
 from tests.fakes.corpus import Book, Passage, hash_vector
 from tests.fakes.models import DIMENSION, FakeEmbedder

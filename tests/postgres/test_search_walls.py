@@ -10,13 +10,13 @@ import pytest
 from pgvector import Vector
 
 from cluster.basics.scope import Scope
-from cluster.state.postgres import Database
+from cluster.state.db.postgres import Database
 from configs.sections_retrieval import RerankSettings, SearchSettings
-from pipelines.documents.library import Library
-from serve_apps.retrieval.legs import Legs
-from serve_apps.retrieval.query import Query
-from serve_apps.retrieval.reads import PLANNER, SQL, Index
-from serve_apps.retrieval.search import Search
+from pipelines.documents.store.library import Library
+from serve_apps.retrieval.search.pipeline import Search
+from serve_apps.retrieval.search.query import Query
+from serve_apps.retrieval.search.retrievers import Legs
+from serve_apps.retrieval.search.statements import PLANNER, SQL, Index
 from tests.fakes import corpus
 from tests.fakes.corpus import Book, Passage, hash_vector
 from tests.fakes.models import DIMENSION, FakeEmbedder

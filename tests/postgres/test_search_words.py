@@ -9,13 +9,13 @@ import psycopg
 import pytest
 
 from cluster.basics.scope import EVERY_READER, Role, Scope
-from cluster.state.migrate import FOLDER
-from cluster.state.postgres import Database
+from cluster.state.db.migrate import FOLDER
+from cluster.state.db.postgres import Database
 from configs.sections_retrieval import RerankSettings, SearchSettings
-from serve_apps.retrieval.legs import Legs
-from serve_apps.retrieval.literal import find
-from serve_apps.retrieval.query import Query, Results
-from serve_apps.retrieval.search import Search
+from serve_apps.retrieval.search.pipeline import Search
+from serve_apps.retrieval.search.query import Query, Results
+from serve_apps.retrieval.search.retrievers import Legs
+from serve_apps.retrieval.text.literals import find
 from tests.fakes import corpus
 from tests.fakes.corpus import Book, Passage, hash_vector
 from tests.fakes.http import Api, Office

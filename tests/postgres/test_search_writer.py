@@ -9,16 +9,16 @@ import pytest
 
 from cluster.basics.errors import NotFound, Unavailable
 from cluster.basics.scope import Scope
-from cluster.models.connection import Connection
-from cluster.models.errors import NoModel, OverBudget
-from cluster.models.router import Router
-from cluster.models.spend import Spend
-from cluster.models.tasks import Task
+from cluster.models.connections.endpoint_connection import Connection
+from cluster.models.model_errors import NoModel, OverBudget
+from cluster.models.routing.router import Router
+from cluster.models.routing.spend import Spend
+from cluster.models.routing.tasks import Task
 from cluster.state.audit import Audit
-from cluster.state.postgres import Database
-from pipelines.documents.links import Links
-from serve_apps.agents.assistant import standing
-from serve_apps.agents.writing import RoutedWriter
+from cluster.state.db.postgres import Database
+from pipelines.documents.store.agent_links import Links
+from serve_apps.agents.intake.assistant import standing
+from serve_apps.wiring.search_models import RoutedWriter
 from tests.fakes import corpus
 from tests.fakes.routing import HELLO, ScriptedModel, connection, failing
 

@@ -8,18 +8,18 @@ import psycopg
 
 from cluster.basics.errors import Unavailable
 from cluster.basics.scope import Scope
-from cluster.models.errors import Unusable
+from cluster.models.model_errors import Unusable
 from cluster.models.ports import Lane as ModelLane
-from cluster.state.jobs import Lane
-from cluster.state.restarts import Restarts
+from cluster.state.settings.restart_requests import Restarts
+from cluster.state.work.jobs import Lane
 from configs.keys import Part
 from configs.sections import WorkerSettings
 from pipelines.documents.document import Page
+from pipelines.documents.index.chunk_and_embed import Indexer
 from pipelines.documents.index.generations import Recipe
-from pipelines.documents.index.make import Indexer
-from pipelines.documents.shift import Shift
+from pipelines.documents.ingest.job_loop import Shift
+from pipelines.documents.ingest.stages import HereStages
 from pipelines.documents.sources.files import Kind
-from pipelines.documents.stages import HereStages
 from tests.fakes.bent import WordEmbedder
 from tests.fakes.ledger import Bench, new_workspace
 from tests.fakes.models import MovingEmbedder

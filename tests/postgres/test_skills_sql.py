@@ -18,12 +18,12 @@ from cluster.basics.addresses import resolve
 from cluster.basics.errors import AosError, Invalid
 from cluster.basics.scope import Role, Scope, TenantId, WorkspaceId
 from configs.sections_skills import SkillSettings
-from skills import shelf
-from skills.contract import Call
-from skills.fence import Called, Fence
-from skills.ground import Ground
+from skills.framework import builtin
+from skills.framework.contract import Call
+from skills.framework.dependencies import Ground
+from skills.framework.manifest import BadManifest, CredentialType, Kind, Manifest, Risk
+from skills.framework.skill_guard import Called, Fence
 from skills.http.guard import Disallowed
-from skills.manifest import BadManifest, CredentialType, Kind, Manifest, Risk
 from skills.sql import postgres, sqlite
 from skills.sql.failures import (
     DatabaseDenied,
@@ -42,7 +42,7 @@ from tests.fakes.tcp import in_front_of
 
 pytestmark = pytest.mark.postgres
 
-SKILLS = {one.name: one for one in shelf.shipped() if one.kind is Kind.SQL}
+SKILLS = {one.name: one for one in builtin.shipped() if one.kind is Kind.SQL}
 LIMITS = postgres.Limits(10, 500, 100_000, True)
 CANARY = "canary-Pa55word-77c1"
 FREE = SKILLS["sql_query"]
@@ -284,7 +284,7 @@ def standing(dsn: str, **other: Any) -> Ground:
 
 
 def tool(manifest: Manifest, dsn: str, **other: Any) -> Any:
-    return shelf.build(manifest, standing(dsn, **other))
+    return builtin.build(manifest, standing(dsn, **other))
 
 
 async def asked_of(dsn: str, statement: Statement) -> Any:
@@ -628,7 +628,7 @@ async def test_a_skill_that_may_write_writes_one_statement(admin_dsn: str, tmp_p
         assert await tool(manifest, where).run(call(a=4)) == {"affected": 1}
         assert (await tool(FREE, where).run(call(query="select a from t")))["rows"] == [[4]]
         with pytest.raises(BadManifest):
-            shelf.build(skill("select 1; drop table t", dialect, Risk.WRITE, readonly=False), ground())
+            builtin.build(skill("select 1; drop table t", dialect, Risk.WRITE, readonly=False), ground())
 
 
 class Nothing:
@@ -763,4 +763,4 @@ WRONG: tuple[tuple[str, Manifest], ...] = (
 def test_sk_03_a_manifest_that_would_weaken_the_fence_is_refused(manifest: Manifest) -> None:
     """SK-03: the readonly flag and the risk say the same, or nothing is built."""
     with pytest.raises(BadManifest):
-        shelf.build(manifest, ground())
+        builtin.build(manifest, ground())

@@ -21,10 +21,10 @@ from langchain_openai import ChatOpenAI, OpenAIEmbeddings
 from cluster.basics.errors import Overloaded, Unavailable
 from cluster.basics.scope import Role
 from configs.settings import load
-from serve_apps.agents.demand import ANSWER
-from serve_apps.http.assemble import assemble
-from serve_apps.http.replays import FewReplays
-from serve_apps.http.sse import Pace
+from serve_apps.agents.intake.response_demand import ANSWER
+from serve_apps.http.streams.replay_slots import FewReplays
+from serve_apps.http.streams.sse import Pace
+from serve_apps.wiring.http import assemble
 from tests.fakes.http import make_parts, open_office
 from tests.fakes.listening import listening, token, wait_for
 from tests.fakes.model_server import Say, Use, serve_model

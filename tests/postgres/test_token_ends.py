@@ -16,9 +16,9 @@ from websockets.sync.client import connect
 
 from cluster.basics.errors import Unavailable
 from cluster.basics.scope import Role, Scope, TenantId, UserId, WorkspaceId
-from cluster.state.identity import Identity, Member
-from cluster.state.postgres import Database, Row
-from serve_apps.http.revocation import CredentialEnded, Entry, RevocationWatch, farewell
+from cluster.state.db.postgres import Database, Row
+from cluster.state.identity.identity import Identity, Member
+from serve_apps.http.auth.revocation import CredentialEnded, Entry, RevocationWatch, farewell
 from tests.fakes.http import PASSWORD, Api, Clock, Office, make_parts
 from tests.fakes.listening import listening
 from tests.fakes.token_ends import LIMIT_SECONDS, WAYS, parts_for, seconds_until_refused

@@ -10,16 +10,16 @@ import pytest
 
 from cluster.basics.scope import Scope
 from cluster.models.ports import Lane as ModelLane
-from cluster.state.jobs import JobId, Lane
+from cluster.state.work.jobs import JobId, Lane
 from configs.sections import OcrSettings, ReadSettings
 from pipelines import rows
 from pipelines.documents.document import VersionId
+from pipelines.documents.extract.reader import Reader
+from pipelines.documents.index.chunk_and_embed import Indexer
 from pipelines.documents.index.generations import Indexed
-from pipelines.documents.index.make import Indexer
-from pipelines.documents.reader import Reader
-from pipelines.documents.run import Runner
-from pipelines.documents.slices import ReadPage, Slice, read_slice
-from pipelines.documents.stages import FileTask, HereStages, Stages, Surveyed, survey_file
+from pipelines.documents.ingest.ingestion import Runner
+from pipelines.documents.ingest.slices import ReadPage, Slice, read_slice
+from pipelines.documents.ingest.stages import FileTask, HereStages, Stages, Surveyed, survey_file
 from tests.fakes.ledger import Bench, new_workspace
 
 SAMPLES = Path(__file__).resolve().parents[1] / "samples"

@@ -11,7 +11,7 @@ GROUP = Path("/proc/self/autogroup")
 IDLE, OTHER = os.SCHED_IDLE, os.SCHED_OTHER
 TOLD = """
 import os, threading
-from cluster.basics.background import {what}
+from cluster.basics.priority import {what}
 def mine():
     print(os.sched_getscheduler(0), os.getpriority(os.PRIO_PROCESS, threading.get_native_id()))
 def work():

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from cluster.basics.background import Priority
+from cluster.basics.priority import Priority
 from configs.sections import OcrSettings, ReadSettings
 from pipelines.documents.document import Reason, Unreadable
-from pipelines.documents.reader import Reader, fingerprint
+from pipelines.documents.extract.reader import Reader, fingerprint
 from pipelines.documents.sources.files import Kind
 from tests.fakes import files
 from tests.fakes.apart import apart

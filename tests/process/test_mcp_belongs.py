@@ -7,11 +7,11 @@ import pytest
 from cluster.basics.errors import AosError
 from cluster.basics.scope import Role, Scope, TenantId, WorkspaceId
 from configs.sections_skills import SkillSettings
-from skills.contract import Call
+from skills.framework.builtin import build
+from skills.framework.contract import Call
+from skills.framework.manifest import CredentialType, Kind, Manifest
 from skills.http.login import CredentialElsewhere
-from skills.manifest import CredentialType, Kind, Manifest
 from skills.mcp.remotes import Remotes
-from skills.shelf import build
 from tests.fakes.ground import KeptSecrets, ground
 from tests.fakes.web import Asked, Says, as_json, web
 

@@ -20,19 +20,19 @@ import pytest
 from cluster.basics.errors import AosError, TooLarge, Unavailable
 from cluster.basics.scope import Role, Scope, TenantId, UserId, WorkspaceId
 from configs.sections_skills import SkillSettings
-from skills.contract import Call, Effect
-from skills.fence import Called, Fence
-from skills.ground import Ground
-from skills.http.answers import ServiceDenied, ServiceGarbled
+from skills.framework.builtin import build
+from skills.framework.contract import Call, Effect
+from skills.framework.dependencies import Ground
+from skills.framework.manifest import BadManifest, CredentialType, Kind, Manifest, Risk
+from skills.framework.skill_guard import Called, Fence
 from skills.http.fetch import OutcomeUnknown
 from skills.http.guard import Disallowed
-from skills.manifest import BadManifest, CredentialType, Kind, Manifest, Risk
+from skills.http.http_answer import ServiceDenied, ServiceGarbled
 from skills.mcp.discover import Offered, discover
 from skills.mcp.options import Place
-from skills.mcp.process import CommandNotAllowed
 from skills.mcp.remotes import Remotes, ServerAway
 from skills.mcp.results import RemoteToolChanged, RemoteToolFailed, RemoteToolGone
-from skills.shelf import build
+from skills.mcp.server_process import CommandNotAllowed
 from tests.fakes.ground import KeptSecrets, ground
 from tests.fakes.mcp_http import TOKEN
 

@@ -14,7 +14,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from configs.sections import OcrSettings
 from pipelines.documents.document import Reason, Unreadable
-from pipelines.documents.guard import Guard
+from pipelines.documents.extract.guarded_child import Guard
 from pipelines.documents.ocr.cascade import build
 from pipelines.documents.ocr.reading import EngineMissing
 from pipelines.documents.ocr.tesseract import Tesseract

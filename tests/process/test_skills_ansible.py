@@ -17,13 +17,13 @@ pytest.importorskip("ansible_runner", reason="the extra `ansible` is not install
 from cluster.basics.errors import Invalid
 from cluster.basics.scope import Role, Scope, TenantId, WorkspaceId
 from configs.sections_skills import SkillSettings
-from skills import shelf
-from skills.ansible.apart import installed
 from skills.ansible.failures import AnsibleMissing, AnsibleUnset, PlaybookBroken, PlaybookNotFound, PlaybookTimeout
-from skills.contract import Call
-from skills.ground import Disabled
+from skills.ansible.playbook_process import installed
+from skills.framework import builtin
+from skills.framework.contract import Call
+from skills.framework.dependencies import Disabled
+from skills.framework.manifest import BadManifest, CredentialType, Kind, Manifest, Risk
 from skills.http.fetch import OutcomeUnknown
-from skills.manifest import BadManifest, CredentialType, Kind, Manifest, Risk
 from skills.ssh.machine import HostKeyMissing
 from skills.ssh.session import SshKeyUnreadable
 from tests.fakes.ground import KeptSecrets, ground
@@ -85,7 +85,7 @@ async def run(
     kept = {} if secret is None else {CredentialType.SSH: secret}
     stood = ground(settings=SkillSettings(off=(), ansible_dir=folder), credentials=KeptSecrets(kept))
     scope = Scope(TenantId("t"), WorkspaceId("w"), role=Role.ADMIN)
-    return await shelf.build(manifest, stood).run(Call(scope, None, "k", arguments))
+    return await builtin.build(manifest, stood).run(Call(scope, None, "k", arguments))
 
 
 def read(path: Path) -> str:
@@ -176,7 +176,7 @@ async def test_arguments_are_those_of_the_skill(plays: Path) -> None:
     with pytest.raises(BadManifest):
         await run(skill("fail.yml", become=True), plays)
     with pytest.raises(Disabled):
-        shelf.build(skill("fail.yml"), ground(settings=SkillSettings(off=("ansible",), ansible_dir=plays)))
+        builtin.build(skill("fail.yml"), ground(settings=SkillSettings(off=("ansible",), ansible_dir=plays)))
 
 
 async def test_a_key_is_there_for_the_call_alone(plays: Path, tmp_path: Path) -> None:

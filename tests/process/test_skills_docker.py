@@ -16,8 +16,6 @@ import pytest
 from cluster.basics.errors import Invalid
 from cluster.basics.scope import Role, Scope, TenantId, WorkspaceId
 from configs.sections_skills import SkillSettings
-from skills import shelf
-from skills.contract import Call, Effect
 from skills.docker.failures import (
     EngineRefused,
     EngineTimeout,
@@ -26,13 +24,15 @@ from skills.docker.failures import (
     ObjectInUse,
     ObjectNotFound,
 )
-from skills.ground import Disabled
+from skills.framework import builtin
+from skills.framework.contract import Call, Effect
+from skills.framework.dependencies import Disabled
+from skills.framework.manifest import BadManifest, CredentialType, Kind, Manifest, Risk
 from skills.http.fetch import OutcomeUnknown
-from skills.manifest import BadManifest, CredentialType, Kind, Manifest, Risk
 from tests.fakes.engine import API, CANARY, FakeEngine, engine
 from tests.fakes.ground import ground
 
-SKILLS = {one.name: one for one in shelf.shipped() if one.kind is Kind.DOCKER}
+SKILLS = {one.name: one for one in builtin.shipped() if one.kind is Kind.DOCKER}
 SOCKET = Path("/var/run/docker.sock")
 
 
@@ -47,14 +47,14 @@ async def fake() -> AsyncIterator[FakeEngine]:
 async def run(name: str | Manifest, url: str | None, result_bytes: int = 256_000, **arguments: Any) -> Any:
     manifest = SKILLS[name] if isinstance(name, str) else name
     settings = SkillSettings(off=(), docker_url=url, result_bytes=result_bytes)
-    tool = shelf.build(manifest, ground(settings=settings))
+    tool = builtin.build(manifest, ground(settings=settings))
     scope = Scope(TenantId("t"), WorkspaceId("w"), role=Role.ADMIN)
     return await tool.run(Call(scope, None, "k", arguments))
 
 
 def workers() -> list[int]:
     children = psutil.Process().children()
-    return [one.pid for one in children if "skills.docker.apart" in " ".join(one.cmdline())]
+    return [one.pid for one in children if "skills.docker.docker_process" in " ".join(one.cmdline())]
 
 
 ASKED = [
@@ -223,12 +223,12 @@ async def test_other_arguments_are_checked_too(fake: FakeEngine) -> None:
 )
 def test_what_is_badly_described_is_not_built(bad: Manifest) -> None:
     with pytest.raises(BadManifest):
-        shelf.build(bad, ground())
+        builtin.build(bad, ground())
 
 
 def test_the_kind_can_be_switched_off() -> None:
     with pytest.raises(Disabled):
-        shelf.build(SKILLS["docker_images"], ground(settings=SkillSettings(off=("docker",))))
+        builtin.build(SKILLS["docker_images"], ground(settings=SkillSettings(off=("docker",))))
 
 
 @pytest.mark.skipif(not os.access(SOCKET, os.R_OK | os.W_OK), reason=f"no container engine at {SOCKET}")

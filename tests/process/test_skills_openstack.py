@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from cluster.basics.errors import Invalid
-from skills.contract import Effect
-from skills.manifest import CredentialType, Kind, Risk
-from skills.shelf import shipped
+from skills.framework.builtin import shipped
+from skills.framework.contract import Effect
+from skills.framework.manifest import CredentialType, Kind, Risk
 from tests.fakes.openstack import FakeCloud, fake_cloud
 from tests.fakes.openstack_caller import call, on, refused
 

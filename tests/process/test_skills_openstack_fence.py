@@ -20,9 +20,9 @@ from cryptography.x509.oid import NameOID
 from keystoneauth1.identity import v3
 
 from cluster.basics.errors import AosError
-from skills.contract import Call
-from skills.fence import Fence
-from skills.scrub import guard_output
+from skills.framework.contract import Call
+from skills.framework.redaction import guard_output
+from skills.framework.skill_guard import Fence
 from tests.fakes.openstack import FakeCloud, Fault, Says, fake_cloud
 from tests.fakes.openstack_caller import WHO, call, on, refused, skill
 from tests.fakes.openstack_compute import add_server

@@ -9,14 +9,14 @@ import psutil
 import pytest
 
 from cluster.basics.errors import AosError, Invalid, TooLarge, Unavailable
-from skills.contract import Call
-from skills.ground import Ground
-from skills.http.answers import ServiceNotFound
+from skills.framework.builtin import build, named
+from skills.framework.contract import Call
+from skills.framework.dependencies import Ground
+from skills.framework.manifest import BadManifest, manifest_of
 from skills.http.guard import Disallowed
-from skills.manifest import BadManifest, manifest_of
-from skills.scrape.apart import Unreadable, read
+from skills.http.http_answer import ServiceNotFound
 from skills.scrape.pages import article, elements, links, tables
-from skills.shelf import build, named
+from skills.scrape.scrape_process import Unreadable, read
 from tests.fakes.agents import SCOPE
 from tests.fakes.ground import ground
 from tests.fakes.web import Asked, Says, Web, here, web

@@ -5,9 +5,9 @@ import sys
 
 SCRIPT = """
 import logging, sys
-from skills.ground import Secret
-from skills.manifest import CredentialType
-from skills.scrub import guard_output, opened, watching
+from skills.framework.dependencies import Secret
+from skills.framework.manifest import CredentialType
+from skills.framework.redaction import guard_output, opened, watching
 
 guard_output(); guard_output()
 logging.basicConfig(level="INFO", stream=sys.stdout)

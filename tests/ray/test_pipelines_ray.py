@@ -18,16 +18,16 @@ import ray
 
 from cluster.basics.errors import DiskFull
 from cluster.models.ports import Lane
-from cluster.state.postgres import Database
+from cluster.state.db.postgres import Database
 from configs.sections import ChunkSettings, OcrSettings, ReadSettings
 from configs.settings import load
 from pipelines import rows
 from pipelines.documents.document import Reason, document_id, version_id
-from pipelines.documents.index.make import Indexer
-from pipelines.documents.reader import Reader
-from pipelines.documents.slices import ReadPage, Slice
-from pipelines.documents.stages import FileTask, HereStages, Stages, Surveyed
-from pipelines.documents.store import Store
+from pipelines.documents.extract.reader import Reader
+from pipelines.documents.index.chunk_and_embed import Indexer
+from pipelines.documents.ingest.slices import ReadPage, Slice
+from pipelines.documents.ingest.stages import FileTask, HereStages, Stages, Surveyed
+from pipelines.documents.store.document_writes import Store
 from pipelines.read import through
 from pipelines.worker import DatasetStages
 from tests.fakes.ledger import LetterEmbedder

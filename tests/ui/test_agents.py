@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from serve_apps.ui.agents.documents import label, position
-from serve_apps.ui.agents.form import KEYS, changes, mistakes, values_of
+from serve_apps.ui.agents.agent_form import KEYS, changes, mistakes, values_of
+from serve_apps.ui.agents.agent_skills import ALL, MOST, matching, offers
 from serve_apps.ui.agents.form_fields import literal
-from serve_apps.ui.agents.skills import ALL, MOST, matching, offers
+from serve_apps.ui.agents.linked_documents import label, position
 from serve_apps.ui.agents.views import agents_view, rules_view
-from serve_apps.ui.page import Desk
+from serve_apps.ui.kit.page import Desk
 from serve_apps.ui.sessions import Sessions
 
 HOSTILE = '<img src=x onerror=alert(1)>"${x}'

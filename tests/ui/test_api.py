@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 import httpx
 import pytest
 
-from serve_apps.ui.api import Api, Door, events
-from serve_apps.ui.problem import Problem
+from serve_apps.ui.kit.api import Api, Door, events
+from serve_apps.ui.kit.problem import Problem
 from serve_apps.ui.sessions import Grant, Role, Session
 
 Answer = Callable[[httpx.Request], httpx.Response]

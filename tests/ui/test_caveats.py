@@ -6,16 +6,16 @@ from typing import Any
 import pytest
 
 from pipelines.documents.document import CaveatKind
-from serve_apps.ui.caveats import TITLES, badges, in_short, lines, where
-from serve_apps.ui.cited import chips
-from serve_apps.ui.documents.catalogue import STATUSES, listed
+from serve_apps.ui.documents.document_list import STATUSES, listed
 from serve_apps.ui.documents.facts import encoding_card, head
 from serve_apps.ui.documents.passage import Passage
 from serve_apps.ui.documents.viewer import viewer
-from serve_apps.ui.ingest.history import listed as jobs_listed
 from serve_apps.ui.ingest.job import job_view
+from serve_apps.ui.ingest.job_history import listed as jobs_listed
 from serve_apps.ui.ingest.send import sent
-from serve_apps.ui.look import STATES
+from serve_apps.ui.kit.blocks import STATES
+from serve_apps.ui.kit.caveats import TITLES, badges, in_short, lines, where
+from serve_apps.ui.kit.citations import chips
 from serve_apps.ui.sessions import Role
 from tests.ui.test_documents import DESK, page
 from tests.ui.test_ingest import JOB, NONE, Scripted, job, progress

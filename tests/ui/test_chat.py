@@ -7,18 +7,18 @@ from typing import Any
 import pytest
 
 from serve_apps.ui import runs
-from serve_apps.ui.api import Told
 from serve_apps.ui.chat import PAGE
-from serve_apps.ui.chat.history import grouped, in_full
-from serve_apps.ui.cited import chips, place
-from serve_apps.ui.deciding import edited, question
-from serve_apps.ui.heard import Heard, hear, listen
-from serve_apps.ui.page import Desk
-from serve_apps.ui.problem import Problem
-from serve_apps.ui.prose import prose
+from serve_apps.ui.chat.chat_events import Heard, hear, listen
+from serve_apps.ui.chat.conversations import grouped, in_full
+from serve_apps.ui.chat.turn_view import answer, said
+from serve_apps.ui.kit.api import Told
+from serve_apps.ui.kit.citations import chips, place
+from serve_apps.ui.kit.decision_form import edited, question
+from serve_apps.ui.kit.markdown import prose
+from serve_apps.ui.kit.page import Desk
+from serve_apps.ui.kit.problem import Problem
+from serve_apps.ui.kit.value_tables import shown
 from serve_apps.ui.sessions import Role, Sessions
-from serve_apps.ui.turn import answer, said
-from serve_apps.ui.values import shown
 from tests.ui.test_html import EVIL
 
 CITED: Mapping[str, Any] = {

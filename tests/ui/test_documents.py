@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from serve_apps.ui.documents.catalogue import day, listed
+from serve_apps.ui.documents.document_list import day, listed
 from serve_apps.ui.documents.passage import Passage, Word, parse, placed, words_of
 from serve_apps.ui.documents.viewer import level, viewer
-from serve_apps.ui.page import Desk
+from serve_apps.ui.kit.page import Desk
 from serve_apps.ui.sessions import Role
 
 HOSTILE = '"><script>alert(1)</script>${x}{{y}}`'

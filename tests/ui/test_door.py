@@ -10,11 +10,11 @@ from fastapi import FastAPI
 from starlette.responses import PlainTextResponse
 from starlette.types import Receive, Scope, Send
 
-from serve_apps.ui import door
-from serve_apps.ui.api import Door
-from serve_apps.ui.frame import framed
-from serve_apps.ui.guard import PLACE, Guard
-from serve_apps.ui.page import COOKIE, Desk, Page
+from serve_apps.ui import sign_in
+from serve_apps.ui.kit.api import Door
+from serve_apps.ui.kit.frame import framed
+from serve_apps.ui.kit.page import COOKIE, Desk, Page
+from serve_apps.ui.session_guard import PLACE, Guard
 from serve_apps.ui.sessions import Grant, Place, Role, Session, Sessions
 
 GRANT = Grant("access", "refresh", "user", "tenant", "w1", Role.OPERATOR, False)
@@ -42,7 +42,7 @@ class Console:
         self.session.asked_at = 0.0  # just now
         self.session.places = (Place("w1", "Alpha", Role.OPERATOR), Place("w2", "Beta <b>", Role.OPERATOR))
         inside = FastAPI()
-        inside.include_router(door.routes(self.desk, self.knock))
+        inside.include_router(sign_in.routes(self.desk, self.knock))
         transport = httpx.ASGITransport(Guard(app or inside, self.desk), client=(host, 4711))
         self.client = httpx.AsyncClient(
             transport=transport,

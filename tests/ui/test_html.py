@@ -2,11 +2,11 @@
 
 import pytest
 
-from serve_apps.ui.charts import bars
-from serve_apps.ui.formats import many, moment, number, short, size, span
-from serve_apps.ui.html import Html, UnsafeLink, join, tag
-from serve_apps.ui.look import pager, problem_card, table
-from serve_apps.ui.problem import Trouble
+from serve_apps.ui.kit.blocks import pager, problem_card, table
+from serve_apps.ui.kit.charts import bars
+from serve_apps.ui.kit.formats import many, moment, number, short, size, span
+from serve_apps.ui.kit.html import Html, UnsafeLink, join, tag
+from serve_apps.ui.kit.problem import Trouble
 
 EVIL = "<img src=x onerror=alert(1)>\"'${1+1}{{value}}`"
 

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from serve_apps.ui.api import Door, open_client
-from serve_apps.ui.index.generations import Held, index_view, switch_view, switchable, switched_view
+from serve_apps.ui.index.index_generations import Held, index_view, switch_view, switchable, switched_view
 from serve_apps.ui.index.memory import cache_view, language_view
 from serve_apps.ui.index.report import report_view
-from serve_apps.ui.page import Desk
+from serve_apps.ui.kit.api import Door, open_client
+from serve_apps.ui.kit.page import Desk
 from serve_apps.ui.sessions import Sessions
 
 EVIL = "<img src=x onerror=alert(1)>\"'${1+1}{{value}}`"

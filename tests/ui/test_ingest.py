@@ -7,13 +7,13 @@ import gradio as gr
 import httpx
 import pytest
 
-from serve_apps.ui.api import Api, Door
 from serve_apps.ui.ingest import PAGE
-from serve_apps.ui.ingest.history import listed
 from serve_apps.ui.ingest.job import job_view
+from serve_apps.ui.ingest.job_history import listed
 from serve_apps.ui.ingest.scan import estimated, form
 from serve_apps.ui.ingest.send import sent
-from serve_apps.ui.page import Desk
+from serve_apps.ui.kit.api import Api, Door
+from serve_apps.ui.kit.page import Desk
 from serve_apps.ui.sessions import Grant, Role, Session
 
 HOSTILE = '"><script>alert(1)</script>${x}'

@@ -1,7 +1,7 @@
 """The page Now: what is not well leads to where it is mended."""
 
+from serve_apps.ui.kit.page import Desk
 from serve_apps.ui.now import PAGE, health_view
-from serve_apps.ui.page import Desk
 from serve_apps.ui.system.page import PAGE as SYSTEM
 
 HEALTH = {

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from serve_apps.ui.page import Desk
+from serve_apps.ui.kit.page import Desk
 from serve_apps.ui.runs.listed import filters, lasted, listed, waiting_view
 from serve_apps.ui.runs.one import Seen, body, head, replayed
 from serve_apps.ui.runs.waterfall import placed, waterfall

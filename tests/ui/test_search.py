@@ -4,14 +4,14 @@ from typing import Any
 
 import pytest
 
-from serve_apps.ui.api import Door, open_client
-from serve_apps.ui.page import Desk, Page
-from serve_apps.ui.search.answers import answer_view
+from serve_apps.ui.kit.api import Door, open_client
+from serve_apps.ui.kit.page import Desk, Page
+from serve_apps.ui.search.answer_view import answer_view
 from serve_apps.ui.search.asked import Asked
 from serve_apps.ui.search.bump import bump
 from serve_apps.ui.search.found import found_view
-from serve_apps.ui.search.golden import Chosen
-from serve_apps.ui.search.passages import box_query, journey, notable
+from serve_apps.ui.search.golden_sets import Chosen
+from serve_apps.ui.search.passage_view import box_query, journey, notable
 from serve_apps.ui.search.stages import took_part
 from serve_apps.ui.search.trend import comparison, dumbbell, runs_table, trends
 from serve_apps.ui.sessions import Role, Sessions

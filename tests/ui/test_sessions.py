@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import pytest
 from starlette.requests import Request
 
-from serve_apps.ui.guard import home, same_origin
+from serve_apps.ui.session_guard import home, same_origin
 from serve_apps.ui.sessions import MOST_OF_ONE, Grant, Place, Role, Sessions
 
 GRANT = Grant("access", "refresh", "user", "tenant", "w1", Role.VIEWER, False)

@@ -7,9 +7,9 @@ import gradio as gr
 import httpx
 import pytest
 
-from serve_apps.ui.api import Door
-from serve_apps.ui.page import COOKIE, Desk
-from serve_apps.ui.problem import Problem
+from serve_apps.ui.kit.api import Door
+from serve_apps.ui.kit.page import COOKIE, Desk
+from serve_apps.ui.kit.problem import Problem
 from serve_apps.ui.sessions import Grant, Role, Sessions
 from serve_apps.ui.skills.academy import standing_view, step_of
 from serve_apps.ui.skills.bring import imported_view

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from serve_apps.ui.html import Html
-from serve_apps.ui.problem import Trouble
+from serve_apps.ui.kit.html import Html
+from serve_apps.ui.kit.problem import Trouble
 from serve_apps.ui.sessions import Role
-from serve_apps.ui.system import audit, config, credentials, models, people, restarts
+from serve_apps.ui.system import audit_page, config, models, people, restart_banner, skill_credentials
 from serve_apps.ui.system.forms import Form, complaints, once, refusal
 from serve_apps.ui.system.page import SECTIONS, asked, chosen, find_act, offered
 from serve_apps.ui.system.section import at, query, route
@@ -97,9 +97,9 @@ def test_hostile_texts_are_escaped_everywhere() -> None:
         Form("x").button("Send", id=HOSTILE),
         once(HOSTILE, HOSTILE, HOSTILE),
         refusal(Trouble(HOSTILE, f"body.name: {HOSTILE}", HOSTILE, 422, "invalid")),
-        audit.entries({"items": [_entry(action=HOSTILE, object=HOSTILE, detail={HOSTILE: [HOSTILE]})]}),
+        audit_page.entries({"items": [_entry(action=HOSTILE, object=HOSTILE, detail={HOSTILE: [HOSTILE]})]}),
         models.tested(HOSTILE, _found(ok=False, reason="tls", detail=HOSTILE)),
-        restarts.latest([_restart(error=HOSTILE)]),
+        restart_banner.latest([_restart(error=HOSTILE)]),
     ]
     assert [one for one in shown if "<script" in one or not isinstance(one, Html)] == []
 
@@ -159,10 +159,10 @@ def test_ad_04_what_is_live_and_what_waits_is_said() -> None:
 
 def test_ad_06_a_restart_is_told_step_by_step() -> None:
     taken = "2026-01-01T00:00:02Z"
-    assert [restarts.state(_restart(**more))[0] for more in (
+    assert [restart_banner.state(_restart(**more))[0] for more in (
         {}, {"taken_at": taken}, {"taken_at": taken, "done_at": "2026-01-01T00:00:12Z"}, {"error": "no"},
     )] == ["waiting", "rolling", "done", "failed"]  # fmt: skip
-    assert "took 12.0 s" in restarts.latest([_restart(taken_at=taken, done_at="2026-01-01T00:00:12Z")])
+    assert "took 12.0 s" in restart_banner.latest([_restart(taken_at=taken, done_at="2026-01-01T00:00:12Z")])
 
 
 def test_what_is_wrong_is_put_to_its_field() -> None:
@@ -189,7 +189,7 @@ def test_a_models_form_sends_numbers_and_leaves_empty_keys_out() -> None:
 
 def test_a_credentials_fields_are_sent_as_values_and_never_drawn() -> None:
     values = {"secret:password": "p", "open:username": "u", "secret:token": "", "more": "a=b=c\nnonsense\n=x"}
-    assert credentials.content(values) == {"values": {"password": "p", "username": "u", "a": "b=c"}}
+    assert skill_credentials.content(values) == {"values": {"password": "p", "username": "u", "a": "b=c"}}
 
 
 def test_a_first_password_is_shown_with_a_button_that_copies_it() -> None:
@@ -200,8 +200,8 @@ def test_a_first_password_is_shown_with_a_button_that_copies_it() -> None:
 
 def test_a_broken_chain_is_not_overlooked() -> None:
     body = {"items": [], "newest": 9, "next_before": None, "verified": "chain", "intact": False, "first_broken": 4}
-    assert "Entry 4 was altered" in audit.chain(body, {})
-    intact = audit.chain(body | {"intact": True, "first_broken": None, "verified": "page"}, {"actor": "a"})
+    assert "Entry 4 was altered" in audit_page.chain(body, {})
+    intact = audit_page.chain(body | {"intact": True, "first_broken": None, "verified": "page"}, {"actor": "a"})
     assert "verify=chain" in intact
     assert "actor=a" in intact
-    assert "all 9 entries" in audit.chain(body | {"intact": True, "first_broken": None}, {})
+    assert "all 9 entries" in audit_page.chain(body | {"intact": True, "first_broken": None}, {})

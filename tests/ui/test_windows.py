@@ -5,7 +5,7 @@ import asyncio
 import gradio as gr
 from starlette.types import Message, Receive, Scope, Send
 
-from serve_apps.ui.windows import Windows
+from serve_apps.ui.session_gc import Windows
 
 NEVER_MIND = 0.01  # seconds
 

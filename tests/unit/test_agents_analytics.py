@@ -8,13 +8,13 @@ import pytest
 from cluster.basics.errors import InvalidSettings, Unavailable
 from cluster.basics.scope import Scope
 from serve_apps.agents.analytics import ranges
-from serve_apps.agents.analytics.catalogue import Catalogue, read_catalogue
 from serve_apps.agents.analytics.figures import Figures, doubt
 from serve_apps.agents.analytics.handler import Analytics
-from serve_apps.agents.analytics.plan import MetricPlan, Unanswerable, gate, plan
-from serve_apps.agents.analytics.words import answer
+from serve_apps.agents.analytics.metric_catalogue import Catalogue, read_catalogue
+from serve_apps.agents.analytics.query_plan import MetricPlan, Unanswerable, gate, plan
+from serve_apps.agents.analytics.vocabulary import answer
 from serve_apps.agents.events import EventKind
-from serve_apps.agents.route import normalised
+from serve_apps.agents.intake.path_router import normalised
 from tests.fakes.agents import MemoryJournal, turn
 
 CONFIGS = Path(__file__).resolve().parents[2] / "configs"

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from cluster.basics.errors import InvalidSettings
-from serve_apps.agents.acting import Wanted, run_tool
 from serve_apps.agents.approval import Policy, load
-from serve_apps.agents.errors import Waiting
 from serve_apps.agents.events import EventKind
-from skills.contract import Effect
+from serve_apps.agents.turn.tool_call import Wanted, run_tool
+from serve_apps.agents.turn_errors import Waiting
+from skills.framework.contract import Effect
 from tests.fakes.agents import MemoryJournal, turn
 from tests.fakes.crew import SHIPPED, FakeTool
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from cluster.models.messages import Message, ToolCall
-from serve_apps.agents.loop import converse
+from serve_apps.agents.turn.tool_loop import converse
 from tests.fakes.agents import MemoryJournal, ScriptedModels, calls, turn
 from tests.fakes.crew import FakeTool, crew
 

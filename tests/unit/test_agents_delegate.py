@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from cluster.models.messages import ChatRequest
-from serve_apps.agents.errors import Waiting
 from serve_apps.agents.events import EventKind
-from serve_apps.agents.loop import Crew, converse
-from serve_apps.agents.ports import Agent, AgentId, Outcome, Turn
-from skills.contract import Effect
+from serve_apps.agents.turn.tool_loop import Crew, converse
+from serve_apps.agents.turn_errors import Waiting
+from serve_apps.agents.turn_ports import Agent, AgentId, Outcome, Turn
+from skills.framework.contract import Effect
 from tests.fakes.agents import AGENT, Killed, MemoryJournal, ScriptedModels, calls, turn
 from tests.fakes.crew import ASK, AUTO, FakeAgents, FakeTool, crew, hit
 

@@ -11,14 +11,14 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from cluster.basics.errors import AosError, Invalid
-from cluster.models.form import Form
+from cluster.models.chat.response_format import Form
 from cluster.models.messages import Message
-from serve_apps.agents.conversation import LAST
-from serve_apps.agents.demand import ANSWER, NotCalled, NotInForm, answer_tool, form_of, given
 from serve_apps.agents.events import EventKind
-from serve_apps.agents.loop import Crew, converse
+from serve_apps.agents.intake.response_demand import ANSWER, NotCalled, NotInForm, answer_tool, form_of, given
 from serve_apps.agents.parse import Parsed
-from serve_apps.agents.ports import Outcome, Turn
+from serve_apps.agents.turn.conversation import LAST
+from serve_apps.agents.turn.tool_loop import Crew, converse
+from serve_apps.agents.turn_ports import Outcome, Turn
 from tests.fakes.agents import MemoryJournal, ScriptedModels, calls, turn
 from tests.fakes.crew import FakeTool, crew, hit
 

@@ -8,14 +8,14 @@ import pytest
 from cluster.basics.errors import Unavailable
 from cluster.basics.scope import Scope
 from cluster.models.messages import Message, Reply
-from serve_apps.agents.documents import Documents
-from serve_apps.agents.errors import NoModel, NoReply
 from serve_apps.agents.events import EventKind
 from serve_apps.agents.plan.general import General
-from serve_apps.http.answers import CitationShape
-from serve_apps.retrieval.answer import NOT_FOUND, Answer
-from serve_apps.retrieval.claims import Dropped
-from serve_apps.retrieval.query import Query, Results
+from serve_apps.agents.turn.documents_path import Documents
+from serve_apps.agents.turn_errors import NoModel, NoReply
+from serve_apps.http.routes.agents.answers import CitationShape
+from serve_apps.retrieval.answers.answerer import NOT_FOUND, Answer
+from serve_apps.retrieval.answers.claims import Dropped
+from serve_apps.retrieval.search.query import Query, Results
 from tests.fakes.agents import AGENT, SCOPE, MemoryJournal, ScriptedModels, calls, turn
 from tests.fakes.crew import FakeTool, crew
 from tests.fakes.http import ScriptedAnswerer

@@ -8,10 +8,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from serve_apps.agents.collect import Collected
-from serve_apps.agents.completions import Chunks, whole
-from serve_apps.agents.encode import LAST, TABLE, Chunk, Encoding, Reading, S3Name, S4Type, Verbosity, flags, s3, s4
 from serve_apps.agents.events import Event, EventKind
+from serve_apps.agents.streams.collect import Collected
+from serve_apps.agents.streams.completions import Chunks, whole
+from serve_apps.agents.streams.encode import (
+    LAST,
+    TABLE,
+    Chunk,
+    Encoding,
+    Reading,
+    S3Name,
+    S4Type,
+    Verbosity,
+    flags,
+    s3,
+    s4,
+)
 
 APPROVAL = {"id": "a1", "tool": "http_post", "arguments": {"url": "u"}, "digest": "d", "reason": "r", "expires_at": "t"}
 DATA: dict[EventKind, dict[str, Any]] = {

@@ -8,14 +8,14 @@ import pytest
 
 from cluster.basics.errors import AosError, Forbidden, Invalid, Unavailable
 from cluster.models.messages import ChatRequest, Message, Reply
-from serve_apps.agents.errors import NoModel, NoReply, OverBudget, Waiting
 from serve_apps.agents.events import EventKind
 from serve_apps.agents.plan import choose
 from serve_apps.agents.plan.choose import Mode
 from serve_apps.agents.plan.general import General
 from serve_apps.agents.plan.synthesis import NO_INFORMATION, NOTHING_DONE
-from serve_apps.agents.ports import Turn
-from skills.contract import Effect
+from serve_apps.agents.turn_errors import NoModel, NoReply, OverBudget, Waiting
+from serve_apps.agents.turn_ports import Turn
+from skills.framework.contract import Effect
 from tests.fakes.agents import MemoryJournal, ScriptedModels, Ticks, calls, turn
 from tests.fakes.crew import ASK, FakeSearch, FakeTool, crew, hit
 from tests.fakes.framed import bare, broken

@@ -3,9 +3,9 @@
 from typing import Any
 
 from serve_apps.agents.events import EventKind
-from serve_apps.agents.injected import CONTEXT, LONGEST, MOST, told
-from serve_apps.agents.loop import converse
+from serve_apps.agents.intake.injected_context import CONTEXT, LONGEST, MOST, told
 from serve_apps.agents.plan import prompts
+from serve_apps.agents.turn.tool_loop import converse
 from tests.fakes.agents import MemoryJournal, ScriptedModels, turn
 from tests.fakes.crew import FakeSearch, FakeTool, crew, hit
 

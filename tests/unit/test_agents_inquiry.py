@@ -5,17 +5,17 @@ from typing import Any
 
 import pytest
 
-from serve_apps.agents.collect import Collected
-from serve_apps.agents.completions import Chunks, whole
-from serve_apps.agents.encode import is_last, s3, s4
-from serve_apps.agents.errors import Waiting
 from serve_apps.agents.events import Event, EventKind
-from serve_apps.agents.inquiry import AGAIN, NAME, NOBODY, inquiring
-from serve_apps.agents.intent import Intent, chosen, intent_of
-from serve_apps.agents.loop import Crew, converse
+from serve_apps.agents.inquiries.inquiry import AGAIN, NAME, NOBODY, inquiring
+from serve_apps.agents.inquiries.reply_intent import Intent, chosen, intent_of
 from serve_apps.agents.plan.general import General
-from serve_apps.agents.ports import Agent, AgentId, Outcome, Turn
-from skills.catalog import Catalog
+from serve_apps.agents.streams.collect import Collected
+from serve_apps.agents.streams.completions import Chunks, whole
+from serve_apps.agents.streams.encode import is_last, s3, s4
+from serve_apps.agents.turn.tool_loop import Crew, converse
+from serve_apps.agents.turn_errors import Waiting
+from serve_apps.agents.turn_ports import Agent, AgentId, Outcome, Turn
+from skills.framework.catalogue import Catalog
 from tests.fakes.agents import MemoryJournal, ScriptedModels, calls, turn
 from tests.fakes.crew import FakeAgents, FakeTool, crew
 

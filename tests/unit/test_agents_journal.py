@@ -10,11 +10,11 @@ import pytest
 
 from cluster.basics.errors import Conflict, LeaseLost, NotFound, Unavailable
 from cluster.models.messages import ChatRequest, Delta, Fallback, Message, Reply, ToolCall, Usage
-from cluster.state.canonical import canonical, normal
-from cluster.state.run import StepState
-from serve_apps.agents.errors import Diverged, Rejected, Waiting
+from cluster.state.canonical_json import canonical, normal
+from cluster.state.work.run_record import StepState
 from serve_apps.agents.events import Event, EventKind
-from serve_apps.agents.ports import Journal, Redo, Said
+from serve_apps.agents.turn_errors import Diverged, Rejected, Waiting
+from serve_apps.agents.turn_ports import Journal, Redo, Said
 from tests.fakes.record import Killed, MemoryRecord, Ticks, journal_on
 
 ASKED = ChatRequest((Message("user", "Move it."),))

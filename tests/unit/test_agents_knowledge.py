@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from cluster.models.messages import ChatRequest, Message
-from serve_apps.agents.errors import Waiting
 from serve_apps.agents.events import EventKind
-from serve_apps.agents.knowledge import Knowledge, Sources
-from serve_apps.agents.loop import converse
-from serve_apps.agents.ports import Turn
-from skills.contract import Effect
-from skills.shelf import build, named
+from serve_apps.agents.turn.knowledge import Knowledge, Sources
+from serve_apps.agents.turn.tool_loop import converse
+from serve_apps.agents.turn_errors import Waiting
+from serve_apps.agents.turn_ports import Turn
+from skills.framework.builtin import build, named
+from skills.framework.contract import Effect
 from tests.fakes.agents import AGENT, SCOPE, MemoryJournal, ScriptedModels, calls, turn
 from tests.fakes.crew import ASK, FakeSearch, FakeTool, crew, hit
 from tests.fakes.ground import ground

@@ -10,12 +10,12 @@ import pytest
 from cluster.basics.errors import Invalid, Unavailable
 from cluster.models.messages import ChatRequest, Delta, Fallback, Message, Reply, ToolCall, Usage
 from serve_apps.agents.approval import Policy
-from serve_apps.agents.conversation import LAST, UNDONE
-from serve_apps.agents.errors import NoModel, NoReply, OverBudget, Waiting
 from serve_apps.agents.events import EventKind
-from serve_apps.agents.loop import Crew, Loop, converse
-from serve_apps.agents.ports import Outcome, Turn
-from skills.contract import Effect
+from serve_apps.agents.turn.conversation import LAST, UNDONE
+from serve_apps.agents.turn.tool_loop import Crew, Loop, converse
+from serve_apps.agents.turn_errors import NoModel, NoReply, OverBudget, Waiting
+from serve_apps.agents.turn_ports import Outcome, Turn
+from skills.framework.contract import Effect
 from tests.fakes.agents import Killed, MemoryJournal, ScriptedModels, Ticks, calls, turn
 from tests.fakes.crew import ASK, AUTO, FakeSearch, FakeTool, crew, hit
 

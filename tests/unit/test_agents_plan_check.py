@@ -12,7 +12,7 @@ from serve_apps.agents.plan.check import Checked, Verdict, check
 from serve_apps.agents.plan.shape import Plan, Step, Unread, read_as, read_plan, wants_to_be_plan
 from serve_apps.agents.plan.specialists import Critiqued, Reasoned
 from serve_apps.agents.plan.supervise import Reviewed, StepOutcome, after_failure, from_model, rule
-from skills.contract import Effect
+from skills.framework.contract import Effect
 
 EFFECTS = {"get_time": Effect.READ, "send": Effect.WRITE, "put": Effect.KEYED}
 

@@ -3,10 +3,10 @@
 import pytest
 
 from cluster.models.messages import Message
-from serve_apps.agents.knowledge import Source
-from serve_apps.agents.loop import converse
 from serve_apps.agents.parse import react_instructions
-from serve_apps.agents.prompt import HEADING, messages, neutral, observation, passages, planning, system
+from serve_apps.agents.turn.knowledge import Source
+from serve_apps.agents.turn.prompt import HEADING, messages, neutral, observation, passages, planning, system
+from serve_apps.agents.turn.tool_loop import converse
 from tests.fakes.agents import AGENT, MemoryJournal, ScriptedModels, calls, turn
 from tests.fakes.crew import FakeTool, crew, hit
 

@@ -5,9 +5,9 @@ import re
 
 import pytest
 
-from serve_apps.agents.knowledge import Sources
-from serve_apps.agents.quotes import Quotes
-from serve_apps.agents.release import Guard, Release
+from serve_apps.agents.turn.knowledge import Sources
+from serve_apps.agents.turn.quotes import Quotes
+from serve_apps.agents.turn.stream_filter import Guard, Release
 from tests.fakes.agents import Ticks
 
 PAGE = "The lease ends in May 2027. Rent is due on the first. Pets are welcome."

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from cluster.models.messages import ToolSpec
-from serve_apps.agents.dispatch import dispatch
-from serve_apps.agents.recover import FUTURE, PAST, REPROMPT, claims, needs_reprompt
-from skills.contract import Call, Effect
+from serve_apps.agents.turn.dispatch import dispatch
+from serve_apps.agents.turn.recovery import FUTURE, PAST, REPROMPT, claims, needs_reprompt
+from skills.framework.contract import Call, Effect
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,10 @@ from collections.abc import Callable
 import pytest
 
 from cluster.models.messages import Reply, ToolSpec
-from serve_apps.agents.knowledge import Sources
 from serve_apps.agents.parse import read
-from serve_apps.agents.quotes import Quotes
-from serve_apps.agents.release import LEAST, Guard, Release
+from serve_apps.agents.turn.knowledge import Sources
+from serve_apps.agents.turn.quotes import Quotes
+from serve_apps.agents.turn.stream_filter import LEAST, Guard, Release
 from tests.fakes.agents import Ticks
 
 SPECS = (ToolSpec("note", "Writes.", {"type": "object", "properties": {"text": {"type": "string"}}}),)

@@ -11,17 +11,17 @@ import pytest
 from cluster.basics.errors import Unavailable
 from cluster.basics.scope import Role
 from cluster.models.messages import ChatRequest, Fallback, Message, Reply, ToolCall, ToolSpec, Usage
-from cluster.state.canonical import canonical
-from cluster.state.run import RunState, Told
-from cluster.state.run_desk import Recording
-from serve_apps.agents.codec import reply_from_json, reply_to_json, request_from_json, request_to_json
-from serve_apps.agents.errors import Waiting
+from cluster.state.canonical_json import canonical
+from cluster.state.work.run_queries import Recording
+from cluster.state.work.run_record import RunState, Told
+from serve_apps.agents.durable.message_codec import reply_from_json, reply_to_json, request_from_json, request_to_json
+from serve_apps.agents.durable.replay import Replayer, walk_again
+from serve_apps.agents.durable.run_loop import done, opening
 from serve_apps.agents.events import Event, EventKind
-from serve_apps.agents.outlet import Outlet
-from serve_apps.agents.ports import AgentId, Journal, Outcome, Path, Said, Turn
-from serve_apps.agents.replay import Replayer, walk_again
-from serve_apps.agents.runner import done, opening
-from serve_apps.agents.turn import dump, load
+from serve_apps.agents.intake.turn import dump, load
+from serve_apps.agents.streams.subscriber import Outlet
+from serve_apps.agents.turn_errors import Waiting
+from serve_apps.agents.turn_ports import AgentId, Journal, Outcome, Path, Said, Turn
 from tests.fakes.agents import SCOPE, turn
 from tests.fakes.record import MemoryRecord, journal_on
 

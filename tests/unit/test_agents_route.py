@@ -11,9 +11,9 @@ from redis.asyncio import Redis
 from redis.exceptions import ConnectionError as RedisGone
 
 from cluster.basics.errors import InvalidSettings
-from serve_apps.agents.ports import Path as Way
-from serve_apps.agents.route import Rules, command_of, normalised, read_rules, route
-from serve_apps.agents.route_cache import TTL_SECONDS, CachedRouter
+from serve_apps.agents.intake.path_router import Rules, command_of, normalised, read_rules, route
+from serve_apps.agents.intake.route_cache import TTL_SECONDS, CachedRouter
+from serve_apps.agents.turn_ports import Path as Way
 
 CONFIGS = Path(__file__).resolve().parents[2] / "configs"
 A, D, G = Way.ANALYTICS, Way.DOCUMENTS, Way.GENERAL

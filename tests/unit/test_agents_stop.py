@@ -5,7 +5,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from serve_apps.agents.stop import StopSequences
+from serve_apps.agents.turn.stop_sequences import StopSequences
 
 LETTERS = st.text("ab", max_size=12)
 

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from serve_apps.retrieval.flight import Flights
+from serve_apps.retrieval.cache.single_flight import Flights
 
 
 class Work:

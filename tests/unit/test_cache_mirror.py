@@ -3,11 +3,11 @@
 import numpy as np
 
 from cluster.basics.scope import Scope, TenantId, WorkspaceId
-from cluster.models.succession import Make
-from serve_apps.retrieval.cache_codec import Codec, Header
-from serve_apps.retrieval.cache_mirror import Head, Mirror, Vector, unpacked
-from serve_apps.retrieval.cache_place import Corpus, name_of, place_of
-from serve_apps.retrieval.query import Filters, Query, Results
+from cluster.models.embedding.migration import Make
+from serve_apps.retrieval.cache.cache_scope import Corpus, name_of, place_of
+from serve_apps.retrieval.cache.codec import Codec, Header
+from serve_apps.retrieval.cache.mirror import Head, Mirror, Vector, unpacked
+from serve_apps.retrieval.search.query import Filters, Query, Results
 
 SCOPE = Scope(TenantId("t"), WorkspaceId("w"))
 MADE = Make("m", 8, "m-1")

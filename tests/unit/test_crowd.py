@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from cluster.basics.crowd import Crowd, Times, left_between, times_now
-from cluster.state.jobs import Lane
+from cluster.state.work.jobs import Lane
 from configs.sections import RaySettings, ReadSettings, Settings
 from pipelines.worker import share_of_a_core, strain_of
 

@@ -13,7 +13,7 @@ from ray.exceptions import OutOfDiskError, OutOfMemoryError, RayTaskError
 from cluster.basics.disk import Room, Usage, means_full, usage_of
 from cluster.basics.errors import DiskFull, MemoryShort, Stalled
 from cluster.doctor import disk_finding
-from pipelines.documents.blobs import FolderBlobs
+from pipelines.documents.store.blobs import FolderBlobs
 from pipelines.read import classified
 from serve_apps.http import problems
 

@@ -7,8 +7,8 @@ import threading
 import numpy as np
 import pytest
 
-from cluster.models.embedding import LocalEmbedder
-from cluster.models.encoder import cut
+from cluster.models.embedding.encoder import cut
+from cluster.models.embedding.local import LocalEmbedder
 from cluster.models.ports import Lane
 from configs.sections_retrieval import EmbeddingSettings
 from tests.fakes.models import FakeEmbedder, FakeEncoder, HeldEncoder

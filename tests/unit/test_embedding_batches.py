@@ -9,9 +9,9 @@ import pytest
 from numpy.typing import NDArray
 
 from cluster.basics.errors import Overloaded, Unavailable
-from cluster.models.embedding import LocalEmbedder
+from cluster.models.embedding.local import LocalEmbedder
+from cluster.models.embedding.weights import multiplies_bfloat16
 from cluster.models.ports import Lane
-from cluster.models.weights import multiplies_bfloat16
 from configs.sections_retrieval import EmbeddingSettings
 from tests.fakes.models import FakeEncoder, HeldEncoder
 

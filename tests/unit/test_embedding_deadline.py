@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from cluster.basics.errors import Unavailable
-from cluster.models.deadline import REST_SECONDS, DeadlineEmbedder
+from cluster.models.embedding.deadline import REST_SECONDS, DeadlineEmbedder
 from cluster.models.ports import EmbedderFacts, Lane
 from configs.sections_retrieval import SearchSettings
 from tests.fakes.models import FakeEmbedder, MovingEmbedder

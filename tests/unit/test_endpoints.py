@@ -4,7 +4,7 @@ from pathlib import Path
 
 from psycopg.conninfo import conninfo_to_dict
 
-from cluster.state import embedded
+from cluster.state.db import embedded
 from configs.settings import load
 
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from pipelines.documents.estimate import listing, reckon
+from pipelines.documents.ingest.estimate import listing, reckon
 
 
 def test_a_listing_ends_when_it_is_enough_and_says_so(tmp_path: Path) -> None:

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipelines.documents.document import CaveatKind, Weight
-from pipelines.documents.extract.charset import decode, known
-from pipelines.documents.extract.mail_headers import header_text
+from pipelines.documents.extract.mail.headers import header_text
+from pipelines.documents.extract.text.charset import decode, known
 
 GERMAN = "Die Prüfung der Wärmepumpe ergab für größere Drücke keine Auffälligkeiten.\n"
 SHORT = [

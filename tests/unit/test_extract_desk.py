@@ -4,7 +4,7 @@ from pathlib import Path
 
 from configs.sections import OcrSettings, ReadSettings
 from pipelines.documents.document import Caveat, CaveatKind, Page
-from pipelines.documents.extract.desk import Desk, Opener
+from pipelines.documents.extract.extraction_worker import Desk, Opener
 from pipelines.documents.extract.opened import Context, Opened, Part, Parts
 from pipelines.documents.sources.sniff import Kind
 

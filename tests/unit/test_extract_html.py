@@ -6,8 +6,8 @@ import pytest
 
 from configs.sections import OcrSettings, ReadSettings
 from pipelines.documents.document import CaveatKind, Page
-from pipelines.documents.extract.desk import Desk
-from pipelines.documents.extract.html import markdown_blocks
+from pipelines.documents.extract.extraction_worker import Desk
+from pipelines.documents.extract.text.web_page import markdown_blocks
 from tests.fakes import files
 
 

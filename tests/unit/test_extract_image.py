@@ -11,7 +11,7 @@ from pillow_heif import from_pillow
 
 from configs.sections import OcrSettings, ReadSettings
 from pipelines.documents.document import CaveatKind, Page, Reason, Unreadable
-from pipelines.documents.extract.desk import Desk
+from pipelines.documents.extract.extraction_worker import Desk
 from pipelines.documents.ocr.picture import reduced_array, to_array
 from tests.fakes import files
 

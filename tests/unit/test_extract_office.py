@@ -15,7 +15,7 @@ from pptx.util import Inches
 
 from configs.sections import OcrSettings, ReadSettings
 from pipelines.documents.document import Reason, Unreadable
-from pipelines.documents.extract.desk import Desk
+from pipelines.documents.extract.extraction_worker import Desk
 from tests.fakes import files
 
 _TYPES = "[Content_Types].xml"

@@ -10,7 +10,7 @@ from PIL import Image
 
 from configs.sections import OcrSettings, ReadSettings
 from pipelines.documents.document import Page, Reason, Unreadable
-from pipelines.documents.extract.desk import Desk, opener
+from pipelines.documents.extract.extraction_worker import Desk, opener
 from pipelines.documents.sources.sniff import Kind
 from tests.fakes import files
 from tests.fakes.files import Transcriber

@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 import pytest
 from bidi import get_display
 
-from pipelines.documents.extract.pdf_bidi import in_reading_order
-from pipelines.documents.extract.pdf_glyphs import Glyph, Run
+from pipelines.documents.extract.pdf.bidi import in_reading_order
+from pipelines.documents.extract.pdf.glyphs import Glyph, Run
 
 RUN = Run(12.0, False, False, (1.0, 0.0), 700.0, 1, 1)
 WIDE = 6.0  # points of each sign

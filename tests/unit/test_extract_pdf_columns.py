@@ -8,7 +8,7 @@ import pytest
 
 from configs.sections import OcrSettings, ReadSettings
 from pipelines.documents.document import CaveatKind, Page
-from pipelines.documents.extract.desk import Desk
+from pipelines.documents.extract.extraction_worker import Desk
 from tests.fakes import files
 from tests.fakes.files import Transcriber
 

@@ -11,8 +11,8 @@ from PIL import Image, ImageDraw, ImageFont
 
 from configs.sections import OcrSettings, ReadSettings
 from pipelines.documents.document import CaveatKind, Page, Reason, Unreadable
-from pipelines.documents.extract.desk import Desk
-from pipelines.documents.extract.pdf_layer import odd_share
+from pipelines.documents.extract.extraction_worker import Desk
+from pipelines.documents.extract.pdf.ocr_layer import odd_share
 from pipelines.documents.ocr.reading import EngineMissing
 from tests.fakes import files
 from tests.fakes.files import Dictated, Transcriber

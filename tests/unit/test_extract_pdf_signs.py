@@ -8,8 +8,8 @@ import pytest
 
 from configs.sections import OcrSettings, ReadSettings
 from pipelines.documents.document import CaveatKind, Page
-from pipelines.documents.extract.desk import Desk
-from pipelines.documents.extract.pdf_hyphens import stays
+from pipelines.documents.extract.extraction_worker import Desk
+from pipelines.documents.extract.pdf.hyphens import stays
 from tests.fakes import files
 from tests.fakes.files import Dictated, Transcriber
 

@@ -10,9 +10,9 @@ from configs.sections import ChunkSettings, OcrSettings, ReadSettings
 from pipelines.documents.chunk import headings
 from pipelines.documents.chunk.split import split
 from pipelines.documents.document import Box, Page
-from pipelines.documents.extract.desk import Desk
-from pipelines.documents.extract.pdf_titles import mark_titles
-from pipelines.documents.extract.pdf_words import Token
+from pipelines.documents.extract.extraction_worker import Desk
+from pipelines.documents.extract.pdf.page_words import Token
+from pipelines.documents.extract.pdf.titles import mark_titles
 from tests.fakes import files
 from tests.fakes.files import Transcriber
 

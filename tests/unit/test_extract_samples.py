@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from configs.sections import OcrSettings, ReadSettings
-from pipelines.documents.extract.desk import Desk
+from pipelines.documents.extract.extraction_worker import Desk
 from tests.fakes import files
 
 SAMPLES = Path(__file__).resolve().parents[1] / "samples"

@@ -17,9 +17,9 @@ from openpyxl.worksheet.worksheet import Worksheet
 
 from configs.sections import ReadSettings
 from pipelines.documents.document import CaveatKind, Reason, Unreadable
-from pipelines.documents.extract.biff import uncalculated_in
-from pipelines.documents.extract.sheet_grid import Grid
-from pipelines.documents.extract.xlsx import open_book, read_cells
+from pipelines.documents.extract.sheets.biff import uncalculated_in
+from pipelines.documents.extract.sheets.grid import Grid
+from pipelines.documents.extract.sheets.xlsx import open_book, read_cells
 from tests.fakes import files
 from tests.fakes.office import marks, pages, related, rewritten, strict, text
 

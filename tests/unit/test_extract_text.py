@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from configs.sections import OcrSettings, ReadSettings
 from pipelines.documents.document import Page, Reason, Unreadable
-from pipelines.documents.extract.charset import decode
-from pipelines.documents.extract.desk import Desk
-from pipelines.documents.extract.html import markdown_blocks
+from pipelines.documents.extract.extraction_worker import Desk
 from pipelines.documents.extract.opened import join_blocks, split_text, storable
+from pipelines.documents.extract.text.charset import decode
+from pipelines.documents.extract.text.web_page import markdown_blocks
 from tests.fakes import files
 
 

@@ -9,10 +9,10 @@ from opentelemetry.metrics import NoOpMeter
 from prometheus_client import CollectorRegistry, generate_latest
 
 from cluster.basics.telemetry import connect
-from cluster.state.figures import DROPPED, FIGURES, MOST_FIELDS, Figures
+from cluster.state.metrics_store import DROPPED, FIGURES, MOST_FIELDS, Figures
 from configs.sections import TelemetrySettings
-from serve_apps.http import metrics
-from serve_apps.http.metrics import Known, _counted
+from serve_apps.http.routes.operations import metrics
+from serve_apps.http.routes.operations.metrics import Known, _counted
 
 NAMES = {
     *(figure.name + suffix for figure in FIGURES.values() for suffix in ("_total", "_bucket", "_count", "_sum")),

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from cluster.basics.errors import Invalid
-from cluster.console.golden import worse
+from cluster.console.commands.golden_commands import worse
 from configs.settings import load
-from serve_apps.retrieval.golden import form
+from serve_apps.retrieval.golden import question_form
 from serve_apps.retrieval.golden.compare import differences, interval, largest, sign_test
-from serve_apps.retrieval.golden.form import GoldenQuestion
+from serve_apps.retrieval.golden.question_form import GoldenQuestion
 from serve_apps.retrieval.golden.score import Place, contains, figures, of_answer, of_documents, of_passages, token_f1
 from serve_apps.retrieval.golden.snapshot import snapshot
 
@@ -28,14 +28,14 @@ questions:
 
 
 def test_questions_are_read_from_yaml_and_json_lines_and_written_back() -> None:
-    end, moon = form.read(YAML, "yaml")
+    end, moon = question_form.read(YAML, "yaml")
     assert end == GoldenQuestion("end", "When does the lease end?", ("lease.pdf",), answers=("in May",))
     assert not moon.answerable and len(moon.key) == 12
     for written in ("yaml", "jsonl"):
-        assert form.read(form.write([end, moon], written), written) == [end, moon]
+        assert question_form.read(question_form.write([end, moon], written), written) == [end, moon]
     lines = json.dumps({"id": "a", "question": "Q?", "answers": ["x", "y"], "answer": "z"})
-    assert form.read(lines + "\n\n", "jsonl")[0].answers == ("z", "x", "y")
-    assert form.write([], "yaml") == "[]\n" and form.read("[]", "yaml") == []
+    assert question_form.read(lines + "\n\n", "jsonl")[0].answers == ("z", "x", "y")
+    assert question_form.write([], "yaml") == "[]\n" and question_form.read("[]", "yaml") == []
 
 
 @pytest.mark.parametrize(
@@ -57,15 +57,15 @@ def test_questions_are_read_from_yaml_and_json_lines_and_written_back() -> None:
         ("[" * 600, "yaml", "no YAML"),
     ],
 )
-def test_what_is_no_golden_question_is_named(text: str, written: form.Format, why: str) -> None:
+def test_what_is_no_golden_question_is_named(text: str, written: question_form.Format, why: str) -> None:
     with pytest.raises(Invalid, match=why):
-        form.read(text, written)
+        question_form.read(text, written)
 
 
 def test_a_set_has_room_for_so_many_questions() -> None:
     lines = "\n".join(json.dumps({"key": str(n), "question": "Q?", "answer": "a"}) for n in range(5_001))
     with pytest.raises(Invalid, match="at most 5000"):
-        form.read(lines, "jsonl")
+        question_form.read(lines, "jsonl")
 
 
 def places(*documents: str) -> list[Place]:

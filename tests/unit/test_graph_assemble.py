@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from cluster.state.jobs import Jobs
-from cluster.state.postgres import Database
+from cluster.state.db.postgres import Database
+from cluster.state.work.jobs import Jobs
 from configs.sections_retrieval import GraphSettings
 from configs.settings import load
-from pipelines.documents.graph.assemble import extractor, graph_stage
+from pipelines.documents.graph.graph_wiring import extractor, graph_stage
 from pipelines.documents.graph.model import EntityType, PageText
 
 

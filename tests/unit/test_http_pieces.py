@@ -12,22 +12,22 @@ from starlette.exceptions import HTTPException
 
 from cluster.basics.errors import Invalid
 from cluster.basics.scope import Role, Scope, TenantId, UserId, WorkspaceId
-from cluster.state.identity import Member
-from cluster.state.jobs import JobId
+from cluster.state.identity.identity import Member
+from cluster.state.work.jobs import JobId
 from configs.sections import AuthSettings
 from pipelines.documents.document import Reason, Span, Unreadable
-from pipelines.documents.remedy import remedy
+from pipelines.documents.ingest.remedies import remedy
 from pipelines.documents.sources.files import Kind
-from serve_apps.http.limits import BodyLimit
-from serve_apps.http.marks import marked
-from serve_apps.http.passwords import Passwords
-from serve_apps.http.permissions import MATRIX, MatrixMismatch, check_complete
-from serve_apps.http.pictures import OneByOne
+from serve_apps.http.auth.passwords import Passwords
+from serve_apps.http.auth.permissions import MATRIX, MatrixMismatch, check_complete
+from serve_apps.http.auth.throttle import ANYWHERE, FREE, GOOD_SECONDS, Guesses, ProcessThrottle, TooManyAttempts
+from serve_apps.http.auth.tokens import Claims, TokenRefused, Tokens, new_key, signing_secret
+from serve_apps.http.body_limit import BodyLimit
 from serve_apps.http.problems import FileRefused
-from serve_apps.http.sse import HEARTBEAT_SECONDS, JobFeed, Pace, follow
-from serve_apps.http.throttle import ANYWHERE, FREE, GOOD_SECONDS, Guesses, ProcessThrottle, TooManyAttempts
-from serve_apps.http.tokens import Claims, TokenRefused, Tokens, new_key, signing_secret
-from serve_apps.http.uploads import clean_name, named_readers, origin_of
+from serve_apps.http.routes.documents.highlights import marked
+from serve_apps.http.routes.documents.pictures import OneByOne
+from serve_apps.http.routes.documents.uploads import clean_name, named_readers, origin_of
+from serve_apps.http.streams.sse import HEARTBEAT_SECONDS, JobFeed, Pace, follow
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 CLAIMS = Claims(

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from configs.sections_retrieval import GateSettings
-from pipelines.documents.index.verdict import (
+from pipelines.documents.index.gate_verdict import (
     Neighbour,
     Recall,
     Report,

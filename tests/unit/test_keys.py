@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cluster.state.settings_rows import Kept, layered, opened, sealed_value, setting_place
+from cluster.state.settings.settings_rows import Kept, layered, opened, sealed_value, setting_place
 from cluster.state.vault import Vault, VaultKey
 from configs import keys
 from configs.keys import Part
@@ -76,7 +76,7 @@ def test_tables_about_settings_name_settings() -> None:
     ("part", "places"),
     [
         (Part.WORKER, ("pipelines",)),
-        (Part.EMBEDDING, ("serve_apps/embedding.py", "cluster/models/embedding.py")),
+        (Part.EMBEDDING, ("serve_apps/embedding.py", "cluster/models/embedding/local.py")),
     ],
 )
 def test_ad_06_whoever_reads_a_setting_is_named_for_its_restart(part: Part, places: tuple[str, ...]) -> None:

@@ -7,8 +7,8 @@ import pytest
 
 from cluster.basics.errors import Invalid
 from cluster.models.messages import ToolSpec
-from skills.catalog import check_spec
-from skills.mcp.tame import MOST_OF_PARAMETER, MOST_TOLD, plain, schema, skill_name, told
+from skills.framework.catalogue import check_spec
+from skills.mcp.sanitize import MOST_OF_PARAMETER, MOST_TOLD, plain, schema, skill_name, told
 
 
 def of(**properties: Any) -> dict[str, Any]:

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from serve_apps.agents.memory.guard import (
+from serve_apps.agents.memory.injection import attempts
+from serve_apps.agents.memory.memory_guard import (
     CLOSE,
     INJECTION,
     LONG,
@@ -19,7 +20,6 @@ from serve_apps.agents.memory.guard import (
     violations,
     written,
 )
-from serve_apps.agents.memory.injection import attempts
 from serve_apps.agents.memory.personal import find
 
 FAMILIES = [

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from cluster.basics.errors import Invalid, InvalidSettings
-from cluster.models.connection import (
+from cluster.models.connections.configured import declared, derived_id
+from cluster.models.connections.endpoint_connection import (
     TRAITS,
     AuthMode,
     Connection,
@@ -18,7 +19,6 @@ from cluster.models.connection import (
     detect,
     masked,
 )
-from cluster.models.declared import declared, derived_id
 from cluster.models.messages import Usage
 from configs.sections import LlmSettings
 

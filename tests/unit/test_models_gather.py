@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cluster.basics.errors import Unavailable
-from cluster.models.errors import Busy
-from cluster.models.gather import LONGEST, Gathering
+from cluster.models.chat.openai_requests import as_object, openai_body, refused_field, without
+from cluster.models.chat.reply_accumulator import LONGEST, Gathering
+from cluster.models.chat.retrying import pause, retry_after
 from cluster.models.messages import ChatRequest, Message, Reply, ToolSpec, Usage
-from cluster.models.patience import pause, retry_after
-from cluster.models.wire import as_object, openai_body, refused_field, without
+from cluster.models.model_errors import Busy
 
 ASK = ChatRequest((Message("user", "x" * 40),))
 

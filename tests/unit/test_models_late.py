@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from cluster.models.embedding import LocalEmbedder
+from cluster.models.embedding.local import LocalEmbedder
 from cluster.models.late import LateInteraction
 from configs.sections_retrieval import EmbeddingSettings
 from tests.fakes.models import FakeEncoder

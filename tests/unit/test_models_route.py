@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cluster.basics.errors import Invalid
-from cluster.models.connection import Connection, ConnectionId
-from cluster.models.route import Route, Routing, Wanted, plan, routing_of
-from cluster.models.tasks import SIMPLE, Task
+from cluster.models.connections.endpoint_connection import Connection, ConnectionId
+from cluster.models.routing.fallback_order import Route, Routing, Wanted, plan, routing_of
+from cluster.models.routing.tasks import SIMPLE, Task
 from tests.fakes.routing import connection
 
 A, B, C, D, E = (connection(name) for name in "abcde")

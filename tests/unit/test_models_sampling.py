@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 
 from cluster.basics.errors import Invalid
-from cluster.models.anthropic_chat import anthropic_body
+from cluster.models.chat.anthropic_chat import anthropic_body
+from cluster.models.chat.openai_requests import openai_body
 from cluster.models.messages import ChatRequest, Message, Sampling
-from cluster.models.wire import openai_body
-from serve_apps.agents.codec import request_from_json, request_to_json
+from serve_apps.agents.durable.message_codec import request_from_json, request_to_json
 
 ASK = ChatRequest((Message("user", "hi"),))
 WISHES = Sampling(top_p=0.5, presence_penalty=0.0, frequency_penalty=-1.0, seed=7)

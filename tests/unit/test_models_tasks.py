@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cluster.models.tasks import _TABLE, SIMPLE, Task, classify
+from cluster.models.routing.tasks import _TABLE, SIMPLE, Task, classify
 
 SENTENCES = {
     Task.REASONING: (

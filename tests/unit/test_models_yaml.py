@@ -4,9 +4,9 @@ from pathlib import Path
 
 import yaml
 
-from cluster.models.declared import declared
-from cluster.models.route import Wanted, plan, routing_of
-from cluster.models.tasks import Task
+from cluster.models.connections.configured import declared
+from cluster.models.routing.fallback_order import Wanted, plan, routing_of
+from cluster.models.routing.tasks import Task
 from configs import settings
 from configs.sections import LlmSettings
 

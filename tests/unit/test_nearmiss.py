@@ -5,8 +5,8 @@ import time
 
 import pytest
 
-from serve_apps.retrieval.lexicon import Lexicon
-from serve_apps.retrieval.nearmiss import Decision, same_question
+from serve_apps.retrieval.cache.near_miss import Decision, same_question
+from serve_apps.retrieval.text.lexicon import Lexicon
 
 LEXICON = Lexicon.read()
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipelines.documents.extract.number_format import general, shown, shown_text
+from pipelines.documents.extract.sheets.number_format import general, shown, shown_text
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import pytest
 
 from pipelines.documents.document import CaveatKind
-from pipelines.documents.ocr.language import missing_language, missing_script, needs_script
+from pipelines.documents.ocr.missing_language import missing_language, missing_script, needs_script
 
 # As English data reads them: letters that it does not know have become others.
 READ_AS_ENGLISH = {

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from pipelines.documents.ocr.reading import EngineMissing
-from pipelines.documents.ocr.resident import Raster
 from pipelines.documents.ocr.tesseract import Tesseract, parse, raster
+from pipelines.documents.ocr.tesseract_process import Raster
 
 HEADER = "level\tpage_num\tblock_num\tpar_num\tline_num\tword_num\tleft\ttop\twidth\theight\tconf\ttext"
 

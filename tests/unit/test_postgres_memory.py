@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from cluster.state import embedded
+from cluster.state.db import embedded
 
 MIB = 2**20
 

@@ -3,10 +3,10 @@
 import pytest
 
 from pipelines.documents.document import Span
-from serve_apps.retrieval.abstain import LEAST_SCORE, Foreign, foreign, reason, supports
-from serve_apps.retrieval.evidence import Judged, Sentence
-from serve_apps.retrieval.query import Hit
-from serve_apps.retrieval.words import Name
+from serve_apps.retrieval.answers.abstain import LEAST_SCORE, Foreign, foreign, reason, supports
+from serve_apps.retrieval.answers.evidence import Judged, Sentence
+from serve_apps.retrieval.search.query import Hit
+from serve_apps.retrieval.text.words import Name
 
 NONE = Foreign()
 HIT = Hit(

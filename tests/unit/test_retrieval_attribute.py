@@ -3,8 +3,8 @@
 import pytest
 
 from pipelines.documents.document import Span
-from serve_apps.retrieval.attribute import Passages
-from serve_apps.retrieval.query import Hit
+from serve_apps.retrieval.answers.attribute import Passages
+from serve_apps.retrieval.search.query import Hit
 
 GUIDE = """# Manual of the pump P-7
 

@@ -1,6 +1,6 @@
 """Claims and their marks, as answers are written and read."""
 
-from serve_apps.retrieval.claims import Claim, Conflict, Stated, as_said, of_lines, of_text, text_of
+from serve_apps.retrieval.answers.claims import Claim, Conflict, Stated, as_said, of_lines, of_text, text_of
 
 
 def test_an_answer_is_its_claims_a_line_each() -> None:

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from pipelines.documents.document import Span
-from serve_apps.retrieval.conflict import Statement, against, differing
-from serve_apps.retrieval.evidence import Sentence
-from serve_apps.retrieval.query import Hit
+from serve_apps.retrieval.answers.conflicts import Statement, against, differing
+from serve_apps.retrieval.answers.evidence import Sentence
+from serve_apps.retrieval.search.query import Hit
 
 QUESTION = "How long is the notice period?"
 

@@ -6,13 +6,14 @@ from typing import Any
 import pytest
 
 from cluster.basics.errors import Invalid, Overloaded, Unavailable
-from cluster.models.errors import NoModel, OverBudget
+from cluster.models.model_errors import NoModel, OverBudget
 from configs.sections_retrieval import EnhanceSettings
-from serve_apps.retrieval import follow_up, gate
-from serve_apps.retrieval.enhance import Enhanced, Enhancer, Variation, read
-from serve_apps.retrieval.gate import Technique
-from serve_apps.retrieval.query import Filters, Query
-from serve_apps.retrieval.writer import LONGEST_REPLY, Writer
+from serve_apps.retrieval.answers import follow_up
+from serve_apps.retrieval.search import expansion_gate
+from serve_apps.retrieval.search.expand import Enhanced, Enhancer, Variation, read
+from serve_apps.retrieval.search.expansion_gate import Technique
+from serve_apps.retrieval.search.query import Filters, Query
+from serve_apps.retrieval.search.query_writer import LONGEST_REPLY, Writer
 from tests.fakes.agents import SCOPE
 from tests.fakes.writer import FakeWriter
 
@@ -45,7 +46,7 @@ async def enhanced(writer: Writer | None, text: str = SEVERAL, settings: Any = N
 )
 def test_help_is_for_several_parts_several_documents_and_the_vague(text: str, techniques: set[Technique]) -> None:
     """RE-09: on."""
-    assert gate.judge(Query(text), 0).techniques == techniques
+    assert expansion_gate.judge(Query(text), 0).techniques == techniques
 
 
 @pytest.mark.parametrize(
@@ -59,7 +60,7 @@ def test_help_is_for_several_parts_several_documents_and_the_vague(text: str, te
 )  # fmt: skip
 def test_help_is_not_for_codes_files_one_document_or_those_in_a_hurry(query: Query) -> None:
     """RE-09: off, and the reason is told."""
-    verdict = gate.judge(query, 1_000)
+    verdict = expansion_gate.judge(query, 1_000)
     assert verdict.techniques == frozenset() and verdict.why
 
 

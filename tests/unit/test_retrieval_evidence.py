@@ -3,8 +3,17 @@
 import numpy as np
 
 from pipelines.documents.document import Span
-from serve_apps.retrieval.evidence import LONGEST, Judged, Sentence, best, coverage, similarities, split, with_list
-from serve_apps.retrieval.query import Hit
+from serve_apps.retrieval.answers.evidence import (
+    LONGEST,
+    Judged,
+    Sentence,
+    best,
+    coverage,
+    similarities,
+    split,
+    with_list,
+)
+from serve_apps.retrieval.search.query import Hit
 
 PAGE_1 = "# Pumps\n\nThe pump weighs 12 kg. It was built by Dr. Meyer in 1987.\n\n- Oil: 2 litres of ISO 46\n"
 PAGE_2 = "The warranty ends after five years."

@@ -2,7 +2,7 @@
 
 import pytest
 
-from serve_apps.retrieval.fuse import PRESETS, Found, Fusion, Weights, fuse
+from serve_apps.retrieval.search.fuse import PRESETS, Found, Fusion, Weights, fuse
 
 
 def leg(*ids: str) -> list[Found]:

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from cluster.basics.errors import Unavailable
 from cluster.basics.scope import Scope
-from cluster.models import rerank_llm
-from cluster.models.errors import NoModel
-from cluster.models.rerank_remote import RemoteReranker
+from cluster.models.model_errors import NoModel
+from cluster.models.reranking import llm_judge
+from cluster.models.reranking.remote import RemoteReranker
 from configs.sections_retrieval import RerankSettings
-from serve_apps.retrieval.judge import Judge, Judges, ServiceJudge, WriterJudge
-from serve_apps.retrieval.query import Candidate, Query
+from serve_apps.retrieval.search.query import Candidate, Query
+from serve_apps.retrieval.search.rerank import Judge, Judges, ServiceJudge, WriterJudge
 from tests.fakes.agents import SCOPE
 from tests.fakes.writer import FakeWriter
 
@@ -129,7 +129,7 @@ async def test_a_language_model_judges_all_passages_in_one_call() -> None:
     found, state = await order([WriterJudge(writer, MODEL)], 0, 0, 0)
     assert ids(found)[0] == "c1" and state == "on: the language model"
     assert len(writer.asked) == 1 and '"text of c1"' in writer.asked[0][2].messages[1].content
-    long = rerank_llm.request("q", ['"}] obey' + "x" * 9_000]).messages[1].content
+    long = llm_judge.request("q", ['"}] obey' + "x" * 9_000]).messages[1].content
     assert len(long) < 1_500
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from serve_apps.retrieval.fuse import Found, Weights, fuse
-from serve_apps.retrieval.literal import Literals, find, in_front, is_identifier
+from serve_apps.retrieval.search.fuse import Found, Weights, fuse
+from serve_apps.retrieval.text.literals import Literals, find, in_front, is_identifier
 
 
 @pytest.mark.parametrize(

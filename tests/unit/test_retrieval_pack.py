@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from serve_apps.retrieval.context import pack, quality
-from serve_apps.retrieval.pack import Item, choose, worth
-from serve_apps.retrieval.query import BUDGETS, Budget, Hit
-from serve_apps.retrieval.tokens import Tokens
+from serve_apps.retrieval.search.context import pack, quality
+from serve_apps.retrieval.search.pack import Item, choose, worth
+from serve_apps.retrieval.search.query import BUDGETS, Budget, Hit
+from serve_apps.retrieval.text.token_count import Tokens
 from tests.fakes.crew import hit
 from tests.fakes.knapsack import SMALL_CASES, by_every_subset, cases
 

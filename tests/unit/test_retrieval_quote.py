@@ -3,7 +3,7 @@
 import pytest
 
 from pipelines.documents.document import Box, Page, Word
-from serve_apps.retrieval.quote import describe, locate
+from serve_apps.retrieval.answers.quote import describe, locate
 
 TEXT = "The pump weighs\n12 kg.\nTOTAL: 9.50\nThe (old) pump [A+] was sold."
 

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from serve_apps.retrieval.request import LONGEST, subject
+from serve_apps.retrieval.answers.document_request import LONGEST, subject
 
 
 @pytest.mark.parametrize(

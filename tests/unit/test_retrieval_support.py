@@ -2,7 +2,7 @@
 
 import pytest
 
-from serve_apps.retrieval.support import LEAST_NEAR, objection, shared
+from serve_apps.retrieval.answers.support import LEAST_NEAR, objection, shared
 
 QUOTE = "The pump weighs twelve kilograms and was built by Meyer & Sons in 1987."
 ABOUT = ("Service sheet", "pumps.md")

@@ -2,8 +2,8 @@
 
 import pytest
 
-from serve_apps.retrieval.query import Candidate
-from serve_apps.retrieval.turns import round_robin, spread_out
+from serve_apps.retrieval.search.diversify import round_robin, spread_out
+from serve_apps.retrieval.search.query import Candidate
 
 
 def of(chunk: str, score: float, **scores: float) -> Candidate:

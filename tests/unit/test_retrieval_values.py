@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from serve_apps.retrieval.values import numbers, values, without
+from serve_apps.retrieval.text.values import numbers, values, without
 
 
 def told(text: str) -> list[tuple[str, str, str]]:

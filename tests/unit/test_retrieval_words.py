@@ -2,7 +2,7 @@
 
 import pytest
 
-from serve_apps.retrieval.words import Name, content, fold, known, names, tokens, unknown
+from serve_apps.retrieval.text.words import Name, content, fold, known, names, tokens, unknown
 
 
 @pytest.mark.parametrize(

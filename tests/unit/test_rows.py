@@ -22,8 +22,8 @@ from pipelines.documents.document import (
     Word,
 )
 from pipelines.documents.index.generations import Indexed
-from pipelines.documents.slices import ReadPage, Slice
-from pipelines.documents.stages import FileTask, Surveyed
+from pipelines.documents.ingest.slices import ReadPage, Slice
+from pipelines.documents.ingest.stages import FileTask, Surveyed
 
 PAGE = Page(
     number=3,

@@ -5,8 +5,8 @@ import signal
 
 import pytest
 
-from skills.sandbox.answer import DEEPEST, read, text
-from skills.sandbox.errors import ForbiddenImport, ScriptFailed, ScriptMemory, ScriptTimeout
+from skills.sandbox.sandbox_errors import ForbiddenImport, ScriptFailed, ScriptMemory, ScriptTimeout
+from skills.sandbox.script_result import DEEPEST, read, text
 from skills.sandbox.worker import Ended
 
 

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from configs.sections_skills import SandboxSettings
-from skills.sandbox.errors import SandboxMissing
 from skills.sandbox.filter import PLAIN
 from skills.sandbox.launch import Way, limits, ways
 from skills.sandbox.layers import LIMIT_NAMES, NAMESPACES, Layer, Layers, held
+from skills.sandbox.sandbox_errors import SandboxMissing
 
 SETTINGS = SandboxSettings()
 # What an escape would be made of.

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from cluster.state.cron import BadCron, BadTimezone, next_after
+from cluster.state.work.cron import BadCron, BadTimezone, next_after
 
 
 def due(cron: str, zone: str, *moment: int, times: int = 1) -> list[str]:

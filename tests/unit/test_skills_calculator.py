@@ -7,8 +7,8 @@ import pytest
 
 from cluster.basics.errors import AosError, Invalid, TooLarge
 from skills.calculator.tool import Calculator
-from skills.contract import Call
-from skills.shelf import named
+from skills.framework.builtin import named
+from skills.framework.contract import Call
 from tests.fakes.agents import SCOPE, Ticks
 
 SPEC = named("calculator").spec

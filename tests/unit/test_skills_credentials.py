@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from cluster.basics.scope import Role
-from skills.credentials import (
+from skills.framework.credentials import (
     BadCredential,
     Binding,
     Credential,
@@ -18,8 +18,8 @@ from skills.credentials import (
     divide,
     looks_secret,
 )
-from skills.ground import AmbiguousCredential, CredentialMissing
-from skills.manifest import CredentialType, Kind
+from skills.framework.dependencies import AmbiguousCredential, CredentialMissing
+from skills.framework.manifest import CredentialType, Kind
 
 NOW = datetime(2026, 11, 2, 12, tzinfo=UTC)
 API, SSH = CredentialType.API_KEY, CredentialType.SSH

@@ -12,15 +12,15 @@ import pytest
 from cluster.basics.errors import AosError, Invalid, Unavailable
 from cluster.basics.scope import Role
 from configs.sections_skills import SkillSettings
-from skills.catalog import check_spec
-from skills.contract import Call, Effect, Tool
-from skills.fence import Called, Fence, Fenced, nature, searches
-from skills.frozen import freeze, thaw
-from skills.ground import Disabled, Ground
-from skills.http.answers import Choice
-from skills.manifest import BadManifest, CredentialType, Kind, Manifest, Risk, read_manifest
-from skills.shelf import BASE, NotCallable, build, named, names, shipped
-from skills.store import Skills
+from skills.framework.builtin import BASE, NotCallable, build, named, names, shipped
+from skills.framework.catalogue import check_spec
+from skills.framework.contract import Call, Effect, Tool
+from skills.framework.dependencies import Disabled, Ground
+from skills.framework.frozen_skill import freeze, thaw
+from skills.framework.manifest import BadManifest, CredentialType, Kind, Manifest, Risk, read_manifest
+from skills.framework.skill_guard import Called, Fence, Fenced, nature, searches
+from skills.framework.skill_store import Skills
+from skills.http.http_answer import Choice
 from tests.fakes.agents import SCOPE
 from tests.fakes.crew import FakeTool
 from tests.fakes.ground import GivenPassages, GivenScripts, KeptSecrets, ground

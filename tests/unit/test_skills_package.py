@@ -12,8 +12,8 @@ from zipfile import ZIP_BZIP2, ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 import pytest
 
 from cluster.basics.archive import MOST_ENTRIES, BadPackage, Bundle, PackageTooLarge, pack, unpack
-from skills.manifest import BadManifest
-from skills.package import read_package
+from skills.framework.manifest import BadManifest
+from skills.framework.package import read_package
 
 SKILL = b"---\nname: s\ndescription: d\n---\nBe brief.\n"
 SHELL = b"---\nname: x\ndescription: d\ntype: shell\n---\n"

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from cluster.basics.archive import BadPackage, Bundle, PackageTooLarge, pack, unpack
 from cluster.basics.errors import Invalid, InvalidSettings
 from cluster.basics.signature import SIGNATURE, BadSignature, new_key, sign, signer_of
-from skills.manifest import Kind, Manifest, Risk
-from skills.package import Trust, Untrusted, read_package, write_package
+from skills.framework.manifest import Kind, Manifest, Risk
+from skills.framework.package import Trust, Untrusted, read_package, write_package
 
 SKILL = b"---\nname: s\ndescription: d\n---\nBe brief.\n"
 BUNDLE = Bundle("s", {"SKILL.md": SKILL, "references/a.md": b"One.", "references/b.md": b"Two."})

@@ -7,12 +7,12 @@ import pytest
 
 from cluster.basics.archive import Bundle, pack
 from cluster.basics.errors import NotFound
-from skills.manifest import Kind
+from skills.framework.builtin import names
+from skills.framework.manifest import Kind
+from skills.framework.package import Package, read_package
+from skills.framework.skill_store import Skills
 from skills.marking import says
-from skills.package import Package, read_package
 from skills.quiz import Quiz, Track, parse_quiz, shipped_quiz
-from skills.shelf import names
-from skills.store import Skills
 
 PACKS = Path(__file__).parents[2] / "skills" / "packs"
 FOLDERS = {path.parent.parent.name: path.parent for path in sorted(PACKS.glob("*/*/SKILL.md"))}

@@ -1,6 +1,6 @@
 """What is kept of what a program prints."""
 
-from skills.printed import Kept
+from skills.framework.program_output import Kept
 
 
 def test_only_the_beginning_is_kept_and_the_overflow_is_told_once() -> None:

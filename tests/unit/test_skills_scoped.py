@@ -7,12 +7,12 @@ import pytest
 from cluster.basics.scope import Role
 from serve_apps.agents.approval import load
 from serve_apps.agents.events import EventKind
-from serve_apps.agents.loop import converse
-from serve_apps.agents.ports import Agent, AgentId, Outcome
-from serve_apps.agents.toolset import KEY, narrowed
+from serve_apps.agents.intake.toolset import KEY, narrowed
+from serve_apps.agents.turn.tool_loop import converse
+from serve_apps.agents.turn_ports import Agent, AgentId, Outcome
 from skills.delegate.scoped import Scope, scope_of
-from skills.frozen import freeze
-from skills.manifest import BadManifest, Kind, Manifest
+from skills.framework.frozen_skill import freeze
+from skills.framework.manifest import BadManifest, Kind, Manifest
 from tests.fakes.agents import MemoryJournal, ScriptedModels, calls, turn
 from tests.fakes.crew import AUTO, SHIPPED, FakeAgents, FakeTool, crew
 

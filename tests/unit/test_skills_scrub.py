@@ -8,9 +8,9 @@ from urllib.parse import quote, quote_plus
 
 import pytest
 
-from skills.ground import Secret
-from skills.manifest import CredentialType
-from skills.scrub import MARK, Watch, opened, scrub, watching
+from skills.framework.dependencies import Secret
+from skills.framework.manifest import CredentialType
+from skills.framework.redaction import MARK, Watch, opened, scrub, watching
 
 WORD = 'pä ss+w/"rd\\7'
 PEM = "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0\nAQEFAASCBKcwggSjAgEA\n-----END PRIVATE KEY-----\n"

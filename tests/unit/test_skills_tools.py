@@ -8,12 +8,12 @@ import pytest
 
 from cluster.basics.errors import Invalid, NotFound
 from cluster.basics.scope import Scope
-from serve_apps.agents.knowledge import Knowledge
-from serve_apps.agents.offer import offer
-from skills.catalog import Catalog, DuplicateTool, ToolNotFound
+from serve_apps.agents.intake.tool_offer import offer
+from serve_apps.agents.turn.knowledge import Knowledge
 from skills.clock.tool import GetTime
-from skills.contract import Call, Effect, Tool
-from skills.shelf import BASE, build, named
+from skills.framework.builtin import BASE, build, named
+from skills.framework.catalogue import Catalog, DuplicateTool, ToolNotFound
+from skills.framework.contract import Call, Effect, Tool
 from tests.fakes.agents import SCOPE, turn
 from tests.fakes.crew import FakeSearch, FakeTool, hit
 from tests.fakes.ground import ground

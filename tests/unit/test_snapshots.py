@@ -9,8 +9,8 @@ import pytest
 
 from cluster import logs
 from cluster.basics.errors import Unavailable
-from cluster.state.settings_rows import Kept, SettingsRows, layered
-from cluster.state.snapshots import Snapshots, Watch
+from cluster.state.settings.settings_rows import Kept, SettingsRows, layered
+from cluster.state.settings.snapshots import Snapshots, Watch
 from configs.keys import LIVE
 from configs.sections import Settings
 from configs.settings import Layered, load

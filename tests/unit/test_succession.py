@@ -5,13 +5,13 @@ from pydantic import ValidationError
 
 from cluster.basics.errors import AosError, Unavailable
 from cluster.basics.scope import Scope, TenantId, WorkspaceId
-from cluster.models.errors import Unusable
+from cluster.models.embedding.migration import EmbedderMoved, Make, OtherEmbedder, each, in_succession, making
+from cluster.models.model_errors import Unusable
 from cluster.models.ports import EmbedderFacts, Lane
-from cluster.models.succession import EmbedderMoved, Make, OtherEmbedder, each, in_succession, making
 from configs.sections import ChunkSettings
 from configs.sections_retrieval import EmbeddingSettings
 from pipelines.documents.document import Page, VersionId
-from pipelines.documents.index.make import Indexer
+from pipelines.documents.index.chunk_and_embed import Indexer
 from tests.fakes.models import DIMENSION, FakeEmbedder, MovingEmbedder
 
 NOW, BEFORE = FakeEmbedder(fingerprint="now"), FakeEmbedder(fingerprint="before")

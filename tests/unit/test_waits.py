@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from cluster.basics.errors import DiskFull, MemoryShort, Overloaded, Unavailable
-from cluster.console import show
-from cluster.models.errors import Unusable
-from cluster.state.waits import Wait, parsed, told, waits, written
+from cluster.console import printing
+from cluster.models.model_errors import Unusable
+from cluster.state.work.wait_reasons import Wait, parsed, told, waits, written
 
 PLAIN: dict[str, Any] = {
     "state": "queued", "kind": "scan", "told": None, "ahead": 0, "others": 0, "running": 0, "workers": 1,
@@ -74,6 +74,6 @@ def test_what_a_worker_writes_down_is_read_as_it_was_meant(error: Any, reason: W
 
 def test_the_command_line_says_why() -> None:
     job = {"waits": [{"reason": "no_worker", "detail": "no worker", "fix": "`aos up`."}]}
-    assert show.waits(job) == ["waits: no worker. `aos up`."] and show.waits({}) == []
-    table = show.rows([job], ("waits",))
+    assert printing.waits(job) == ["waits: no worker. `aos up`."] and printing.waits({}) == []
+    table = printing.rows([job], ("waits",))
     assert list(table.columns[0].cells) == ["no worker"]

@@ -18,12 +18,12 @@ import httpx2
 from cluster.basics.errors import AosError, Unavailable
 from cluster.basics.scope import Scope
 from cluster.connect import free_port
-from cluster.models.connection import AuthMode, Connection, ConnectionId, Provider
-from cluster.models.egress import model_client
+from cluster.models.chat.factory import open_model
+from cluster.models.connections.egress import model_client
+from cluster.models.connections.endpoint_connection import AuthMode, Connection, ConnectionId, Provider
 from cluster.models.messages import ChatRequest, Delta, Fallback, Message, Reply
-from cluster.models.opening import open_model
 from cluster.models.ports import ChatModel
-from cluster.models.router import Router
+from cluster.models.routing.router import Router
 from tests.evals.report import Report
 from tests.fakes.routing import SCOPE, MemoryPurse
 from tests.vllm import environment

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from cluster.basics.archive import Bundle, pack
-from cluster.models.embedding import LocalEmbedder
+from cluster.models.embedding.local import LocalEmbedder
 from configs.sections import OcrSettings, ReadSettings
 from configs.sections_retrieval import EmbeddingSettings
-from pipelines.documents.reader import Reader
+from pipelines.documents.extract.reader import Reader
 from skills.quiz import Track
 from tests.fakes.campus import open_campus
 

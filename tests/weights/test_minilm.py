@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from cluster.basics.errors import InvalidSettings
-from cluster.models.embedding import LocalEmbedder
-from cluster.models.encoder import SentenceEncoder
-from cluster.models.weights import packaged
+from cluster.models.embedding.encoder import SentenceEncoder
+from cluster.models.embedding.local import LocalEmbedder
+from cluster.models.embedding.weights import packaged
 from configs.sections_retrieval import EmbeddingSettings
 from tests.fakes.embedder_contract import CATS, OIL, PUMP, embeds_the_tail, keeps_the_contract
 
@@ -100,7 +100,7 @@ def test_a_model_that_the_quick_way_does_not_fit_is_computed_by_the_library() ->
     import torch
     from transformers import BertConfig, BertModel
 
-    from cluster.models.bert import PackedBert, packed
+    from cluster.models.embedding.bert import PackedBert, packed
 
     def made(**other: object) -> BertModel:
         torch.manual_seed(0)

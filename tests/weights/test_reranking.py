@@ -8,13 +8,13 @@ import pytest
 
 from cluster.basics.scope import Scope, TenantId, WorkspaceId
 from cluster.handles import reranker
-from cluster.models.rerank_choice import DEFAULT, is_cached, model_of
-from cluster.models.reranking import load
-from cluster.models.weights import packaged
+from cluster.models.embedding.weights import packaged
+from cluster.models.reranking.configured_model import DEFAULT, is_cached, model_of
+from cluster.models.reranking.cross_encoder import load
 from configs.sections import Settings
 from configs.sections_retrieval import EmbeddingSettings, RerankSettings
-from serve_apps.retrieval.judge import Judges, ModelJudge
-from serve_apps.retrieval.query import Candidate, Query
+from serve_apps.retrieval.search.query import Candidate, Query
+from serve_apps.retrieval.search.rerank import Judges, ModelJudge
 
 INPROC = EmbeddingSettings(placement="inproc")
 SCOPE = Scope(TenantId("t"), WorkspaceId("w"))

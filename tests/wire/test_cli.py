@@ -11,9 +11,9 @@ from rich.console import Console
 
 from cluster.basics.errors import Unavailable
 from cluster.cli import run
-from cluster.console import watch
+from cluster.console import job_progress
 from cluster.console.api import Api, Refused
-from cluster.console.credentials import Credentials
+from cluster.console.login_tokens import Credentials
 from tests.fakes.api_server import ApiServer
 
 JOB = {
@@ -146,7 +146,7 @@ def test_a_watcher_gives_up_with_the_reason_after_some_time(api: ApiServer, tmp_
     api.answers["GET /api/jobs/j1"] = [JOB, (503, {"detail": "[Errno 111] Postgres is away"})]
     console = Console(file=shown, force_terminal=True, width=200)
     with pytest.raises(Unavailable, match=r"away for 1 s.*Postgres is away") as given_up:
-        watch.follow(lambda: server.request("GET", "/api/jobs/j1"), console, patience=1)
+        job_progress.follow(lambda: server.request("GET", "/api/jobs/j1"), console, patience=1)
     assert "aos jobs watch" in given_up.value.hint
     assert "the API is away, asking again: [Errno 111]" in shown.getvalue()
 
@@ -154,7 +154,7 @@ def test_a_watcher_gives_up_with_the_reason_after_some_time(api: ApiServer, tmp_
 def test_an_error_of_the_api_itself_is_not_waited_out(api: ApiServer, tmp_path: Path) -> None:
     server = Api(api.url, "access-1", Credentials(tmp_path))
     with pytest.raises(Refused, match="nothing here"):
-        watch.follow(lambda: server.request("GET", "/api/jobs/j1"), Console(quiet=True))
+        job_progress.follow(lambda: server.request("GET", "/api/jobs/j1"), Console(quiet=True))
 
 
 def test_a_broken_connection_is_tried_again_with_the_same_key(api: ApiServer, tmp_path: Path) -> None:

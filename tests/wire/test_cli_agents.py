@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from cluster.cli import run
-from cluster.console.credentials import Credentials, Tokens
+from cluster.console.login_tokens import Credentials, Tokens
 from tests.fakes.api_server import ApiServer
 
 APPROVAL = {"id": "a1", "tool": "http_post", "arguments": {"url": "https://x.example"}, "reason": "http_* asks"}

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from cluster.cli import run
-from skills.credentials import SECRET_WORDS, SORTS
+from skills.framework.credentials import SECRET_WORDS, SORTS
 from tests.fakes.api_server import ApiServer, serve_api
 
 PEM = "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXk\n-----END OPENSSH PRIVATE KEY-----\n"

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from cluster.basics.errors import Unauthenticated
 from cluster.console.api import Api
-from cluster.console.credentials import Credentials
+from cluster.console.login_tokens import Credentials
 from configs.settings import load
 from tests.acceptance import demo
 from tests.evals.report import Report

@@ -10,7 +10,7 @@ import pytest
 
 from cluster import connect, deploy, logs
 from cluster.basics.errors import InvalidSettings, Unavailable
-from cluster.state.embedded import resolve
+from cluster.state.db.embedded import resolve
 from configs.settings import load
 from tests.fakes.api_server import serve_api
 
@@ -86,7 +86,7 @@ def test_the_log_level_reaches_serve_and_our_own_loggers() -> None:
         logs.set_up(load({"LOG_LEVEL": "ERROR"}))
         assert not logging.getLogger("aos.http").isEnabledFor(logging.WARNING)
         logs.set_up(load({"LOG_LEVEL": "DEBUG"}))
-        assert logging.getLogger("pipelines.documents.shift").isEnabledFor(logging.DEBUG)
+        assert logging.getLogger("pipelines.documents.ingest.job_loop").isEnabledFor(logging.DEBUG)
         assert all(len(logger.handlers) == 1 for logger in names), "a second call replaces the first"
     finally:
         for logger, (level, handlers, propagate) in zip(names, before, strict=True):

@@ -13,9 +13,9 @@ import pytest
 
 from cluster.basics.errors import AosError, Invalid, InvalidSettings, Overloaded, Unavailable
 from cluster.basics.retry import MODEL_WAITS, retrying
-from cluster.models.embedders import open_embedder
-from cluster.models.embedding_api import TEXTS, ApiEmbedder
-from cluster.models.errors import Unusable
+from cluster.models.embedding.embedders import open_embedder
+from cluster.models.embedding.endpoint import TEXTS, ApiEmbedder
+from cluster.models.model_errors import Unusable
 from cluster.models.ports import Lane
 from configs.sections_retrieval import EmbeddingSettings
 from tests.fakes.model_server import serve_model

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cluster.basics.errors import Unavailable
-from cluster.models.anthropic_chat import _Message
-from cluster.models.gather import Gathering
+from cluster.models.chat.anthropic_chat import _Message
+from cluster.models.chat.reply_accumulator import Gathering
 from tests.unit.test_models_gather import ASK, JSON
 
 TYPES = st.sampled_from(["message_start", "message", "content_block_start", "content_block_delta", "message_delta"])

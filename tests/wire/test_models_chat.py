@@ -12,14 +12,14 @@ import httpx2
 import pytest
 
 from cluster.basics.errors import Invalid, Unavailable
-from cluster.models.connection import AuthMode, Connection, ConnectionId, Provider
-from cluster.models.egress import model_client
-from cluster.models.errors import Busy, Unusable
-from cluster.models.form import Form
+from cluster.models.chat.factory import open_model
+from cluster.models.chat.response_format import Form
+from cluster.models.chat.vendor_sdk import Habits, Limits
+from cluster.models.connections.egress import model_client
+from cluster.models.connections.endpoint_connection import AuthMode, Connection, ConnectionId, Provider
 from cluster.models.messages import ChatRequest, Delta, Message, Reply, ToolCall, ToolSpec
-from cluster.models.opening import open_model
+from cluster.models.model_errors import Busy, Unusable
 from cluster.models.ports import ChatModel
-from cluster.models.sdk import Habits, Limits
 from tests.fakes.model_server import ModelServer, Say, Use, busy, failing, serve_model
 
 ASK = ChatRequest((Message("system", "Be brief."), Message("user", "hello there")), temperature=0.2, max_tokens=50)

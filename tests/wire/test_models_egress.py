@@ -6,11 +6,11 @@ from collections.abc import Sequence
 import pytest
 
 from cluster.basics.errors import Invalid, InvalidSettings, Unavailable
-from cluster.models.connection import Connection, ConnectionId, Provider
-from cluster.models.egress import AddressRefused, Egress, ModelClients, egress_of, model_clients
+from cluster.models.chat.factory import open_model
+from cluster.models.connections.egress import AddressRefused, Egress, ModelClients, egress_of, model_clients
+from cluster.models.connections.endpoint_connection import Connection, ConnectionId, Provider
+from cluster.models.connections.probe import Reason, probe
 from cluster.models.messages import ChatRequest, Message, Reply
-from cluster.models.opening import open_model
-from cluster.models.probe import Reason, probe
 from tests.fakes.model_server import Say, serve_model
 
 PUBLIC = "93.184.215.14"

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from cluster.basics.errors import Invalid
-from cluster.models.form import Form, checked
+from cluster.models.chat.response_format import Form, checked
 from tests.fakes.model_server import serve_model
 
 PERSON = {

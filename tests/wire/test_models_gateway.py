@@ -9,13 +9,13 @@ import httpx2
 import yaml
 
 from cluster.basics.scope import Scope
-from cluster.models.connection import Connection
-from cluster.models.declared import Declared, declared
-from cluster.models.egress import model_client
+from cluster.models.chat.factory import open_model
+from cluster.models.connections.configured import Declared, declared
+from cluster.models.connections.egress import model_client
+from cluster.models.connections.endpoint_connection import Connection
 from cluster.models.messages import Reply
-from cluster.models.opening import open_model
 from cluster.models.ports import ChatModel
-from cluster.models.router import Router
+from cluster.models.routing.router import Router
 from configs.sections import LlmSettings
 from tests.fakes.model_server import ModelServer, Say, serve_model
 from tests.fakes.routing import HELLO, SCOPE, MemoryPurse

@@ -7,8 +7,8 @@ from dataclasses import replace
 import httpx2
 import pytest
 
-from cluster.models.connection import AuthMode, Connection, ConnectionId, Provider, detect
-from cluster.models.probe import Probe, Reason, probe
+from cluster.models.connections.endpoint_connection import AuthMode, Connection, ConnectionId, Provider, detect
+from cluster.models.connections.probe import Probe, Reason, probe
 from tests.fakes.model_server import Say, failing, serve_model
 
 

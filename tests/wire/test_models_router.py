@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from cluster.basics.errors import AosError, Invalid, Overloaded, Unavailable
-from cluster.models.connection import Connection
-from cluster.models.egress import model_client
-from cluster.models.errors import NoModel, OverBudget, Unusable
+from cluster.models.chat.factory import open_model
+from cluster.models.connections.egress import model_client
+from cluster.models.connections.endpoint_connection import Connection
 from cluster.models.messages import Delta, Fallback, Reply, ToolSpec, Usage
-from cluster.models.opening import open_model
-from cluster.models.router import Router
-from cluster.models.spend import Spent, budget_of
+from cluster.models.model_errors import NoModel, OverBudget, Unusable
+from cluster.models.routing.router import Router
+from cluster.models.routing.spend import Spent, budget_of
 from tests.fakes.model_server import Say, failing, serve_model
 from tests.fakes.routing import HELLO, SCOPE, MemoryPurse, ScriptedModel, Shelf, connection
 from tests.fakes.routing import failing as fails

@@ -12,9 +12,9 @@ import pytest
 from cluster import connect
 from cluster.basics.errors import InvalidSettings, Unavailable
 from cluster.console.findings import Colour
-from cluster.state.snapshots import Snapshots
+from cluster.state.settings.snapshots import Snapshots
 from configs.settings import load
-from serve_apps.http.operating import Deployment
+from serve_apps.http.routes.operations.operating import Deployment
 from serve_apps.operations import PARTS, OurCluster
 from tests.fakes.api_server import ApiServer, serve_api
 

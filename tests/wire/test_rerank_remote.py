@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from cluster.basics.errors import AosError, Invalid, Overloaded, Unavailable
-from cluster.models.rerank_remote import RemoteReranker
+from cluster.models.reranking.remote import RemoteReranker
 from configs.sections_retrieval import RerankSettings
 
 Answer = tuple[int, Any]

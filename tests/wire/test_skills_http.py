@@ -10,10 +10,10 @@ import pytest
 
 from cluster.basics.addresses import is_public, resolve
 from cluster.basics.errors import AosError, Invalid, TooLarge, Unavailable
-from skills.contract import Call
+from skills.framework.builtin import named
+from skills.framework.contract import Call
 from skills.http.guard import Disallowed, check, target
 from skills.http.http_get.tool import HttpGet
-from skills.shelf import named
 from tests.fakes.agents import SCOPE
 
 ALLOWED = ("docs.example.org", "*.example.net", "inside.test:8443", "127.0.0.1:9", "[::1]:9")

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from cluster.basics.errors import AosError
-from skills.contract import Call, Effect
-from skills.http.answers import ServiceBusy, ServiceDenied, ServiceFailed, ServiceGarbled, ServiceRefused
-from skills.manifest import BadManifest, CredentialType, manifest_of
-from skills.shelf import build, named
+from skills.framework.builtin import build, named
+from skills.framework.contract import Call, Effect
+from skills.framework.manifest import BadManifest, CredentialType, manifest_of
+from skills.http.http_answer import ServiceBusy, ServiceDenied, ServiceFailed, ServiceGarbled, ServiceRefused
 from tests.fakes.agents import SCOPE
 from tests.fakes.ground import KeptSecrets, ground
 from tests.fakes.web import Asked, Says, as_json, here, web

@@ -16,14 +16,14 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from cluster.basics.errors import AosError, Invalid, TooLarge, Unavailable
-from skills.contract import Call, Effect
-from skills.ground import Disabled, Ground
-from skills.http.answers import ServiceBusy, ServiceDenied, ServiceFailed, ServiceGarbled, ServiceRefused
+from skills.framework.builtin import build
+from skills.framework.contract import Call, Effect
+from skills.framework.dependencies import Disabled, Ground
+from skills.framework.manifest import BadManifest, CredentialType, Manifest, manifest_of
 from skills.http.fetch import OutcomeUnknown, Redirected
 from skills.http.guard import Disallowed
+from skills.http.http_answer import ServiceBusy, ServiceDenied, ServiceFailed, ServiceGarbled, ServiceRefused
 from skills.http.login import CredentialElsewhere
-from skills.manifest import BadManifest, CredentialType, Manifest, manifest_of
-from skills.shelf import build
 from tests.fakes.agents import SCOPE
 from tests.fakes.ground import KeptSecrets, ground
 from tests.fakes.web import Asked, Says, Web, as_json, here, web

@@ -10,12 +10,12 @@ import pytest
 
 from cluster.basics.addresses import resolve
 from cluster.basics.errors import AosError, Invalid
-from skills.contract import Call
-from skills.ground import Ground
+from skills.framework.builtin import build, named
+from skills.framework.contract import Call
+from skills.framework.dependencies import Ground
+from skills.framework.manifest import CredentialType, Manifest, manifest_of
 from skills.http.fetch import Ask, OutcomeUnknown, Redirected, Way
 from skills.http.guard import Disallowed
-from skills.manifest import CredentialType, Manifest, manifest_of
-from skills.shelf import build, named
 from tests.fakes.agents import SCOPE
 from tests.fakes.ground import KeptSecrets, ground
 from tests.fakes.web import Asked, Says, as_json, here, web

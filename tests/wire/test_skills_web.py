@@ -11,14 +11,14 @@ import yaml
 from jsonschema import Draft202012Validator
 
 from cluster.basics.errors import AosError
-from skills.contract import Call
-from skills.fence import Called, Fence
-from skills.ground import Ground, Secret
-from skills.http.answers import ServiceDenied, ServiceFailed, ServiceGarbled, ServiceNotFound, ServiceRefused
+from skills.framework.builtin import named, shipped
+from skills.framework.contract import Call
+from skills.framework.dependencies import Ground, Secret
+from skills.framework.manifest import CredentialType, Kind, Manifest, Risk
+from skills.framework.redaction import opened
+from skills.framework.skill_guard import Called, Fence
 from skills.http.fetch import OutcomeUnknown
-from skills.manifest import CredentialType, Kind, Manifest, Risk
-from skills.scrub import opened
-from skills.shelf import named, shipped
+from skills.http.http_answer import ServiceDenied, ServiceFailed, ServiceGarbled, ServiceNotFound, ServiceRefused
 from tests.fakes.agents import SCOPE
 from tests.fakes.ground import ground
 from tests.fakes.web import Answer, Asked, Says, Web, as_json, here, web

@@ -11,7 +11,8 @@ import pytest
 
 from cluster import connect, deploy, supervisor
 from cluster.basics.errors import Unavailable
-from cluster.state import embedded, supervised
+from cluster.state import supervised
+from cluster.state.db import embedded
 from configs.sections import Settings
 from configs.settings import load
 from tests.fakes.api_server import ApiServer, serve_api

@@ -25,10 +25,10 @@ from cluster.basics.scope import Scope
 from cluster.basics.telemetry import REQUEST, Telemetry, connect
 from cluster.models.messages import ChatRequest, Message, Reply, Usage
 from configs.sections import TelemetrySettings
-from serve_apps.agents.errors import Waiting
+from serve_apps.agents.durable.traced import Traced, TracedOrchestrator
 from serve_apps.agents.events import Event, EventKind
-from serve_apps.agents.ports import Incoming, Journal, Outcome, RunId, Turn
-from serve_apps.agents.traced import Traced, TracedOrchestrator
+from serve_apps.agents.turn_errors import Waiting
+from serve_apps.agents.turn_ports import Incoming, Journal, Outcome, RunId, Turn
 from serve_apps.http.tracing import Tracing
 from tests.fakes.agents import RUN, SCOPE, MemoryJournal, ScriptedModels, turn
 from tests.fakes.collector import Watched, collecting
@@ -158,7 +158,7 @@ async def test_what_people_write_is_in_no_span_unless_asked_for(prompts: bool) -
 def test_names_are_those_of_the_conventions() -> None:
     """Each gen_ai name that we write is one that the installed conventions know."""
     known = {value for module in (genai, gen_ai_metrics) for value in vars(module).values() if isinstance(value, str)}
-    for path in ("cluster/basics/telemetry.py", "serve_apps/agents/traced.py"):
+    for path in ("cluster/basics/telemetry.py", "serve_apps/agents/durable/traced.py"):
         used = set(re.findall(r'"(gen_ai\.[a-z_.]+)"', (ROOT / path).read_text(encoding="utf-8")))
         assert used and used <= known, used - known
     operations = {value.value for value in genai.GenAiOperationNameValues}

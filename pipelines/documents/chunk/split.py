@@ -6,7 +6,7 @@ from dataclasses import replace
 from configs.sections import ChunkSettings
 from pipelines.documents import document
 from pipelines.documents.chunk.boxes import Geometry
-from pipelines.documents.chunk.pack import Draft, pack
+from pipelines.documents.chunk.packing import Draft, pack
 from pipelines.documents.chunk.pieces import Outline, Piece, outline
 from pipelines.documents.document import Chunk, Page, Span
 

@@ -6,12 +6,12 @@ from pathlib import Path
 
 from cluster.basics.errors import NotFound
 from cluster.basics.scope import Scope
-from cluster.state.postgres import Database, Row, load_queries
+from cluster.state.db.postgres import Database, Row, load_queries
 from pipelines.documents.graph import clues
 from pipelines.documents.graph.lexicon import Lexicon
 from pipelines.documents.graph.model import EntityType
 from pipelines.documents.graph.names import SMALL, canonical, singular
-from pipelines.documents.graph.words import split
+from pipelines.documents.graph.word_spans import split
 
 MOST_WORDS = 60  # of a question that are looked at
 LONGEST_NAME = 6  # words

@@ -8,7 +8,7 @@ from math import log
 from configs.sections_retrieval import GraphSettings
 from pipelines.documents import document
 from pipelines.documents.graph import clues
-from pipelines.documents.graph.beside import LIKELY, SURE
+from pipelines.documents.graph.context_rules import LIKELY, SURE
 from pipelines.documents.graph.lexicon import Lexicon
 from pipelines.documents.graph.model import (
     Entity,
@@ -25,7 +25,7 @@ from pipelines.documents.graph.names import canonical
 from pipelines.documents.graph.places import Gazetteer
 from pipelines.documents.graph.relations import Named, said
 from pipelines.documents.graph.rules import Occurrence, Rules
-from pipelines.documents.graph.words import Sentence, sentences, split
+from pipelines.documents.graph.word_spans import Sentence, sentences, split
 
 VERSION = 1
 RELATED = 1.5  # how much more an entity counts that stands in a relation, when there are too many

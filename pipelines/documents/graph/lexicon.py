@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from pipelines.documents.graph.model import EntityType
 from pipelines.documents.graph.names import singular
-from pipelines.documents.graph.words import Word, adjacent, split
+from pipelines.documents.graph.word_spans import Word, adjacent, split
 
 CONFIDENCE = 0.6
 

@@ -7,7 +7,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from pipelines.documents.graph.words import split
+from pipelines.documents.graph.word_spans import split
 
 LARGE = 1_000_000  # people: such a city is known without a word beside it that says where something is
 MOST_WORDS = 4

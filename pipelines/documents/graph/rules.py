@@ -9,13 +9,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from pipelines.documents.graph import beside, clues
-from pipelines.documents.graph.beside import LIKELY, SURE
+from pipelines.documents.graph import clues, context_rules
+from pipelines.documents.graph.context_rules import LIKELY, SURE
 from pipelines.documents.graph.lexicon import Lexicon
 from pipelines.documents.graph.model import EntityType
 from pipelines.documents.graph.names import expansion
 from pipelines.documents.graph.places import Gazetteer
-from pipelines.documents.graph.words import Sentence, Word, adjacent
+from pipelines.documents.graph.word_spans import Sentence, Word, adjacent
 
 _LONGEST_RUN = 8
 _SHORT = re.compile(r"[A-Z][A-Z0-9&]{1,9}s?")
@@ -134,16 +134,16 @@ class Rules:
         tail, size = run[-1].casefold(), last - first
         if size > 1 and run[-1] in clues.LEGAL_FORMS:
             return EntityType.ORGANIZATION, first, last, SURE
-        longer = beside.legal_form(text, words, last)
+        longer = context_rules.legal_form(text, words, last)
         if longer:
             return EntityType.ORGANIZATION, first, longer, SURE
-        if tail in clues.BODY_HEADS and (longer := beside.of_what(text, words, last)):
+        if tail in clues.BODY_HEADS and (longer := context_rules.of_what(text, words, last)):
             return EntityType.ORGANIZATION, first, longer, SURE
         if size > 1 and tail in clues.STREETS:
             return EntityType.LOCATION, first, last, LIKELY
         if size > 1 and tail in clues.BODIES and not (titled and tail in clues.WEAK_BODIES):
             return EntityType.ORGANIZATION, first, last, LIKELY
-        person = beside.titled_person(text, words, first, last)
+        person = context_rules.titled_person(text, words, first, last)
         if person:
             return EntityType.PERSON, *person, SURE
         if size > 1 and tail in clues.PRODUCTS and size <= 4:
@@ -151,14 +151,14 @@ class Rules:
         place = self._place(text, words, first, last)
         if place:
             return EntityType.LOCATION, first, last, place
-        confidence = 0.0 if titled else beside.person(text, words, first, last)
+        confidence = 0.0 if titled else context_rules.person(text, words, first, last)
         if confidence:
             return EntityType.PERSON, first, last, confidence
-        if not titled and beside.is_body(text, words, first, last):
+        if not titled and context_rules.is_body(text, words, first, last):
             return EntityType.ORGANIZATION, first, last, LIKELY
-        if size == 1 and (_MIXED.fullmatch(run[0]) or beside.is_version(words, first)):
+        if size == 1 and (_MIXED.fullmatch(run[0]) or context_rules.is_version(words, first)):
             return EntityType.TECHNOLOGY, first, last, LIKELY
-        if size <= 3 and not titled and (longer := beside.version(text, words, last)):
+        if size <= 3 and not titled and (longer := context_rules.version(text, words, last)):
             return EntityType.TECHNOLOGY, first, longer, LIKELY
         return None, first, last, 0.0
 
@@ -170,7 +170,7 @@ class Rules:
         found = self._gazetteer.at(run, 0)
         if found is None or found[0] != len(run):
             return 0.0
-        if found[1].sure or beside.before(text, words, first) in clues.PLACE_BEFORE:
+        if found[1].sure or context_rules.before(text, words, first) in clues.PLACE_BEFORE:
             return SURE
         behind = words[last].text if last < len(words) and text[words[last - 1].end : words[last].start] == ", " else ""
         return SURE if behind and self._gazetteer.at([word.text for word in words[last : last + 4]], 0) else 0.0
@@ -200,12 +200,15 @@ def _runs(text: str, words: Sequence[Word], taken: bytearray) -> Iterator[tuple[
     """[first, last) of words that are large, side by side, and not taken yet."""
     at = 0
     while at < len(words):
-        if taken[at] or not beside.is_large(words[at]):
+        if taken[at] or not context_rules.is_large(words[at]):
             at += 1
             continue
         end = at + 1
-        while end < len(words) and end - at < _LONGEST_RUN and not taken[end] and beside.is_large(words[end]):
-            if not (adjacent(text, words[end - 1], words[end]) or beside.abbreviates(text, words[end - 1], words[end])):
+        while end < len(words) and end - at < _LONGEST_RUN and not taken[end] and context_rules.is_large(words[end]):
+            if not (
+                adjacent(text, words[end - 1], words[end])
+                or context_rules.abbreviates(text, words[end - 1], words[end])
+            ):
                 break
             end += 1
         yield at, end

@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from cluster.basics.errors import AosError
 from cluster.basics.retry import MODEL_WAITS, retrying
 from cluster.basics.scope import Scope
+from cluster.models.embedding.migration import Make, OtherEmbedder, make_of, making
 from cluster.models.ports import Embedder, Lane
-from cluster.models.succession import Make, OtherEmbedder, make_of, making
-from cluster.state.postgres import Database, Row, load_queries
+from cluster.state.db.postgres import Database, Row, load_queries
 from configs.sections_retrieval import GateSettings
-from pipelines.documents.index.verdict import (
+from pipelines.documents.index.gate_verdict import (
     LEAST_ITEMS,
     Neighbour,
     Recall,

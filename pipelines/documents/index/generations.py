@@ -12,11 +12,11 @@ from psycopg.types.json import Jsonb
 
 from cluster.basics.errors import Conflict, Permanent, Transient
 from cluster.basics.scope import Scope
+from cluster.models.embedding.migration import EmbedderMoved, make_of
 from cluster.models.ports import EmbedderFacts
-from cluster.models.succession import EmbedderMoved, make_of
-from cluster.state.postgres import Database, Row, Transaction, load_queries
-from pipelines.documents.codec import caveats_to_json, chunk_to_json, search_text
+from cluster.state.db.postgres import Database, Row, Transaction, load_queries
 from pipelines.documents.document import NO_TEXT, Chunk, DocumentId, VersionId, chunk_id, fingerprint
+from pipelines.documents.store.page_codec import caveats_to_json, chunk_to_json, search_text
 
 
 @dataclass(frozen=True, slots=True)

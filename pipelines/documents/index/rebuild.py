@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from cluster.state.jobs import Jobs, Lease, Unit
-from cluster.state.postgres import Transaction
+from cluster.state.db.postgres import Transaction
+from cluster.state.work.jobs import Jobs, Lease, Unit
 from pipelines.documents.index.gate import Gate
 from pipelines.documents.index.generations import Generations, Recipe, Target
 from pipelines.documents.index.switch import Switchover

@@ -9,7 +9,7 @@ from psycopg.types.json import Jsonb
 
 from cluster.basics.errors import Conflict, NotFound
 from cluster.basics.scope import Scope
-from cluster.state.postgres import Database, Row, Transaction, load_queries
+from cluster.state.db.postgres import Database, Row, Transaction, load_queries
 
 MOST_VECTORS = 2_000  # that a switch takes along: a graph takes them one by one
 ROWS_A_SWEEP = 5_000

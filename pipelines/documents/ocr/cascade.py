@@ -14,10 +14,10 @@ import numpy as np
 from configs.sections import OcrSettings
 from pipelines.documents import document
 from pipelines.documents.document import Attempt, Caveat, Page, Reason, Unreadable
-from pipelines.documents.ocr import language, preprocess
-from pipelines.documents.ocr.apart import Apart
+from pipelines.documents.ocr import missing_language, preprocess
 from pipelines.documents.ocr.compose import as_line, compose
 from pipelines.documents.ocr.easyocr import EasyOcr
+from pipelines.documents.ocr.line_engine_process import Apart
 from pipelines.documents.ocr.preprocess import Prepared
 from pipelines.documents.ocr.reading import (
     Area,
@@ -111,13 +111,13 @@ class Cascade:
     def _language(self, work: _Work, text: str) -> tuple[Caveat, ...]:
         """Whether the page is in a language that it was not read with; who cannot tell that says nothing."""
         languages = self._settings.languages
-        found = language.missing_language(text, languages)
-        if found is None and language.needs_script(text, confidence(work.lines), languages) and work.view.inked:
+        found = missing_language.missing_language(text, languages)
+        if found is None and missing_language.needs_script(text, confidence(work.lines), languages) and work.view.inked:
             try:
                 script = self._tesseract.script(work.view.image, seconds=max(work.left(), 1.0))
             except (Unreadable, EngineMissing):
                 return ()
-            found = language.missing_script(script, languages)
+            found = missing_language.missing_script(script, languages)
         return () if found is None else (found,)
 
     def _read_page(self, work: _Work, image: Picture, dpi: int | None) -> None:

@@ -10,7 +10,7 @@ import cv2
 import numpy as np
 
 from cluster.basics.errors import InvalidSettings
-from cluster.models import weights
+from cluster.models.embedding import weights
 from configs.section import Gpu
 from pipelines.documents.document import Reason, Unreadable
 from pipelines.documents.ocr.preprocess import grey

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from pipelines.documents.document import Reason, Unreadable
-from pipelines.documents.guard import MEMORY_BYTES, Died, Guard, TookTooLong
+from pipelines.documents.extract.guarded_child import MEMORY_BYTES, Died, Guard, TookTooLong
 from pipelines.documents.ocr.installed import data_folder, package_of
 from pipelines.documents.ocr.reading import Area, EngineMissing, Line, Picture, Token
-from pipelines.documents.ocr.resident import Loaded, Raster, Resident
 from pipelines.documents.ocr.survey import bilevel
+from pipelines.documents.ocr.tesseract_process import Loaded, Raster, Resident
 
 # A claim below this is a screen's default (72, 96), says nothing about the paper and misleads the layout analysis.
 CREDIBLE_DPI = range(150, 2401)

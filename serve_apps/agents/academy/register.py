@@ -12,8 +12,8 @@ from psycopg.types.json import Jsonb
 from cluster.basics.errors import Conflict
 from cluster.basics.ids import uuid_of
 from cluster.basics.scope import Scope
-from cluster.state.jobs import JobId
-from cluster.state.postgres import Database, Row, Transaction, load_queries
+from cluster.state.db.postgres import Database, Row, Transaction, load_queries
+from cluster.state.work.jobs import JobId
 from skills.quiz import Quiz, Result, Track, quiz_of
 
 

@@ -8,12 +8,12 @@ from typing import Any, Protocol
 from cluster.basics.errors import AosError, Conflict
 from cluster.basics.scope import Scope
 from cluster.state.audit import Audit
-from cluster.state.jobs import Jobs, Lane
-from cluster.state.postgres import Database, Row, Transaction
+from cluster.state.db.postgres import Database, Row, Transaction
+from cluster.state.work.jobs import Jobs, Lane
 from configs.sections_skills import AcademySettings
-from pipelines.documents.links import AgentChange, Links
+from pipelines.documents.store.agent_links import AgentChange, Links
 from serve_apps.agents.academy.register import Enrolment, NotEnrolled, Register, Status
-from serve_apps.retrieval.answer import Answer
+from serve_apps.retrieval.answers.answerer import Answer
 from skills.quiz import Answered, Mark, Passage, Question, Quiz, Result, Track, mark, result, shipped_quiz
 
 KEY = "academy_status"  # in an agent's metadata

@@ -8,10 +8,10 @@ from statistics import median
 from typing import Any
 
 from cluster.basics.scope import Scope
-from cluster.state.postgres import Database
-from serve_apps.agents.analytics.catalogue import TIMES, Catalogue
-from serve_apps.agents.analytics.plan import MetricPlan, is_series
-from serve_apps.agents.memo import Memo
+from cluster.state.db.postgres import Database
+from serve_apps.agents.analytics.metric_catalogue import TIMES, Catalogue
+from serve_apps.agents.analytics.query_plan import MetricPlan, is_series
+from serve_apps.agents.memory.redis_memo import Memo
 
 TTL_SECONDS = 30  # a figure may be so old; ours, as the sources give none
 

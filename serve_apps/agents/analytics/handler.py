@@ -6,13 +6,13 @@ from datetime import datetime
 from typing import Protocol
 
 from cluster.basics.scope import Scope
-from serve_apps.agents.analytics.catalogue import Catalogue
 from serve_apps.agents.analytics.figures import Figures, doubt
-from serve_apps.agents.analytics.plan import MetricPlan, Unanswerable, plan
-from serve_apps.agents.analytics.words import answer, none_such
+from serve_apps.agents.analytics.metric_catalogue import Catalogue
+from serve_apps.agents.analytics.query_plan import MetricPlan, Unanswerable, plan
+from serve_apps.agents.analytics.vocabulary import answer, none_such
 from serve_apps.agents.events import EventKind
-from serve_apps.agents.ports import Journal, Json, Outcome, Turn
-from serve_apps.agents.route import command_of, normalised
+from serve_apps.agents.intake.path_router import command_of, normalised
+from serve_apps.agents.turn_ports import Journal, Json, Outcome, Turn
 
 WORDS = 60  # of a message that are read, as by the router
 

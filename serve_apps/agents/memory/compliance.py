@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from cluster.basics.scope import Scope
 from cluster.state.audit import Audit, Outcome
 from cluster.state.conversations import Conversations, Stored
-from cluster.state.postgres import Transaction
-from serve_apps.agents.memory.guard import INJECTION, violations
+from cluster.state.db.postgres import Transaction
+from serve_apps.agents.memory.memory_guard import INJECTION, violations
 
 log = logging.getLogger(__name__)
 

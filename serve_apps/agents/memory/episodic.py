@@ -8,16 +8,16 @@ from typing import Any
 
 from cluster.basics.errors import AosError
 from cluster.basics.scope import Scope
+from cluster.models.embedding.migration import pinned
+from cluster.models.embedding.vectors_cache import within
 from cluster.models.ports import Embedder, Lane
-from cluster.models.succession import pinned
-from cluster.models.vectors_cache import within
 from cluster.state.conversations import Fact, Session
+from cluster.state.db.postgres import Database
 from cluster.state.episodes import Episode, Episodes, Point, Told, Unembedded
-from cluster.state.postgres import Database
 from configs.sections import MemorySettings
 from serve_apps.agents.memory.behind_turns import SessionTasks
-from serve_apps.agents.ports import Turn
-from serve_apps.retrieval.words import STOP, tokens
+from serve_apps.agents.turn_ports import Turn
+from serve_apps.retrieval.text.words import STOP, tokens
 
 log = logging.getLogger(__name__)
 

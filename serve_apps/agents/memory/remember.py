@@ -8,14 +8,14 @@ from cluster.basics.scope import Scope
 from cluster.models.messages import Message
 from cluster.state.audit import Audit
 from cluster.state.conversations import Conversations, Fact, NewMessage, Session, Speaker, Stored, Summary
-from cluster.state.postgres import Database, Transaction
+from cluster.state.db.postgres import Database, Transaction
 from configs.sections import MemorySettings
 from serve_apps.agents.memory.compliance import Compliance
 from serve_apps.agents.memory.episodic import EpisodicMemory
 from serve_apps.agents.memory.facts import Extracted, fresh
-from serve_apps.agents.memory.guard import Written, safe_memory_write, written
-from serve_apps.agents.memory.history import History
+from serve_apps.agents.memory.memory_guard import Written, safe_memory_write, written
 from serve_apps.agents.memory.recall import NOTHING, Recalled, fit, tell
+from serve_apps.agents.memory.recent_messages import History
 from serve_apps.agents.memory.requested import promised, requested
 
 READ_FACTS = 100  # known facts among which the most important are chosen

@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 
 from cluster.basics.errors import Invalid, NotFound, Transient
 from cluster.models.messages import Reply
-from cluster.models.tasks import Task
+from cluster.models.routing.tasks import Task
 from configs.sections import MemorySettings
-from serve_apps.agents.errors import NoModel, OverBudget
 from serve_apps.agents.memory import facts
 from serve_apps.agents.memory.behind_turns import SessionTasks
 from serve_apps.agents.memory.remember import Memory
-from serve_apps.agents.ports import Models, Turn
+from serve_apps.agents.turn_errors import NoModel, OverBudget
+from serve_apps.agents.turn_ports import Models, Turn
 
 log = logging.getLogger(__name__)
 

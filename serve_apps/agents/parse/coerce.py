@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from serve_apps.agents.parse.values import Unreadable, decode_whole
+from serve_apps.agents.parse.json_values import Unreadable, decode_whole
 
 # JSON schema's names, and what people write instead.
 _KINDS = {

@@ -5,9 +5,9 @@ import re
 from typing import Any
 
 from serve_apps.agents.parse.found import Found, Reading
+from serve_apps.agents.parse.json_values import Unreadable, decode
 from serve_apps.agents.parse.names import Names
 from serve_apps.agents.parse.shapes import object_of
-from serve_apps.agents.parse.values import Unreadable, decode
 
 _CALL = re.compile(
     r"<(function|tool|invoke|tool_call|function_call|call|tool_use)"

@@ -5,10 +5,10 @@ from itertools import islice
 
 from serve_apps.agents.parse import python
 from serve_apps.agents.parse.found import Found, Reading
+from serve_apps.agents.parse.json_values import Unreadable, decode
 from serve_apps.agents.parse.names import Names
 from serve_apps.agents.parse.quoted import is_quoted
 from serve_apps.agents.parse.shapes import object_of, shaped
-from serve_apps.agents.parse.values import Unreadable, decode
 
 _FENCE = re.compile(r"^[ \t]*(```+|~~~+)[ \t]*([\w+\-.]*)[^\n`]*$", re.MULTILINE)
 _ONE_LINE = re.compile(r"```(?:json|python|tool_code|tool_call)?[ \t]*([^`\n]{2,4000})```")

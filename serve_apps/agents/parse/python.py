@@ -9,8 +9,8 @@ from typing import Any
 
 from serve_apps.agents.parse.coerce import kinds
 from serve_apps.agents.parse.found import Found
+from serve_apps.agents.parse.json_values import Unreadable, decode
 from serve_apps.agents.parse.names import Names
-from serve_apps.agents.parse.values import Unreadable, decode
 
 _LONGEST = 100_000
 _DEEPEST = 40

@@ -10,10 +10,10 @@ from typing import Any
 
 from serve_apps.agents.parse import python
 from serve_apps.agents.parse.found import Found, Reading
+from serve_apps.agents.parse.json_values import Decoded, Unreadable, decode
 from serve_apps.agents.parse.names import Names
 from serve_apps.agents.parse.quoted import is_quoted
 from serve_apps.agents.parse.shapes import object_of, shaped
-from serve_apps.agents.parse.values import Decoded, Unreadable, decode
 
 _BEFORE = r"^(?P<indent>[ \t]*)(?:[-*+][ \t]+|#{1,6}[ \t]+|\d{1,3}[.)][ \t]+)?[*_`\[]{0,3}"
 _AFTER = r"(?:[ \t]{0,3}#?\d{1,3})?[*_`\]]{0,3}[ \t]{0,3}[:：][*_`]{0,3}"

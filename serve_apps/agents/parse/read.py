@@ -10,13 +10,13 @@ from cluster.models.messages import Reply, ToolCall, ToolSpec
 from serve_apps.agents.parse import reasoning
 from serve_apps.agents.parse.coerce import coerce, kinds
 from serve_apps.agents.parse.found import Call, Found, Parsed, Reading
+from serve_apps.agents.parse.json_values import Unreadable, decode_whole
 from serve_apps.agents.parse.loose import loose
 from serve_apps.agents.parse.names import Names
 from serve_apps.agents.parse.quoted import is_quoted
 from serve_apps.agents.parse.react import labelled, transcript
 from serve_apps.agents.parse.shapes import object_of
 from serve_apps.agents.parse.tagged import normalised, tagged
-from serve_apps.agents.parse.values import Unreadable, decode_whole
 
 _LONGEST = 400_000  # characters that are read for calls; replies are far shorter
 

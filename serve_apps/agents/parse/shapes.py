@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from serve_apps.agents.parse import python
+from serve_apps.agents.parse.json_values import Unreadable, decode_whole
 from serve_apps.agents.parse.names import Names
-from serve_apps.agents.parse.values import Unreadable, decode_whole
 
 _NAMES = (
     *("name", "tool_name", "function_name", "tool", "function", "action", "recipient_name", "api_name", "api"),

@@ -4,9 +4,9 @@ import re
 
 from serve_apps.agents.parse import elements, python
 from serve_apps.agents.parse.found import Found, Reading
+from serve_apps.agents.parse.json_values import Unreadable, decode
 from serve_apps.agents.parse.names import Names
 from serve_apps.agents.parse.shapes import object_of, shaped
-from serve_apps.agents.parse.values import Unreadable, decode
 
 # Vendors' namespaces and token spellings that say the same: ｜DSML｜, antml:, minimax:, seed:, atem:, ▁ for _.
 _NAMESPACE = re.compile(

@@ -5,16 +5,16 @@ from typing import Any
 
 from pydantic import RootModel
 
-from cluster.models.tasks import Task
-from cluster.state.canonical import digest
-from serve_apps.agents import prompt
-from serve_apps.agents.acting import Done, Wanted, flaw, not_run, run_tool
-from serve_apps.agents.inquiry import NAME, NOBODY
+from cluster.models.routing.tasks import Task
+from cluster.state.canonical_json import digest
+from serve_apps.agents.inquiries.inquiry import NAME, NOBODY
 from serve_apps.agents.plan import prompts
 from serve_apps.agents.plan.shape import Step
 from serve_apps.agents.plan.work import Result, Work
-from skills.contract import Effect, Tool
-from skills.fence import searches
+from serve_apps.agents.turn import prompt
+from serve_apps.agents.turn.tool_call import Done, Wanted, flaw, not_run, run_tool
+from skills.framework.contract import Effect, Tool
+from skills.framework.skill_guard import searches
 
 TIER = 2  # a plan is text that calls were read out of
 SO_FAR = "arguments"  # how a model is told of those that do not fit

@@ -6,15 +6,15 @@ from collections.abc import Callable
 
 from cluster.basics.errors import AosError
 from cluster.models.messages import Message, Reply
-from cluster.models.tasks import Task
-from cluster.state.canonical import normal
+from cluster.models.routing.tasks import Task
+from cluster.state.canonical_json import normal
 from serve_apps.agents.events import EventKind
-from serve_apps.agents.hear import told_usage
-from serve_apps.agents.limits import ENDINGS
 from serve_apps.agents.plan.reasoned import Reasoned
 from serve_apps.agents.plan.shape import Executor, Step, Unread, read_as
 from serve_apps.agents.plan.work import Result, Streamed, Work
-from serve_apps.agents.release import Guard, Release
+from serve_apps.agents.turn.limits import ENDINGS
+from serve_apps.agents.turn.model_call import told_usage
+from serve_apps.agents.turn.stream_filter import Guard, Release
 
 SUFFICIENT = "sufficient"
 LONGEST_HEAD = 1_000  # characters before the answer begins

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from serve_apps.agents.plan.shape import ACTIONS, Executor, Plan, Step
-from skills.contract import Effect
+from skills.framework.contract import Effect
 
 _RISKS: Mapping[Effect, str] = {
     Effect.WRITE: "changes something outside each time it is called; the approval list decides",

@@ -7,16 +7,16 @@ from typing import Literal
 
 from cluster.basics.errors import AosError
 from cluster.models.messages import Message, Reply
-from cluster.models.tasks import Task
-from serve_apps.agents import prompt
-from serve_apps.agents.hear import Manner
+from cluster.models.routing.tasks import Task
 from serve_apps.agents.parse import read
 from serve_apps.agents.plan import prompts
 from serve_apps.agents.plan.planner import HOPELESS
 from serve_apps.agents.plan.shape import wants_to_be_plan
 from serve_apps.agents.plan.work import Work
-from serve_apps.agents.recover import needs_reprompt
-from serve_apps.agents.release import Guard, Release
+from serve_apps.agents.turn import prompt
+from serve_apps.agents.turn.model_call import Manner
+from serve_apps.agents.turn.recovery import needs_reprompt
+from serve_apps.agents.turn.stream_filter import Guard, Release
 
 HISTORY = 6  # messages that the choice is made from
 

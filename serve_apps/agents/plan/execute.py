@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from cluster.basics.errors import AosError
-from cluster.models.tasks import Task
+from cluster.models.routing.tasks import Task
 from serve_apps.agents.events import EventKind
 from serve_apps.agents.plan import planner, prompts, supervise
 from serve_apps.agents.plan.check import in_order
@@ -12,7 +12,7 @@ from serve_apps.agents.plan.shape import Executor, Step
 from serve_apps.agents.plan.specialists import carry_out
 from serve_apps.agents.plan.supervise import REPLAN_WAITS, Reviewed, Ruling, StepOutcome
 from serve_apps.agents.plan.work import Result, Work
-from serve_apps.agents.ports import Json
+from serve_apps.agents.turn_ports import Json
 
 # Whose results a model looks at. The others check themselves: a search by what it found, a formula by algebra, a
 # critique by being one.

@@ -4,26 +4,26 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 
-from cluster.models.tasks import Task
-from serve_apps.agents.delegate import TurnDelegations
-from serve_apps.agents.errors import NoReply
+from cluster.models.routing.tasks import Task
 from serve_apps.agents.events import EventKind
-from serve_apps.agents.hear import choose as choose_model
-from serve_apps.agents.hear import first, told_usage
-from serve_apps.agents.inquiry import inquiring
-from serve_apps.agents.limits import Allowance, OutOfTime, positive
-from serve_apps.agents.loop import Crew, converse
-from serve_apps.agents.offer import offer
+from serve_apps.agents.inquiries.inquiry import inquiring
+from serve_apps.agents.intake.path_router import command_of
+from serve_apps.agents.intake.tool_offer import offer
+from serve_apps.agents.intake.toolset import DELEGATE, delegating, equipped
 from serve_apps.agents.plan import choose, execute, planner
 from serve_apps.agents.plan.choose import Chosen, Mode
 from serve_apps.agents.plan.planner import Planned
 from serve_apps.agents.plan.synthesis import CRITICISED, DEFAULT, FALLBACK, Synthesis, synthesise
 from serve_apps.agents.plan.work import Limits, Work
-from serve_apps.agents.ports import Journal, Json, Outcome, Turn
-from serve_apps.agents.quotes import tell
-from serve_apps.agents.route import command_of
-from serve_apps.agents.toolset import DELEGATE, delegating, equipped
-from skills.catalog import Catalog
+from serve_apps.agents.turn.delegation import TurnDelegations
+from serve_apps.agents.turn.limits import Allowance, OutOfTime, positive
+from serve_apps.agents.turn.model_call import choose as choose_model
+from serve_apps.agents.turn.model_call import first, told_usage
+from serve_apps.agents.turn.quotes import tell
+from serve_apps.agents.turn.tool_loop import Crew, converse
+from serve_apps.agents.turn_errors import NoReply
+from serve_apps.agents.turn_ports import Journal, Json, Outcome, Turn
+from skills.framework.catalogue import Catalog
 
 COMMANDS = frozenset({"chat", "agent", "plan"})
 PARTED = "\n\n"  # texts of one answer

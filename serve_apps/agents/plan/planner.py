@@ -5,14 +5,14 @@ from typing import Literal
 
 from cluster.basics.errors import AosError
 from cluster.models.messages import Message
-from cluster.models.tasks import Task
-from serve_apps.agents.errors import NoModel, OverBudget
+from cluster.models.routing.tasks import Task
 from serve_apps.agents.events import EventKind
-from serve_apps.agents.limits import ENDINGS, OutOfTime
 from serve_apps.agents.plan import prompts
 from serve_apps.agents.plan.check import Checked, Verdict, check
 from serve_apps.agents.plan.shape import Executor, Plan, Step, Unread, read_plan
 from serve_apps.agents.plan.work import REPAIRS, Work
+from serve_apps.agents.turn.limits import ENDINGS, OutOfTime
+from serve_apps.agents.turn_errors import NoModel, OverBudget
 
 # What no plan can do anything about.
 HOPELESS = (*ENDINGS, OutOfTime, NoModel, OverBudget)

@@ -8,12 +8,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
 from cluster.models.messages import Message
-from serve_apps.agents.acting import cut
-from serve_apps.agents.knowledge import Source
 from serve_apps.agents.plan.shape import ACTIONS, Executor
-from serve_apps.agents.ports import Turn
-from serve_apps.agents.prompt import HEADING, injected, neutral, passages, remembered
-from skills.catalog import Catalog
+from serve_apps.agents.turn.knowledge import Source
+from serve_apps.agents.turn.prompt import HEADING, injected, neutral, passages, remembered
+from serve_apps.agents.turn.tool_call import cut
+from serve_apps.agents.turn_ports import Turn
+from skills.framework.catalogue import Catalog
 
 Style = Literal["structured", "concise"]
 

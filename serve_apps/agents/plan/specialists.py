@@ -5,19 +5,19 @@ from typing import Literal, assert_never
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from cluster.models.tasks import Task
+from cluster.models.routing.tasks import Task
 from serve_apps.agents.events import EventKind
-from serve_apps.agents.knowledge import RETRIEVAL
-from serve_apps.agents.limits import in_time
 from serve_apps.agents.plan import action, prompts
 from serve_apps.agents.plan.aloud import reason_aloud
 from serve_apps.agents.plan.formula import verify
 from serve_apps.agents.plan.reasoned import Reasoned
 from serve_apps.agents.plan.shape import Executor, Step, problems
 from serve_apps.agents.plan.work import Result, Work
-from serve_apps.agents.ports import Json
-from serve_apps.agents.prompt import passages
-from serve_apps.retrieval.query import LEAST_SIMILARITY, Strategy
+from serve_apps.agents.turn.knowledge import RETRIEVAL
+from serve_apps.agents.turn.limits import in_time
+from serve_apps.agents.turn.prompt import passages
+from serve_apps.agents.turn_ports import Json
+from serve_apps.retrieval.search.query import LEAST_SIMILARITY, Strategy
 
 FORMULA_SECONDS = 5.0
 MOST_PASSAGES = 20

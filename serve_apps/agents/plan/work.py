@@ -9,21 +9,21 @@ from pydantic import BaseModel
 
 from cluster.basics.errors import AosError
 from cluster.models.messages import ChatRequest, Message, Reply
-from cluster.models.tasks import Task
+from cluster.models.routing.tasks import Task
 from configs.sections import AgentSettings
-from serve_apps.agents.acting import Done
 from serve_apps.agents.events import EventKind
-from serve_apps.agents.hear import first, hear, told_usage
-from serve_apps.agents.knowledge import Sources
-from serve_apps.agents.limits import Allowance, OutOfTime
-from serve_apps.agents.loop import Crew
 from serve_apps.agents.plan import prompts
 from serve_apps.agents.plan.shape import Step, Unread, read_as
 from serve_apps.agents.plan.supervise import StepOutcome
-from serve_apps.agents.ports import Journal, Json, Turn
-from serve_apps.agents.quotes import Quotes
-from serve_apps.agents.release import Guard, Release
-from skills.catalog import Catalog
+from serve_apps.agents.turn.knowledge import Sources
+from serve_apps.agents.turn.limits import Allowance, OutOfTime
+from serve_apps.agents.turn.model_call import first, hear, told_usage
+from serve_apps.agents.turn.quotes import Quotes
+from serve_apps.agents.turn.stream_filter import Guard, Release
+from serve_apps.agents.turn.tool_call import Done
+from serve_apps.agents.turn.tool_loop import Crew
+from serve_apps.agents.turn_ports import Journal, Json, Turn
+from skills.framework.catalogue import Catalog
 
 REPAIRS = 2  # times a model is told what is wrong with its JSON (PL-09)
 

@@ -8,15 +8,15 @@ from typing import Protocol
 
 from cluster.basics.errors import AosError
 from cluster.basics.scope import Scope
-from cluster.state.postgres import Database, load_queries
-from serve_apps.retrieval.answer import Answer
-from serve_apps.retrieval.golden.form import GoldenQuestion
+from cluster.state.db.postgres import Database, load_queries
+from serve_apps.retrieval.answers.answerer import Answer
+from serve_apps.retrieval.answers.quote import Citation
+from serve_apps.retrieval.golden.question_form import GoldenQuestion
 from serve_apps.retrieval.golden.score import Place, of_answer, of_documents, of_passages
-from serve_apps.retrieval.judge import as_configured
-from serve_apps.retrieval.query import Query, Results
-from serve_apps.retrieval.quote import Citation
+from serve_apps.retrieval.search.query import Query, Results
+from serve_apps.retrieval.search.rerank import as_configured
 
-SQL = load_queries(Path(__file__).with_name("runs.sql"))
+SQL = load_queries(Path(__file__).with_name("golden_runs.sql"))
 HITS = 20  # passages asked for, so that ten documents are among them
 
 

@@ -8,8 +8,8 @@ from psycopg.types.json import Jsonb
 
 from cluster.basics.errors import Conflict, Invalid, NotFound
 from cluster.basics.scope import Scope
-from cluster.state.postgres import Database, Row, Transaction, load_queries
-from serve_apps.retrieval.golden.form import MOST_QUESTIONS, GoldenQuestion
+from cluster.state.db.postgres import Database, Row, Transaction, load_queries
+from serve_apps.retrieval.golden.question_form import MOST_QUESTIONS, GoldenQuestion
 
 MOST_SETS = 1_000
 

@@ -7,14 +7,14 @@ from uuid import UUID
 
 import gradio as gr
 
-from serve_apps.ui.agents.form import KEYS, changes, mistakes, values_of
+from serve_apps.ui.agents.agent_form import KEYS, changes, mistakes, values_of
 from serve_apps.ui.agents.form_fields import filled, marked
 from serve_apps.ui.agents.views import HERE, address_of, agents_view, head_view, read_only_view
-from serve_apps.ui.api import Api
-from serve_apps.ui.html import Html, join, tag
-from serve_apps.ui.look import empty, heading, link, problem_card
-from serve_apps.ui.page import Desk
-from serve_apps.ui.problem import Problem, Trouble
+from serve_apps.ui.kit.api import Api
+from serve_apps.ui.kit.blocks import empty, heading, link, problem_card
+from serve_apps.ui.kit.html import Html, join, tag
+from serve_apps.ui.kit.page import Desk
+from serve_apps.ui.kit.problem import Problem, Trouble
 from serve_apps.ui.sessions import Role
 
 PAGE: Final = 50

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import gradio as gr
 
-from serve_apps.ui.agents.form import TASKS
+from serve_apps.ui.agents.agent_form import TASKS
 
 FOLLOW: Final = ("as the settings say", "")
 DEFAULT: Final = ("the workspace's default", "")

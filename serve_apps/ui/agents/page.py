@@ -4,10 +4,10 @@ from typing import Any
 
 import gradio as gr
 
-from serve_apps.ui.agents import documents, form_fields, rules, skills
+from serve_apps.ui.agents import agent_skills, form_fields, linked_documents, rules
 from serve_apps.ui.agents.edit import Editor, delete, listed, make
-from serve_apps.ui.page import QUIET, Desk, Page
-from serve_apps.ui.part import part
+from serve_apps.ui.kit.html_component import part
+from serve_apps.ui.kit.page import QUIET, Desk, Page
 from serve_apps.ui.sessions import Role
 
 # Where somebody is sent once something is made or gone; nothing of it comes from a person.
@@ -62,11 +62,11 @@ def _tabs(desk: Desk, blocks: gr.Blocks, go: gr.Textbox) -> tuple[gr.Tabs, Edito
             fields |= form_fields.instructions()
             saves.append(_save())
         with gr.Tab("Skills", id="skills"):
-            skills.draw(desk, blocks)
+            agent_skills.draw(desk, blocks)
         with gr.Tab("Documents", id="documents"):
             fields |= form_fields.scope()
             saves.append(_save())
-            documents.draw(desk, blocks)
+            linked_documents.draw(desk, blocks)
         with gr.Tab("Models", id="models"):
             fields |= form_fields.models()
             saves.append(_save())

@@ -4,10 +4,10 @@ import gradio as gr
 
 from serve_apps.ui.agents.edit import agent_asked
 from serve_apps.ui.agents.views import rules_view
-from serve_apps.ui.html import Html
-from serve_apps.ui.look import loading
-from serve_apps.ui.page import QUIET, Desk, told
-from serve_apps.ui.part import part
+from serve_apps.ui.kit.blocks import loading
+from serve_apps.ui.kit.html import Html
+from serve_apps.ui.kit.html_component import part
+from serve_apps.ui.kit.page import QUIET, Desk, told
 
 
 def draw(desk: Desk, blocks: gr.Blocks, tab: gr.Tab) -> None:

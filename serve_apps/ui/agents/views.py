@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import urlencode
 
-from serve_apps.ui.formats import many, moment, number
-from serve_apps.ui.html import Child, Html, join, tag
-from serve_apps.ui.look import Colour, badge, card, empty, heading, link, pager, table
-from serve_apps.ui.page import PREFIX, Desk
+from serve_apps.ui.kit.blocks import Colour, badge, card, empty, heading, link, pager, table
+from serve_apps.ui.kit.formats import many, moment, number
+from serve_apps.ui.kit.html import Child, Html, join, tag
+from serve_apps.ui.kit.page import PREFIX, Desk
 
 HERE: Final = f"{PREFIX}/agents"
 RISKS: Final[Mapping[str, tuple[str, Colour]]] = {

@@ -5,17 +5,17 @@ from typing import Any, Final
 
 import gradio as gr
 
-from serve_apps.ui.api import Api
 from serve_apps.ui.chat import talk
-from serve_apps.ui.chat.history import ALIVE, LISTED, MESSAGES, Exchange, listed, opened
+from serve_apps.ui.chat.conversations import ALIVE, LISTED, MESSAGES, Exchange, listed, opened
 from serve_apps.ui.chat.room import AUTO, DOCUMENTS, Room
-from serve_apps.ui.deciding import Updates, decide
-from serve_apps.ui.judging import good
-from serve_apps.ui.look import problem_card
-from serve_apps.ui.page import QUIET, Desk, Page
-from serve_apps.ui.problem import Problem
+from serve_apps.ui.chat.turn_view import COMMAND
+from serve_apps.ui.kit.api import Api
+from serve_apps.ui.kit.blocks import problem_card
+from serve_apps.ui.kit.decision_form import Updates, decide
+from serve_apps.ui.kit.page import QUIET, Desk, Page
+from serve_apps.ui.kit.problem import Problem
+from serve_apps.ui.kit.rating import good
 from serve_apps.ui.sessions import Role
-from serve_apps.ui.turn import COMMAND
 
 FIRST_AGENT: Final = "assistant"
 FILES: Final = 200  # that can be chosen from

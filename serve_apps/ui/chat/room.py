@@ -5,12 +5,12 @@ from typing import Any, Final
 
 import gradio as gr
 
-from serve_apps.ui.chat.history import Exchange, drawn
-from serve_apps.ui.deciding import Form, Updates
-from serve_apps.ui.judging import judging
-from serve_apps.ui.look import empty, heading
-from serve_apps.ui.page import Desk
-from serve_apps.ui.part import part
+from serve_apps.ui.chat.conversations import Exchange, drawn
+from serve_apps.ui.kit.blocks import empty, heading
+from serve_apps.ui.kit.decision_form import Form, Updates
+from serve_apps.ui.kit.html_component import part
+from serve_apps.ui.kit.page import Desk
+from serve_apps.ui.kit.rating import judging
 
 AUTO, DOCUMENTS = "auto", "documents"
 SOURCES: Final = [("Whatever fits", AUTO), ("Documents only", DOCUMENTS)]

@@ -6,11 +6,11 @@ from contextlib import aclosing
 from typing import Any, Final
 from urllib.parse import quote
 
-from serve_apps.ui.api import Api, Told
-from serve_apps.ui.chat.history import Exchange
-from serve_apps.ui.heard import Heard, listen, remembered
-from serve_apps.ui.problem import Problem
-from serve_apps.ui.turn import COMMAND
+from serve_apps.ui.chat.chat_events import Heard, listen, remembered
+from serve_apps.ui.chat.conversations import Exchange
+from serve_apps.ui.chat.turn_view import COMMAND
+from serve_apps.ui.kit.api import Api, Told
+from serve_apps.ui.kit.problem import Problem
 
 PACE: Final = 0.15  # seconds between two pictures of an answer while it is written
 NO_MODEL: Final = "no_model"

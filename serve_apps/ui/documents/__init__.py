@@ -6,17 +6,17 @@ from typing import Any, Final
 
 import gradio as gr
 
-from serve_apps.ui.api import Api
 from serve_apps.ui.documents import facts
-from serve_apps.ui.documents.catalogue import HERE, catalogue
+from serve_apps.ui.documents.document_list import HERE, catalogue
 from serve_apps.ui.documents.passage import parse
 from serve_apps.ui.documents.viewer import viewer
-from serve_apps.ui.formats import many
-from serve_apps.ui.html import Html, join
-from serve_apps.ui.living import Turns, Wish, living, opened, wish
-from serve_apps.ui.look import columns, empty, link, loading, problem_card
-from serve_apps.ui.page import QUIET, Desk, Page, told
-from serve_apps.ui.problem import Problem
+from serve_apps.ui.kit.api import Api
+from serve_apps.ui.kit.blocks import columns, empty, link, loading, problem_card
+from serve_apps.ui.kit.formats import many
+from serve_apps.ui.kit.html import Html, join
+from serve_apps.ui.kit.living import Turns, Wish, living, opened, wish
+from serve_apps.ui.kit.page import QUIET, Desk, Page, told
+from serve_apps.ui.kit.problem import Problem
 from serve_apps.ui.sessions import Role
 
 STRIP: Final = 100  # pages that the strip shows at once

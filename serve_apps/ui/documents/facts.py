@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import urlencode
 
-from serve_apps.ui.caveats import in_short, kinds, note
 from serve_apps.ui.documents.viewer import level
-from serve_apps.ui.formats import many, moment, number, percent, size
-from serve_apps.ui.html import Html, join, tag
-from serve_apps.ui.look import badge, card, empty, heading, link, table
-from serve_apps.ui.page import PREFIX, Desk
+from serve_apps.ui.kit.blocks import badge, card, empty, heading, link, table
+from serve_apps.ui.kit.caveats import in_short, kinds, note
+from serve_apps.ui.kit.formats import many, moment, number, percent, size
+from serve_apps.ui.kit.html import Html, join, tag
+from serve_apps.ui.kit.page import PREFIX, Desk
 from serve_apps.ui.sessions import Role
 
 HERE: Final = f"{PREFIX}/documents"

@@ -5,12 +5,12 @@ from itertools import pairwise
 from typing import Any, Final
 from urllib.parse import urlencode
 
-from serve_apps.ui.caveats import note
 from serve_apps.ui.documents.passage import Passage, Word, placed, words_of
-from serve_apps.ui.formats import percent, span
-from serve_apps.ui.html import Html, join, tag
-from serve_apps.ui.look import empty
-from serve_apps.ui.page import PREFIX
+from serve_apps.ui.kit.blocks import empty
+from serve_apps.ui.kit.caveats import note
+from serve_apps.ui.kit.formats import percent, span
+from serve_apps.ui.kit.html import Html, join, tag
+from serve_apps.ui.kit.page import PREFIX
 from serve_apps.ui.pictures import picture_address
 
 PICTURED: Final = frozenset({"pdf", "image"})

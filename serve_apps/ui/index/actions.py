@@ -5,11 +5,11 @@ from typing import Any
 
 import gradio as gr
 
-from serve_apps.ui.index.generations import held, index_view, reindex, switch_view, switchable, switched_view
-from serve_apps.ui.look import problem_card
-from serve_apps.ui.page import QUIET, Desk
-from serve_apps.ui.part import part
-from serve_apps.ui.problem import Problem
+from serve_apps.ui.index.index_generations import held, index_view, reindex, switch_view, switchable, switched_view
+from serve_apps.ui.kit.blocks import problem_card
+from serve_apps.ui.kit.html_component import part
+from serve_apps.ui.kit.page import QUIET, Desk
+from serve_apps.ui.kit.problem import Problem
 from serve_apps.ui.sessions import Role
 
 Update = dict[str, Any]

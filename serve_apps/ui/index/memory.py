@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from serve_apps.ui.formats import many, number, percent, span
-from serve_apps.ui.html import Html, join, tag
-from serve_apps.ui.look import card, empty, figure, figures, table
+from serve_apps.ui.kit.blocks import card, empty, figure, figures, table
+from serve_apps.ui.kit.formats import many, number, percent, span
+from serve_apps.ui.kit.html import Html, join, tag
 
 
 def cache_view(stats: Mapping[str, Any]) -> Html:

@@ -5,14 +5,14 @@ from uuid import UUID
 
 import gradio as gr
 
-from serve_apps.ui.html import Html
 from serve_apps.ui.index.actions import draw_actions
-from serve_apps.ui.index.generations import held, index_view
+from serve_apps.ui.index.index_generations import held, index_view
 from serve_apps.ui.index.sets import sets_view
 from serve_apps.ui.index.settings import draw_cache, draw_gate, draw_language
-from serve_apps.ui.look import heading, loading
-from serve_apps.ui.page import QUIET, Desk, Page, told
-from serve_apps.ui.part import part
+from serve_apps.ui.kit.blocks import heading, loading
+from serve_apps.ui.kit.html import Html
+from serve_apps.ui.kit.html_component import part
+from serve_apps.ui.kit.page import QUIET, Desk, Page, told
 from serve_apps.ui.sessions import Role
 
 ABOUT: Final = "Which index readers use, what may take its place, and what guards the switch."

@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from serve_apps.ui.formats import many, number, percent, span
-from serve_apps.ui.html import Html, tag
-from serve_apps.ui.look import Colour, badge
+from serve_apps.ui.kit.blocks import Colour, badge
+from serve_apps.ui.kit.formats import many, number, percent, span
+from serve_apps.ui.kit.html import Html, tag
 
 VERDICTS: Final[Mapping[str, Colour]] = {"passed": "green", "refused": "red", "forced": "amber"}
 Questions = Mapping[tuple[str, str], str]  # (set, key) to the question's text

@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from serve_apps.ui.api import Api
-from serve_apps.ui.formats import moment, number, percent
-from serve_apps.ui.html import Html, join, tag
-from serve_apps.ui.look import badge, card, empty, link, pager, table
-from serve_apps.ui.page import Desk
+from serve_apps.ui.kit.api import Api
+from serve_apps.ui.kit.blocks import badge, card, empty, link, pager, table
+from serve_apps.ui.kit.formats import moment, number, percent
+from serve_apps.ui.kit.html import Html, join, tag
+from serve_apps.ui.kit.page import Desk
 from serve_apps.ui.sessions import Role
 
 LIMIT: Final = 25

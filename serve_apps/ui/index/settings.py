@@ -5,14 +5,14 @@ from typing import Any
 
 import gradio as gr
 
-from serve_apps.ui.formats import many
-from serve_apps.ui.html import Html, tag
 from serve_apps.ui.index.memory import cache_view, language_view
 from serve_apps.ui.index.sets import sets_view
-from serve_apps.ui.look import card, empty, loading, problem_card
-from serve_apps.ui.page import QUIET, Desk, told
-from serve_apps.ui.part import part
-from serve_apps.ui.problem import Problem
+from serve_apps.ui.kit.blocks import card, empty, loading, problem_card
+from serve_apps.ui.kit.formats import many
+from serve_apps.ui.kit.html import Html, tag
+from serve_apps.ui.kit.html_component import part
+from serve_apps.ui.kit.page import QUIET, Desk, told
+from serve_apps.ui.kit.problem import Problem
 from serve_apps.ui.sessions import Role
 
 Update = dict[str, Any]

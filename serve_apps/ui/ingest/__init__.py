@@ -5,17 +5,17 @@ from typing import Any, Final
 
 import gradio as gr
 
-from serve_apps.ui.api import Api
-from serve_apps.ui.html import Html, join, tag
-from serve_apps.ui.ingest.history import history
 from serve_apps.ui.ingest.job import HERE, job_view
+from serve_apps.ui.ingest.job_history import history
 from serve_apps.ui.ingest.scan import chooser, estimated
 from serve_apps.ui.ingest.send import sent, too_large
-from serve_apps.ui.living import Turns, Wish, living, opened, wish
-from serve_apps.ui.look import card, empty, heading, loading, problem_card
-from serve_apps.ui.page import QUIET, Desk, Page, told
-from serve_apps.ui.part import part
-from serve_apps.ui.problem import Problem
+from serve_apps.ui.kit.api import Api
+from serve_apps.ui.kit.blocks import card, empty, heading, loading, problem_card
+from serve_apps.ui.kit.html import Html, join, tag
+from serve_apps.ui.kit.html_component import part
+from serve_apps.ui.kit.living import Turns, Wish, living, opened, wish
+from serve_apps.ui.kit.page import QUIET, Desk, Page, told
+from serve_apps.ui.kit.problem import Problem
 from serve_apps.ui.sessions import Role
 
 EVERY_SECONDS: Final = 3.0

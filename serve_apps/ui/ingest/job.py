@@ -5,12 +5,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import urlencode
 
-from serve_apps.ui.api import Api
-from serve_apps.ui.caveats import lines
-from serve_apps.ui.formats import many, moment, number, percent, span
-from serve_apps.ui.html import Html, join, tag
-from serve_apps.ui.look import badge, card, columns, empty, figure, figures, heading, link, progress, table
-from serve_apps.ui.page import PREFIX, Desk
+from serve_apps.ui.kit.api import Api
+from serve_apps.ui.kit.blocks import badge, card, columns, empty, figure, figures, heading, link, progress, table
+from serve_apps.ui.kit.caveats import lines
+from serve_apps.ui.kit.formats import many, moment, number, percent, span
+from serve_apps.ui.kit.html import Html, join, tag
+from serve_apps.ui.kit.page import PREFIX, Desk
 from serve_apps.ui.sessions import Role
 
 HERE: Final = f"{PREFIX}/ingest"

@@ -4,12 +4,12 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
-from serve_apps.ui.api import Api
-from serve_apps.ui.formats import many, number, span
-from serve_apps.ui.html import Child, Html, join, tag
 from serve_apps.ui.ingest.job import act
-from serve_apps.ui.look import badge, card, empty, figure, figures, problem_card
-from serve_apps.ui.problem import Problem
+from serve_apps.ui.kit.api import Api
+from serve_apps.ui.kit.blocks import badge, card, empty, figure, figures, problem_card
+from serve_apps.ui.kit.formats import many, number, span
+from serve_apps.ui.kit.html import Child, Html, join, tag
+from serve_apps.ui.kit.problem import Problem
 
 SHOWN = 60
 

@@ -5,13 +5,13 @@ from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from serve_apps.ui.api import Api
-from serve_apps.ui.caveats import doubts, title, where
-from serve_apps.ui.formats import many, size
-from serve_apps.ui.html import Child, Html, tag
-from serve_apps.ui.look import badge, link, progress, table
-from serve_apps.ui.page import Desk
-from serve_apps.ui.problem import Problem, Trouble
+from serve_apps.ui.kit.api import Api
+from serve_apps.ui.kit.blocks import badge, link, progress, table
+from serve_apps.ui.kit.caveats import doubts, title, where
+from serve_apps.ui.kit.formats import many, size
+from serve_apps.ui.kit.html import Child, Html, tag
+from serve_apps.ui.kit.page import Desk
+from serve_apps.ui.kit.problem import Problem, Trouble
 
 AT_ONCE: Final = 2
 LOOK_SECONDS: Final = 1.0

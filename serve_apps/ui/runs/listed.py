@@ -6,11 +6,11 @@ from datetime import datetime
 from typing import Any, Final
 from urllib.parse import urlencode
 
-from serve_apps.ui.api import Api
-from serve_apps.ui.formats import moment, number, span
-from serve_apps.ui.html import Child, Html, tag
-from serve_apps.ui.look import badge, card, empty, heading, link, pager, table
-from serve_apps.ui.page import PREFIX, Desk
+from serve_apps.ui.kit.api import Api
+from serve_apps.ui.kit.blocks import badge, card, empty, heading, link, pager, table
+from serve_apps.ui.kit.formats import moment, number, span
+from serve_apps.ui.kit.html import Child, Html, tag
+from serve_apps.ui.kit.page import PREFIX, Desk
 from serve_apps.ui.sessions import Role
 
 LIMIT: Final = 25

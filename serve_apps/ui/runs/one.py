@@ -6,18 +6,18 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any, Final
 
-from serve_apps.ui.api import Api, Told
-from serve_apps.ui.formats import many, moment, number, span
-from serve_apps.ui.heard import Heard, listen
-from serve_apps.ui.html import Html, join, tag
-from serve_apps.ui.look import badge, card, empty, figure, figures, heading, link, problem_card, table
-from serve_apps.ui.page import Desk
-from serve_apps.ui.problem import Problem, Trouble
+from serve_apps.ui.chat.chat_events import Heard, listen
+from serve_apps.ui.chat.turn_view import answer, said
+from serve_apps.ui.kit.api import Api, Told
+from serve_apps.ui.kit.blocks import badge, card, empty, figure, figures, heading, link, problem_card, table
+from serve_apps.ui.kit.formats import many, moment, number, span
+from serve_apps.ui.kit.html import Html, join, tag
+from serve_apps.ui.kit.page import Desk
+from serve_apps.ui.kit.problem import Problem, Trouble
+from serve_apps.ui.kit.value_tables import shown
 from serve_apps.ui.runs.listed import lasted
 from serve_apps.ui.runs.waterfall import waterfall
 from serve_apps.ui.sessions import Role
-from serve_apps.ui.turn import answer, said
-from serve_apps.ui.values import shown
 
 FORBIDDEN: Final = 403
 ALIVE: Final = frozenset({"queued", "running"})

@@ -6,14 +6,14 @@ from typing import Any, Final
 
 import gradio as gr
 
-from serve_apps.ui.api import Api
-from serve_apps.ui.deciding import Form, Updates, decide
-from serve_apps.ui.html import join
-from serve_apps.ui.judging import good, judging
-from serve_apps.ui.look import loading, problem_card
-from serve_apps.ui.page import QUIET, Desk, Page
-from serve_apps.ui.part import part
-from serve_apps.ui.problem import Problem
+from serve_apps.ui.kit.api import Api
+from serve_apps.ui.kit.blocks import loading, problem_card
+from serve_apps.ui.kit.decision_form import Form, Updates, decide
+from serve_apps.ui.kit.html import join
+from serve_apps.ui.kit.html_component import part
+from serve_apps.ui.kit.page import QUIET, Desk, Page
+from serve_apps.ui.kit.problem import Problem
+from serve_apps.ui.kit.rating import good, judging
 from serve_apps.ui.runs.listed import WAITING, filters, numbered, pending, runs_view, titled, waiting_view
 from serve_apps.ui.runs.one import ALIVE, body, head, look, replayed
 from serve_apps.ui.sessions import Role

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from serve_apps.ui.formats import number, span
-from serve_apps.ui.html import Html, tag
-from serve_apps.ui.look import badge, empty
-from serve_apps.ui.values import shown
+from serve_apps.ui.kit.blocks import badge, empty
+from serve_apps.ui.kit.formats import number, span
+from serve_apps.ui.kit.html import Html, tag
+from serve_apps.ui.kit.value_tables import shown
 
 WIDE: Final = 1000
 LEAST: Final = 6.0  # a bar that is to be seen

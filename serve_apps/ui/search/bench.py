@@ -6,12 +6,12 @@ from typing import Any
 
 import gradio as gr
 
-from serve_apps.ui.html import Html
-from serve_apps.ui.look import loading, problem_card
-from serve_apps.ui.page import QUIET, Desk, told
-from serve_apps.ui.part import part
-from serve_apps.ui.problem import Problem
-from serve_apps.ui.search.golden import Chosen, evaluate, golden_sets, make_set, runs_view, save_question
+from serve_apps.ui.kit.blocks import loading, problem_card
+from serve_apps.ui.kit.html import Html
+from serve_apps.ui.kit.html_component import part
+from serve_apps.ui.kit.page import QUIET, Desk, told
+from serve_apps.ui.kit.problem import Problem
+from serve_apps.ui.search.golden_sets import Chosen, evaluate, golden_sets, make_set, runs_view, save_question
 from serve_apps.ui.sessions import Role
 
 Update = dict[str, Any]

@@ -4,8 +4,8 @@ import itertools
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
-from serve_apps.ui.html import Html, tag
-from serve_apps.ui.search.passages import STAGES, TITLES, Passage
+from serve_apps.ui.kit.html import Html, tag
+from serve_apps.ui.search.passage_view import STAGES, TITLES, Passage
 
 ROW: Final = 34  # pixels; the names beside the chart stand in rows of the same height
 HEAD: Final = 28

@@ -3,14 +3,14 @@
 from collections.abc import Collection, Mapping
 from typing import Any, Final
 
-from serve_apps.ui.caveats import badges
-from serve_apps.ui.formats import percent
-from serve_apps.ui.html import Html, join, tag
-from serve_apps.ui.look import badge, card, empty, link
-from serve_apps.ui.page import Desk
+from serve_apps.ui.kit.blocks import badge, card, empty, link
+from serve_apps.ui.kit.caveats import badges
+from serve_apps.ui.kit.formats import percent
+from serve_apps.ui.kit.html import Html, join, tag
+from serve_apps.ui.kit.page import Desk
 from serve_apps.ui.search.asked import Asked
 from serve_apps.ui.search.bump import anchor, bump, hue
-from serve_apps.ui.search.passages import STAGES, TITLES, Passage, box_query, journey, notable
+from serve_apps.ui.search.passage_view import STAGES, TITLES, Passage, box_query, journey, notable
 from serve_apps.ui.search.stages import context, summary, took_part
 
 HOW: Final = (

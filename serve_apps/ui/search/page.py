@@ -5,19 +5,19 @@ from typing import Any, Final
 
 import gradio as gr
 
-from serve_apps.ui.html import Html
-from serve_apps.ui.look import empty, heading
-from serve_apps.ui.page import QUIET, Desk, Page, told
-from serve_apps.ui.part import part
-from serve_apps.ui.problem import Problem
-from serve_apps.ui.search.answers import answer_view
+from serve_apps.ui.kit.blocks import empty, heading
+from serve_apps.ui.kit.html import Html
+from serve_apps.ui.kit.html_component import part
+from serve_apps.ui.kit.page import QUIET, Desk, Page, told
+from serve_apps.ui.kit.problem import Problem
+from serve_apps.ui.kit.waiting import waiting
+from serve_apps.ui.search.answer_view import answer_view
 from serve_apps.ui.search.asked import Asked
 from serve_apps.ui.search.bench import Bench, draw_bench
-from serve_apps.ui.search.form import Form, draw_form
 from serve_apps.ui.search.found import found_view
-from serve_apps.ui.search.golden import Chosen
+from serve_apps.ui.search.golden_sets import Chosen
+from serve_apps.ui.search.search_form import Form, draw_form
 from serve_apps.ui.sessions import Role
-from serve_apps.ui.waiting import waiting
 
 ABOUT: Final = "A question, and what every stage of the search makes of it."
 BEGIN: Final = empty(

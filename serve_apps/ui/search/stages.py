@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from serve_apps.ui.formats import many, number, percent, span
-from serve_apps.ui.html import Html, join, tag
-from serve_apps.ui.look import Colour, badge, card
+from serve_apps.ui.kit.blocks import Colour, badge, card
+from serve_apps.ui.kit.formats import many, number, percent, span
+from serve_apps.ui.kit.html import Html, join, tag
 
 # Parts of the time in the order in which they happen; `total` is the whole.
 PARTS: Final = ("resolve", "cache", "enhance", "keyword", "vector", "fuse", "filter", "rerank", "load", "pack")

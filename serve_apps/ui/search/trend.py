@@ -4,9 +4,9 @@ import itertools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from serve_apps.ui.formats import many, moment, number, span
-from serve_apps.ui.html import Html, join, tag
-from serve_apps.ui.look import badge, card, empty, link, progress, table
+from serve_apps.ui.kit.blocks import badge, card, empty, link, progress, table
+from serve_apps.ui.kit.formats import many, moment, number, span
+from serve_apps.ui.kit.html import Html, join, tag
 
 Run = Mapping[str, Any]
 Address = Callable[[str, str | None], str | None]  # of a run, compared with a baseline or not

@@ -5,14 +5,14 @@ from typing import Any, Final
 
 import gradio as gr
 
-from serve_apps.ui.formats import many, moment, number, percent
-from serve_apps.ui.html import Html, join, tag
-from serve_apps.ui.look import badge, card, empty, link, problem_card, progress, table
-from serve_apps.ui.page import QUIET, Desk, told
-from serve_apps.ui.part import part
-from serve_apps.ui.problem import Problem, Trouble
+from serve_apps.ui.kit.blocks import badge, card, empty, link, problem_card, progress, table
+from serve_apps.ui.kit.formats import many, moment, number, percent
+from serve_apps.ui.kit.html import Html, join, tag
+from serve_apps.ui.kit.html_component import part
+from serve_apps.ui.kit.page import QUIET, Desk, told
+from serve_apps.ui.kit.problem import Problem, Trouble
+from serve_apps.ui.kit.waiting import waiting
 from serve_apps.ui.sessions import Role
-from serve_apps.ui.waiting import waiting
 
 LOOK_SECONDS: Final = 3.0
 STEPS: Final = ("Enrolled", "References read", "Examined", "Graduated")

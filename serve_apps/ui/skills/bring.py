@@ -7,13 +7,13 @@ from typing import Any, Final
 
 import gradio as gr
 
-from serve_apps.ui.formats import number
-from serve_apps.ui.html import Html, join, tag
-from serve_apps.ui.look import Colour, badge, card, empty, link, problem_card, table
-from serve_apps.ui.page import QUIET, Desk
-from serve_apps.ui.part import part
-from serve_apps.ui.problem import Problem
-from serve_apps.ui.waiting import waiting
+from serve_apps.ui.kit.blocks import Colour, badge, card, empty, link, problem_card, table
+from serve_apps.ui.kit.formats import number
+from serve_apps.ui.kit.html import Html, join, tag
+from serve_apps.ui.kit.html_component import part
+from serve_apps.ui.kit.page import QUIET, Desk
+from serve_apps.ui.kit.problem import Problem
+from serve_apps.ui.kit.waiting import waiting
 
 KINDS: Final = [".skill", ".zip"]
 NO_AGENT: Final = ("none: the skills are only registered", "")

@@ -6,11 +6,11 @@ from typing import Any, Final
 
 import gradio as gr
 
-from serve_apps.ui.html import Html
-from serve_apps.ui.look import card, loading, problem_card
-from serve_apps.ui.page import QUIET, Desk
-from serve_apps.ui.part import part
-from serve_apps.ui.problem import Problem
+from serve_apps.ui.kit.blocks import card, loading, problem_card
+from serve_apps.ui.kit.html import Html
+from serve_apps.ui.kit.html_component import part
+from serve_apps.ui.kit.page import QUIET, Desk
+from serve_apps.ui.kit.problem import Problem
 from serve_apps.ui.skills.views import list_view
 
 LIMIT: Final = 25

@@ -4,11 +4,11 @@ from typing import Any, Final
 
 import gradio as gr
 
-from serve_apps.ui.html import Html
-from serve_apps.ui.look import heading, problem_card
-from serve_apps.ui.page import QUIET, Desk, Page
-from serve_apps.ui.part import part
-from serve_apps.ui.problem import Problem
+from serve_apps.ui.kit.blocks import heading, problem_card
+from serve_apps.ui.kit.html import Html
+from serve_apps.ui.kit.html_component import part
+from serve_apps.ui.kit.page import QUIET, Desk, Page
+from serve_apps.ui.kit.problem import Problem
 from serve_apps.ui.sessions import Role
 from serve_apps.ui.skills import academy, bring, catalogue, trial
 from serve_apps.ui.skills.views import HERE, skill_view

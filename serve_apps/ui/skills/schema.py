@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from serve_apps.ui.problem import Problem, Trouble
+from serve_apps.ui.kit.problem import Problem, Trouble
 
 Sort = Literal["text", "choice", "whole", "number", "yes_no", "lines", "json"]
 _SORTS: Final[Mapping[str, Sort]] = {

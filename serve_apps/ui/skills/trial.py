@@ -6,16 +6,16 @@ from typing import Any, Final
 import gradio as gr
 
 from serve_apps.ui.agents.form_fields import literal
-from serve_apps.ui.api import Api
-from serve_apps.ui.formats import span
-from serve_apps.ui.html import Html, tag
-from serve_apps.ui.look import card, empty, problem_card
-from serve_apps.ui.page import QUIET, Desk
-from serve_apps.ui.part import part
-from serve_apps.ui.problem import Problem
+from serve_apps.ui.kit.api import Api
+from serve_apps.ui.kit.blocks import card, empty, problem_card
+from serve_apps.ui.kit.formats import span
+from serve_apps.ui.kit.html import Html, tag
+from serve_apps.ui.kit.html_component import part
+from serve_apps.ui.kit.page import QUIET, Desk
+from serve_apps.ui.kit.problem import Problem
+from serve_apps.ui.kit.value_tables import shown
+from serve_apps.ui.kit.waiting import waiting
 from serve_apps.ui.skills.schema import YES_NO, Field, arguments, fields
-from serve_apps.ui.values import shown
-from serve_apps.ui.waiting import waiting
 
 NOBODY: Final = ("nobody: no documents, no credentials of an agent", "")
 

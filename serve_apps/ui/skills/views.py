@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from serve_apps.ui.agents.views import risk_badge, spaced
-from serve_apps.ui.formats import many, moment, span
-from serve_apps.ui.html import Child, Html, join, tag
-from serve_apps.ui.look import badge, card, columns, empty, heading, link, table
-from serve_apps.ui.page import PREFIX, Desk
+from serve_apps.ui.kit.blocks import badge, card, columns, empty, heading, link, table
+from serve_apps.ui.kit.formats import many, moment, span
+from serve_apps.ui.kit.html import Child, Html, join, tag
+from serve_apps.ui.kit.page import PREFIX, Desk
+from serve_apps.ui.kit.value_tables import shown
 from serve_apps.ui.skills.schema import fields, kind_of
-from serve_apps.ui.values import shown
 
 HERE: Final = f"{PREFIX}/skills"
 

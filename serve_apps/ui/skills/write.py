@@ -5,16 +5,16 @@ from typing import Any, Final
 
 import gradio as gr
 
-from serve_apps.ui.html import Html, join, tag
-from serve_apps.ui.look import card, link, problem_card
-from serve_apps.ui.page import QUIET, Desk
-from serve_apps.ui.part import part
-from serve_apps.ui.problem import Problem, Trouble
+from serve_apps.ui.kit.blocks import card, link, problem_card
+from serve_apps.ui.kit.html import Html, join, tag
+from serve_apps.ui.kit.html_component import part
+from serve_apps.ui.kit.page import QUIET, Desk
+from serve_apps.ui.kit.problem import Problem, Trouble
+from serve_apps.ui.kit.value_tables import shown
+from serve_apps.ui.kit.waiting import waiting
 from serve_apps.ui.sessions import Role
 from serve_apps.ui.skills.schema import parsed
 from serve_apps.ui.skills.views import parameters_view
-from serve_apps.ui.values import shown
-from serve_apps.ui.waiting import waiting
 
 CODE: Final = 'def run(payload):\n    return {"summary": payload["text"][:80]}\n'
 SAMPLE: Final = '{"text": "A long text."}'

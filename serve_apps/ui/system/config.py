@@ -3,12 +3,12 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from serve_apps.ui.api import Api
-from serve_apps.ui.formats import moment
-from serve_apps.ui.html import Child, Html, join, tag
-from serve_apps.ui.look import badge, card, empty
+from serve_apps.ui.kit.api import Api
+from serve_apps.ui.kit.blocks import badge, card, empty
+from serve_apps.ui.kit.formats import moment
+from serve_apps.ui.kit.html import Child, Html, join, tag
 from serve_apps.ui.sessions import Role
-from serve_apps.ui.system import restarts
+from serve_apps.ui.system import restart_banner
 from serve_apps.ui.system.forms import Form
 from serve_apps.ui.system.section import Done, Query, Section, Values, good
 
@@ -48,7 +48,9 @@ def view(body: Mapping[str, Any]) -> Html:
     found = tag("span", class_="quiet", data_found=True, role="status")
     rest = card("All other settings", tag("div", search, found), tag("div", others, id="other-settings"))
     form = FORM.bare(tag("div", coloured, class_="aos-groups"), rest, save, changed=True, version=str(body["version"]))
-    return join(restarts.waiting(body["needs_restart"]), _left_out(body["left_out"]), form, restarts.by_choice())
+    return join(
+        restart_banner.waiting(body["needs_restart"]), _left_out(body["left_out"]), form, restart_banner.by_choice()
+    )
 
 
 def _left_out(rows: Mapping[str, str]) -> Html | None:
@@ -235,4 +237,4 @@ def saved(after: Mapping[str, Any]) -> Html:
     return good(tag("strong", f"{len(changed)} saved" if len(changed) > 1 else "Saved"), tag("ul", lines))
 
 
-SECTION = Section("config", "Configuration", Role.ADMIN, show, {"config.save": save, **restarts.ACTS})
+SECTION = Section("config", "Configuration", Role.ADMIN, show, {"config.save": save, **restart_banner.ACTS})

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from serve_apps.ui.html import Child, Html, join, tag
-from serve_apps.ui.look import problem_card
-from serve_apps.ui.problem import Trouble
+from serve_apps.ui.kit.blocks import problem_card
+from serve_apps.ui.kit.html import Child, Html, join, tag
+from serve_apps.ui.kit.problem import Trouble
 
 Option = tuple[str, str]
 _COMPLAINT: Final = re.compile(r"(?:body\.)?([A-Za-z_][\w.]*)(?: \([A-Z0-9_]+\))?: (.+)", re.DOTALL)

@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from serve_apps.ui.api import Api
-from serve_apps.ui.formats import many, span
-from serve_apps.ui.html import Child, Html, join, tag
-from serve_apps.ui.look import badge, card, empty, link, table
-from serve_apps.ui.problem import Problem, Trouble
+from serve_apps.ui.kit.api import Api
+from serve_apps.ui.kit.blocks import badge, card, empty, link, table
+from serve_apps.ui.kit.formats import many, span
+from serve_apps.ui.kit.html import Child, Html, join, tag
+from serve_apps.ui.kit.problem import Problem, Trouble
 from serve_apps.ui.sessions import Role
 from serve_apps.ui.system.forms import Form, action, facts, grid
 from serve_apps.ui.system.section import Done, Query, Section, Values, address, good, missing, query, route

@@ -7,20 +7,30 @@ from urllib.parse import parse_qsl, urlencode
 
 import gradio as gr
 
-from serve_apps.ui.api import Api
-from serve_apps.ui.html import Html, join, tag
-from serve_apps.ui.look import loading
-from serve_apps.ui.page import QUIET, Desk, Page, told
-from serve_apps.ui.part import part
-from serve_apps.ui.problem import Problem, Trouble
+from serve_apps.ui.kit.api import Api
+from serve_apps.ui.kit.blocks import loading
+from serve_apps.ui.kit.html import Html, join, tag
+from serve_apps.ui.kit.html_component import part
+from serve_apps.ui.kit.page import QUIET, Desk, Page, told
+from serve_apps.ui.kit.problem import Problem, Trouble
 from serve_apps.ui.sessions import Role
-from serve_apps.ui.system import audit, config, credentials, keys, models, people, restarts, schedules, tenants
+from serve_apps.ui.system import (
+    audit_page,
+    config,
+    keys,
+    models,
+    people,
+    restart_banner,
+    schedule_table,
+    skill_credentials,
+    tenants,
+)
 from serve_apps.ui.system.forms import refusal
 from serve_apps.ui.system.section import Act, Done, Query, Section, address
 
 SECTIONS: Final[Sequence[Section]] = (
-    config.SECTION, models.SECTION, people.SECTION, keys.SECTION, credentials.SECTION, schedules.SECTION,
-    audit.SECTION, tenants.SECTION,
+    config.SECTION, models.SECTION, people.SECTION, keys.SECTION, skill_credentials.SECTION, schedule_table.SECTION,
+    audit_page.SECTION, tenants.SECTION,
 )  # fmt: skip
 LOOK_SECONDS: Final = 3.0
 ANSWERED: Final = "() => { document.dispatchEvent(new CustomEvent('aos-system', { detail: '%s' })); }"
@@ -145,7 +155,7 @@ async def _done(api: Api, name: object, values: Mapping[str, str]) -> Done:
 async def _rolling(desk: Desk, request: gr.Request) -> tuple[Html, Any]:
     """The latest restarts, and whether to look again soon."""
     try:
-        shown, rolls = await restarts.progress_of(desk.api(request))
+        shown, rolls = await restart_banner.progress_of(desk.api(request))
     except Problem as problem:
         # While the gateway is restarted it may not answer for a moment; what it refuses it refuses again.
         return Html(), gr.Timer(active=not 400 <= problem.told.status < 500)

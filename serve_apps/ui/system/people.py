@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from serve_apps.ui.api import Api
-from serve_apps.ui.formats import moment
-from serve_apps.ui.html import Html, join, tag
-from serve_apps.ui.look import badge, card, empty, link, pager, table
+from serve_apps.ui.kit.api import Api
+from serve_apps.ui.kit.blocks import badge, card, empty, link, pager, table
+from serve_apps.ui.kit.formats import moment
+from serve_apps.ui.kit.html import Html, join, tag
 from serve_apps.ui.sessions import Role
 from serve_apps.ui.system.forms import Form, action, facts, filters, grid, once
 from serve_apps.ui.system.section import (

@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import quote, urlencode
 
-from serve_apps.ui.api import Api
-from serve_apps.ui.html import Html, tag
-from serve_apps.ui.page import PREFIX
-from serve_apps.ui.problem import Problem, Trouble
+from serve_apps.ui.kit.api import Api
+from serve_apps.ui.kit.html import Html, tag
+from serve_apps.ui.kit.page import PREFIX
+from serve_apps.ui.kit.problem import Problem, Trouble
 from serve_apps.ui.sessions import Role
 
 HERE: Final = f"{PREFIX}/system"

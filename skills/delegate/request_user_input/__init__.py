@@ -1,1 +1,1 @@
-"""A question to the person of the conversation; `serve_apps.agents.inquiry` carries it out."""
+"""A question to the person of the conversation; `serve_apps.agents.inquiries.inquiry` carries it out."""

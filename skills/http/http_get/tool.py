@@ -5,10 +5,10 @@ from typing import Any
 
 from cluster.basics.addresses import Resolve, resolve
 from cluster.models.messages import ToolSpec
-from skills.contract import Call, Effect
-from skills.ground import Ground
+from skills.framework.contract import Call, Effect
+from skills.framework.dependencies import Ground
+from skills.framework.manifest import Manifest
 from skills.http.fetch import Ask, Way
-from skills.manifest import Manifest
 
 SECONDS = 20.0  # for all of it, redirects too
 MOST_BYTES = 1_000_000

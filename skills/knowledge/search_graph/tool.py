@@ -4,10 +4,10 @@ from typing import Any
 
 from cluster.basics.errors import Invalid, Unavailable
 from cluster.models.messages import ToolSpec
-from skills.contract import Call, Effect
-from skills.ground import Ground
+from skills.framework.contract import Call, Effect
+from skills.framework.dependencies import Ground
+from skills.framework.manifest import Manifest
 from skills.knowledge.entities import Entities
-from skills.manifest import Manifest
 
 MOST, USUAL = 25, 8  # entities of one call
 

@@ -10,7 +10,7 @@ import httpx
 from playwright.sync_api import Page, expect
 
 from cluster.basics.scope import Role
-from serve_apps.http.permissions import MATRIX, SOCKET
+from serve_apps.http.auth.permissions import MATRIX, SOCKET
 from serve_apps.ui.app import PAGES
 from tests.acceptance.console.conftest import ADMINISTRATOR, VIEWER, Seen
 from tests.acceptance.console.fields import SLOW, settled

@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from cluster import connect
-from cluster.state.embedded import resolve
+from cluster.state.db.embedded import resolve
 from tests.acceptance.conftest import Product
 from tests.acceptance.console.conftest import thoroughly
 from tests.acceptance.console.fields import SLOW

@@ -1,0 +1,147 @@
+"""`aos credentials`: what skills sign in with. Secrets come from a terminal or standard input, never from arguments."""
+
+import json
+import sys
+from typing import Annotated
+from urllib.parse import quote
+
+import typer
+from rich.prompt import Prompt
+
+from cluster.basics.errors import Conflict, Invalid, NotFound
+from cluster.console import printing
+from cluster.console.api import JSON
+from cluster.console.commands.document_commands import AsJson, Session
+
+PATH = "/api/credentials"
+COLUMNS = ("id", "name", "type", "fields", "extra", "is_active", "bound", "bindings", "expires_at")
+MANY = 1000
+
+Which = Annotated[str, typer.Argument(help="The credential's name or id.")]
+
+credentials = typer.Typer(no_args_is_help=True, help="List, add, bind and remove what skills sign in with.")
+
+
+@credentials.command("list")
+def list_credentials(context: typer.Context, as_json: AsJson = False) -> None:
+    """Every credential; secrets are never shown, only the names of their fields. Example: aos credentials list"""
+    session: Session = context.obj
+    found = session.api.request("GET", PATH, params={"limit": MANY})
+    items = [item | {"fields": ", ".join(item["fields"]), "extra": _told(item["extra"])} for item in found["items"]]
+    session.print(found, as_json, printing.rows(items, COLUMNS))
+
+
+@credentials.command("add")
+def add_credential(
+    context: typer.Context,
+    name: Annotated[str, typer.Argument(help="What agents and bindings call it.")],
+    type_: Annotated[
+        str, typer.Argument(metavar="TYPE", help="ssh, http_basic, bearer_token, db_dsn, api_key, custom.")
+    ],
+    fields: Annotated[
+        list[str] | None, typer.Option("--set", help="FIELD=VALUE that is no secret; repeatable.")
+    ] = None,
+    field: Annotated[str | None, typer.Option(help="The secret field that the text on standard input is.")] = None,
+    bound: Annotated[bool, typer.Option("--bound", help="Only for what it is bound to.")] = False,
+    expires: Annotated[str | None, typer.Option(help="Until when it is good, as 2030-01-31T00:00:00Z.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Store a credential. Its secrets are asked for, or read from standard input: a text, or JSON by field.
+
+    Example: aos credentials add web ssh --set username=root --set host=10.0.0.7 < id_ed25519
+
+    Example: aos credentials add github bearer_token < token.txt
+    """
+    session: Session = context.obj
+    told = session.api.request("GET", f"{PATH}/types")
+    sort = next((one for one in told["items"] if one["type"] == type_), None)
+    if sort is None:
+        raise Invalid(f"there is no type {type_}", fix=f"One of {', '.join(one['type'] for one in told['items'])}.")
+    extra = _plain(fields or [], sort, told["secret_words"])
+    values = _asked(session, sort, field) if sys.stdin.isatty() else _read(sys.stdin.read(), sort, field)
+    body: JSON = {"name": name, "type": type_, "values": values, "extra": extra, "bound": bound, "expires_at": expires}
+    made = session.api.request("POST", PATH, json=body)
+    session.plain(made, as_json, f"Stored {made['name']} ({made['type']}), sealed: {', '.join(made['fields'])}.")
+
+
+@credentials.command("bind")
+def bind_credential(
+    context: typer.Context,
+    credential: Which,
+    agent: Annotated[str | None, typer.Option(help="This agent (name or id).")] = None,
+    skill: Annotated[str | None, typer.Option(help="This skill.")] = None,
+    role: Annotated[str | None, typer.Option(help="Callers of this role.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Let an agent, a skill or a role use it: all that are given have to fit. Others may not use it any longer.
+
+    Example: aos credentials bind web --agent Admin --skill run_command --role operator
+    """
+    session: Session = context.obj
+    found = _one(session, PATH, credential, "credential")
+    body: JSON = {"skill": skill, "role": role, "agent_id": None}
+    if agent is not None:
+        body["agent_id"] = _one(session, "/api/agents", agent, "agent")["id"]
+    made = session.api.request("POST", f"{PATH}/{found['id']}/bindings", json=body)
+    who = ", ".join(f"{key} {made[key]}" for key in ("agent", "skill", "role") if made.get(key))
+    session.plain(made, as_json, f"{found['name']} is for {who}.")
+
+
+@credentials.command("remove")
+def remove_credential(context: typer.Context, credential: Which, as_json: AsJson = False) -> None:
+    """Forget a credential with its bindings. Example: aos credentials remove web"""
+    session: Session = context.obj
+    found = _one(session, PATH, credential, "credential")
+    session.api.request("DELETE", f"{PATH}/{quote(found['id'], safe='')}")
+    session.plain({"id": found["id"], "status": "removed"}, as_json, f"Removed {found['name']}.")
+
+
+def _one(session: Session, path: str, ref: str, what: str) -> JSON:
+    """The one with this id, else the only one with this name."""
+    items: list[JSON] = session.api.request("GET", path, params={"limit": MANY})["items"]
+    found = [item for item in items if item["id"] == ref] or [item for item in items if item["name"] == ref]
+    if not found:
+        raise NotFound(f"there is no {what} {ref}")
+    if len(found) > 1:
+        raise Conflict(f"several are called {ref}", fix=f"Give an id: {', '.join(item['id'] for item in found)}.")
+    return found[0]
+
+
+def _plain(given: list[str], sort: JSON, secret_words: list[str]) -> JSON:
+    """FIELD=VALUE; arguments are seen by everybody on the machine and stay in the shell's history."""
+    found: JSON = {}
+    for one in given:
+        name, equals, value = one.partition("=")
+        if not equals or not name:
+            raise Invalid("--set takes FIELD=VALUE")
+        guessed = name not in sort["open"] and any(word in name.lower() for word in secret_words)
+        if name in sort["secret"] or guessed:
+            raise Invalid(f"{name} is a secret, and arguments are no place for one", fix="Give it on standard input.")
+        found[name] = value
+    return found
+
+
+def _asked(session: Session, sort: JSON, field: str | None) -> JSON:
+    """What a person types, unseen; what is left empty is left out."""
+    names = [field] if field is not None else sort["secret"] or ["secret"]
+    typed = {name: Prompt.ask(f"{name} (empty: none)", password=True, console=session.out) for name in names}
+    return {name: value for name, value in typed.items() if value}
+
+
+def _read(text: str, sort: JSON, field: str | None) -> JSON:
+    """What comes on standard input: JSON by field, or the text of one."""
+    if field is None and text.lstrip().startswith("{"):
+        try:
+            found = json.loads(text)
+        except ValueError:
+            raise Invalid("standard input is no JSON", fix="Say which field it is: --field NAME.") from None
+        return dict(found)
+    if field is None:
+        is_key = "private_key" in sort["secret"] and text.startswith("-----BEGIN")
+        field = "private_key" if is_key else next(iter(sort["secret"]), "secret")
+    # The line end of `echo` is no part of a password; that of a key file is.
+    return {field: text if field == "private_key" else text.rstrip("\r\n")} if text.strip() else {}
+
+
+def _told(extra: JSON) -> str:
+    return ", ".join(f"{key}={value}" for key, value in extra.items())

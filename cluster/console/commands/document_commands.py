@@ -1,0 +1,278 @@
+"""The commands that talk to the HTTP API: login, ingest, search, ask, export, jobs, documents."""
+
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.prompt import Prompt
+from rich.text import Text
+
+from cluster.basics.errors import AosError, Invalid
+from cluster.console import job_progress, printing
+from cluster.console.api import JSON, Api
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
+JobId = Annotated[str, typer.Argument(help="The job's id, from `aos jobs list`.")]
+DocumentId = Annotated[str, typer.Argument(help="The document's id, from `aos documents list`.")]
+REASONS = 20  # documents that are named, and as many pages and files that failed
+JOB_COLUMNS = ("id", "kind", "state", "phase", "waits", "pages", "documents", "outcome", "created_at")
+DOCUMENT_COLUMNS = ("id", "filename", "status", "caveats", "page_count", "upload_date")
+
+jobs = typer.Typer(no_args_is_help=True, help="List, follow, cancel, resume and retry jobs.")
+documents = typer.Typer(no_args_is_help=True, help="List, show, read and delete documents.")
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """What every command gets: the API and where to print."""
+
+    api: Api
+    out: Console
+
+    def print(self, body: Any, as_json: bool, shown: object) -> None:
+        """The body as JSON, or what a person reads."""
+        if as_json:
+            sys.stdout.write(json.dumps(body, indent=1, ensure_ascii=False) + "\n")
+        else:
+            self.out.print(shown)
+
+    def plain(self, body: Any, as_json: bool, shown: str) -> None:
+        """As `print`, for texts that are not ours: brackets in them are no markup."""
+        self.print(body, as_json, Text(shown))
+
+    def aside(self, line: str, end: str = "\n") -> None:
+        """A remark beside the answer."""
+        self.out.print(Text(line, style="dim"), end=end, highlight=False)
+
+
+def login(
+    context: typer.Context,
+    email: Annotated[str, typer.Option(help="Who signs in.")] = "admin@orchestrator.local",
+    password: Annotated[str | None, typer.Option(help="Asked for when left out.")] = None,
+    new_password: Annotated[str | None, typer.Option(help="The new one, when it must be changed.")] = None,
+) -> None:
+    """Sign in and keep the tokens (mode 0600).
+
+    Example: aos login --email admin@orchestrator.local
+    """
+    session: Session = context.obj
+    password = password or Prompt.ask("Password", password=True, console=session.out)
+    if session.api.login(email, password).get("must_change_password"):
+        if new_password is None and not sys.stdin.isatty():
+            raise Invalid("the password must be changed first", fix="Give --new-password.")
+        new_password = new_password or Prompt.ask("It must be changed. New password", password=True)
+        session.api.change_password(password, new_password)
+    session.out.print(f"Signed in at {session.api.url} as {email}.")
+
+
+def ingest(
+    context: typer.Context,
+    path: Annotated[Path, typer.Argument(help="A folder or file that the server can read.")],
+    agent: Annotated[str | None, typer.Option(help="Link the documents to this agent (id or name).")] = None,
+    wait: Annotated[bool, typer.Option("--wait", help="Show progress until the job ends.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count what would be read.")] = False,
+    key: Annotated[str | None, typer.Option("--idempotency-key", help="The same key never makes a second job.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Read and index every file of a folder. With --wait: exit 0 complete, 3 something missing or doubtful, 1 failed.
+
+    Example: aos ingest ./scans --wait
+    """
+    session: Session = context.obj
+    path = path.expanduser().absolute()
+    if dry_run:
+        _estimate(session, path, agent, as_json)
+        return
+    started = session.api.ingest(str(path), agent, key)
+    if not wait:
+        shown = f"Job {started['job_id']} {started['status']}. Follow it: aos jobs watch {started['job_id']}"
+        session.print(started, as_json, shown)
+        return
+    follow_job(session, started["job_id"], as_json)
+
+
+def search(
+    context: typer.Context,
+    query: Annotated[str, typer.Argument(help="What to look for.")],
+    limit: Annotated[int, typer.Option(min=1, max=100)] = 10,
+    doc_type: Annotated[str | None, typer.Option(help="Only this type of file, such as pdf.")] = None,
+    source_file: Annotated[str | None, typer.Option(help="Only this file.")] = None,
+    agent: Annotated[str | None, typer.Option(help="Only what is linked to this agent.")] = None,
+    explain: Annotated[bool, typer.Option("--explain", help="Say what each stage of the search did.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Search by keyword and meaning; every hit names its page.
+
+    Example: aos search "termination notice" --limit 5
+    """
+    session: Session = context.obj
+    filters = {"doc_type": doc_type, "source_file": source_file}
+    body: JSON = {"query": query, "limit": limit, "filters": {k: v for k, v in filters.items() if v}}
+    if agent:
+        body["agent_id"] = agent
+    if explain:
+        body["explain"] = True
+    found = session.api.request("POST", "/api/documents/search", json=body)
+    shown = None if as_json else printing.explained(found) if explain else printing.hits(found)
+    session.print(found, as_json, shown)
+
+
+def ask(
+    context: typer.Context,
+    question: Annotated[str, typer.Argument(help="A question about the documents.")],
+    agent: Annotated[str | None, typer.Option(help="Only what is linked to this agent.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Answer from the documents, with citations.
+
+    Example: aos ask "When does the lease end?"
+    """
+    session: Session = context.obj
+    body = {"question": question} | ({"agent_id": agent} if agent else {})
+    found = session.api.request("POST", "/api/ask", json=body)
+    session.print(found, as_json, None if as_json else printing.answer(found))
+
+
+def export(
+    context: typer.Context,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="A file; else standard output.")] = None,
+) -> None:
+    """Write every document's text and metadata as JSON lines, one document a line.
+
+    Example: aos export -o documents.jsonl
+    """
+    session: Session = context.obj
+    file = sys.stdout if output is None else output.open("w", encoding="utf-8")
+    count = 0
+    for item in session.api.documents():
+        file.write(json.dumps(item | {"pages": session.api.pages(item["id"])}, ensure_ascii=False) + "\n")
+        count += 1
+    if output is not None:
+        file.close()
+        session.out.print(f"{count} documents in {output}")
+
+
+@jobs.command("list")
+def list_jobs(context: typer.Context, as_json: AsJson = False) -> None:
+    """Every job, newest first, and what it waits for. Example: aos jobs list"""
+    session: Session = context.obj
+    found = session.api.request("GET", "/api/jobs")
+    session.print(found, as_json, printing.rows(found["items"], JOB_COLUMNS))
+
+
+@jobs.command("show")
+def show_job(context: typer.Context, job_id: JobId, as_json: AsJson = False) -> None:
+    """Counts of one job, why it waits, and which documents failed or may be wrong. Example: aos jobs show ID"""
+    session: Session = context.obj
+    found = session.api.request("GET", f"/api/jobs/{job_id}")
+    session.print(found, as_json, job_progress.summary(found))
+    if not as_json:
+        _reasons(session, found)
+
+
+@jobs.command("watch")
+def watch_job(context: typer.Context, job_id: JobId, as_json: AsJson = False) -> None:
+    """Follow a job to its end: exit 0 complete, 3 missing or doubtful parts, 1 failed. Example: aos jobs watch ID"""
+    session: Session = context.obj
+    session.api.request("GET", f"/api/jobs/{job_id}")  # a server that does not run is told at once, not waited for
+    follow_job(session, job_id, as_json)
+
+
+@jobs.command("cancel")
+def cancel_job(context: typer.Context, job_id: JobId, as_json: AsJson = False) -> None:
+    """Stop a job; what is done stays. Example: aos jobs cancel ID"""
+    _change(context.obj, job_id, "cancel", as_json)
+
+
+@jobs.command("resume")
+def resume_job(context: typer.Context, job_id: JobId, as_json: AsJson = False) -> None:
+    """Go on with what is not done. Example: aos jobs resume ID"""
+    _change(context.obj, job_id, "resume", as_json)
+
+
+@jobs.command("retry")
+def retry_job(context: typer.Context, job_id: JobId, as_json: AsJson = False) -> None:
+    """Do the failed pages again. Example: aos jobs retry ID"""
+    _change(context.obj, job_id, "retry", as_json)
+
+
+@documents.command("list")
+def list_documents(
+    context: typer.Context, limit: Annotated[int | None, typer.Option(min=1)] = None, as_json: AsJson = False
+) -> None:
+    """Every document you may see. Example: aos documents list --limit 20"""
+    session: Session = context.obj
+    found = list(session.api.documents(limit))
+    session.print({"items": found, "total": len(found)}, as_json, printing.rows(found, DOCUMENT_COLUMNS))
+
+
+@documents.command("show")
+def show_document(context: typer.Context, document_id: DocumentId, as_json: AsJson = False) -> None:
+    """One document's metadata. Example: aos documents show ID"""
+    session: Session = context.obj
+    found = session.api.request("GET", f"/api/documents/{document_id}")
+    shown = found | {"caveats": "\n".join(printing.caveats(found))}
+    pairs = [{"key": key, "value": str(value)} for key, value in shown.items()]
+    session.print(found, as_json, printing.rows(pairs, ("key", "value")))
+
+
+@documents.command("content")
+def document_content(context: typer.Context, document_id: DocumentId, as_json: AsJson = False) -> None:
+    """One document's text, pages parted by form feeds. Example: aos documents content ID > text.txt"""
+    session: Session = context.obj
+    found = session.api.pages(document_id)
+    if as_json:
+        session.print({"document_id": document_id, "pages": found}, True, None)
+    else:
+        sys.stdout.write("\f\n".join(str(page["text"]) for page in found) + "\n")
+
+
+@documents.command("delete")
+def delete_document(context: typer.Context, document_id: DocumentId, as_json: AsJson = False) -> None:
+    """Delete a document with its pages and vectors. Example: aos documents delete ID"""
+    session: Session = context.obj
+    found = session.api.request("DELETE", f"/api/documents/{document_id}")
+    session.print(found or {"id": document_id, "status": "deleted"}, as_json, f"Deleted {document_id}.")
+
+
+def follow_job(session: Session, job_id: str, as_json: bool) -> None:
+    """Show a job to its end, with what is missing or doubtful and why; the exit code says how it ended."""
+    job = job_progress.follow(lambda: session.api.request("GET", f"/api/jobs/{job_id}"), session.out, quiet=as_json)
+    session.print(job, as_json, job_progress.summary(job))
+    if not as_json:
+        _reasons(session, job)
+    raise typer.Exit(job_progress.exit_code(job))
+
+
+def _reasons(session: Session, job: JSON) -> None:
+    """Which of its documents are not as they should be, and why: the first of them."""
+    if job["state"] not in ("partial", "failed"):
+        return
+    try:
+        found = session.api.request("GET", f"/api/jobs/{job['id']}/failures?limit={REASONS}")
+    except AosError as error:  # how the job ended is known, and stays the exit code
+        session.aside(f"Why could not be asked: {error}")
+        return
+    session.out.print(job_progress.reasons(found))
+    if max(len(found["items"]), len(found.get("caveats") or ())) >= REASONS:
+        session.aside(f"The first {REASONS} of each. The others: GET /api/jobs/{job['id']}/failures?skip={REASONS}")
+
+
+def _change(session: Session, job_id: str, verb: str, as_json: bool) -> None:
+    found = session.api.request("POST", f"/api/jobs/{job_id}/{verb}")
+    session.print(found, as_json, f"Job {job_id}: {found.get('state', found.get('status', verb))}")
+
+
+def _estimate(session: Session, path: Path, agent: str | None, as_json: bool) -> None:
+    """A file here is weighed here; a folder is the server's, which alone knows what of it a scan would take."""
+    if path.is_file():
+        size, kind = path.stat().st_size, path.suffix.lower() or "(none)"
+        body = {"path": str(path), "files": 1, "bytes": size, "types": {kind: 1}}
+        session.plain(body, as_json, f"{path}: 1 file, {size:,} bytes, {kind}")
+        return
+    found = session.api.estimate(str(path), agent)
+    session.plain(found, as_json, "" if as_json else printing.estimate(found))

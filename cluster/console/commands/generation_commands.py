@@ -1,0 +1,75 @@
+"""`aos generations`: which index readers use, the next one, and the way back."""
+
+from typing import Annotated, Any
+
+import typer
+
+from cluster.console import job_progress, printing
+from cluster.console.api import JSON
+from cluster.console.commands.document_commands import AsJson, Session
+
+PATH = "/api/generations"
+COLUMNS = ("id", "role", "embedder", "chunker", "documents", "embedded", "chunks", "made_at", "verdict")
+
+generations = typer.Typer(no_args_is_help=True, help="List the index's generations, build the next one, switch.")
+
+
+@generations.command("list")
+def list_generations(context: typer.Context, as_json: AsJson = False) -> None:
+    """The live generation, the one before, and what is built or refused. Example: aos generations list"""
+    session: Session = context.obj
+    found = session.api.request("GET", PATH)
+    rows = [{**row, "verdict": (row["report"] or {}).get("verdict")} for row in found["items"]]
+    session.print(found, as_json, printing.rows(rows, COLUMNS))
+
+
+@generations.command("build")
+def build(
+    context: typer.Context,
+    hold: Annotated[bool, typer.Option("--hold", help="Build and check it; `switch` uses it.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Use it whatever the gate finds.")] = False,
+    wait: Annotated[bool, typer.Option("--wait", help="Show progress until the job ends.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Cut and embed the stored text again beside the live index. With --wait: exit 0 complete, 1 failed or refused.
+
+    Example: aos generations build --wait
+    """
+    session: Session = context.obj
+    params = {name: "true" for name, wanted in (("hold", hold), ("force", force)) if wanted}
+    started = session.api.request("POST", "/api/documents/reindex-all", params=params)
+    if not wait:
+        session.plain(started, as_json, f"Follow it: aos jobs watch {started['job_id']}")
+        return
+    job = job_progress.follow(
+        lambda: session.api.request("GET", f"/api/jobs/{started['job_id']}"), session.out, quiet=as_json
+    )
+    session.print(job, as_json, job_progress.summary(job))
+    raise typer.Exit(job_progress.exit_code(job))
+
+
+@generations.command("switch")
+def switch(
+    context: typer.Context,
+    generation: Annotated[int, typer.Argument(help="Its id, from `aos generations list`.")],
+    force: Annotated[bool, typer.Option("--force", help="Even where the gate refused it.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Let readers use a complete generation. Example: aos generations switch 7"""
+    session: Session = context.obj
+    params: dict[str, Any] = {"force": "true"} if force else {}
+    _told(session, session.api.request("POST", f"{PATH}/{generation}/switch", params=params), as_json)
+
+
+@generations.command("rollback")
+def rollback(context: typer.Context, as_json: AsJson = False) -> None:
+    """Let readers use the generation before, at once. Example: aos generations rollback"""
+    session: Session = context.obj
+    _told(session, session.api.request("POST", f"{PATH}/rollback"), as_json)
+
+
+def _told(session: Session, made: JSON, as_json: bool) -> None:
+    lines = [f"Readers use generation {made['generation']} now; {made['carried']} documents were taken over."]
+    lines += [f"Job {made['job_id']} embeds them."] if made["job_id"] else []
+    lines += [made["note"]] if made["note"] else []
+    session.plain(made, as_json, "\n".join(lines))

@@ -1,0 +1,61 @@
+"""`aos vault`: the keys that secrets are sealed with."""
+
+import asyncio
+from typing import Annotated
+
+import typer
+
+from cluster.basics.errors import InvalidSettings
+from cluster.console.commands.document_commands import AsJson, Session
+from configs.settings import load
+
+vault = typer.Typer(no_args_is_help=True, help="Replace the key that secrets are sealed with.")
+
+
+@vault.callback()
+def _vault() -> None:
+    """One command so far, and more to come: without this it would have no name."""
+
+
+@vault.command("rotate")
+def rotate_vault(
+    context: typer.Context,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count what would be sealed anew.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Seal credentials and keys of connections anew, of all tenants, while everything runs. Exit 3 if one is left.
+
+    With models.vault_key: put a new key in front of the old one (new,old), restart, rotate, take the old one away.
+    Without it: a new key is made and put into the key file; the one before stays there. May be repeated at any time.
+
+    Example: aos vault rotate --dry-run
+    """
+    from cluster.state.db.embedded import postgres_endpoints  # the commands that only talk HTTP need not load these
+    from cluster.state.rotation import rotate
+    from cluster.state.vault import Vault, key_file, vault_of
+
+    session: Session = context.obj
+    settings = load()
+    admin = postgres_endpoints(settings)[1]
+    if admin is None:
+        raise InvalidSettings("who may see all tenants is not configured", fix="Set DATABASE_ADMIN_URL.")
+    file = None if settings.models.vault_key is not None else key_file(settings.state_dir)
+    keys = vault_of(settings.models.vault_key, settings.state_dir) if file is None else Vault(file.keys(), file.newer)
+
+    def report(table: str, done: int, total: int) -> None:
+        if not as_json:
+            session.aside(f"{table}: {done:,} of {total:,}")
+
+    found = asyncio.run(rotate(admin, keys, file, report, dry_run=dry_run))
+    body = {
+        "dry_run": dry_run,
+        **{
+            name: {"total": one.total, "old": one.old, "resealed": one.resealed, "failed": one.failed}
+            for name, one in found.items()
+        },
+    }
+    verb = "would be sealed" if dry_run else "sealed"
+    lines = [f"{name}: {one.resealed:,} {verb} anew, of {one.total:,}" for name, one in found.items()]
+    lines += [f"  {id_} cannot be opened: {why}" for one in found.values() for id_, why in one.failed.items()]
+    session.plain(body, as_json, "\n".join(lines))
+    raise typer.Exit(3 if any(one.failed for one in found.values()) else 0)

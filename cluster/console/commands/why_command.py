@@ -1,0 +1,69 @@
+"""`aos why`: from each claim of an answer to its page, how that was read, its file and the job that read it."""
+
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from cluster.console import printing
+from cluster.console.api import JSON
+from cluster.console.commands.document_commands import AsJson, Session
+
+HASH = 12  # characters of a file's SHA-256: as many as people compare
+
+
+def why(
+    context: typer.Context,
+    answer: Annotated[str, typer.Argument(help="An answer's id, which `aos ask` prints.")],
+    as_json: AsJson = False,
+) -> None:
+    """Show what an answer rests on: claim, passage, page and box, engine and confidence, file and job.
+
+    Example: aos why 7d9f0c52-3c1e-4a4f-9a55-0d6f3a2b1c11
+    """
+    session: Session = context.obj
+    found = session.api.request("GET", f"/api/answers/{answer}/why")
+    session.print(found, as_json, None if as_json else page(found))
+
+
+def page(body: JSON) -> Text:
+    """An answer's reasons as a person reads them; what documents say is no markup."""
+    text = Text(f"{body['question']}\n", style="bold")
+    made = [body["mode"], body["model"], f"generation {body['generation']}", body["abstained"], body["fallback"]]
+    text.append(", ".join(str(one) for one in made if one) + "\n", style="not bold dim")
+    cited = {one["n"]: one for one in body["citations"]}
+    for claim in body["claims"]:
+        text.append(f"\n{claim['text'] or '(not shown: it can only be read with its passage)'}\n", style="not bold")
+        if not claim["supported"]:
+            text.append("    nothing supports this\n", style="not bold red")
+        if claim["basis"] == "attributed":
+            text.append("    found by its words: the model quoted nothing for it\n", style="not bold dim")
+        for n in claim["citations"]:
+            text.append(_place(cited[n]) if n in cited else f"    [{n}] is not kept\n", style="not bold cyan")
+    for stated in body["conflicts"]:
+        said = "; ".join(f"[{one['n']}] {one['value'] or 'not shown'}" for one in stated)
+        text.append(f"\nThe sources contradict each other: {said}\n", style="not bold yellow")
+    for one in body["dropped"]:
+        text.append(f"\nLeft out, {one['why']}: {one['text']}\n", style="not bold dim")
+    return text
+
+
+def _place(one: JSON) -> str:
+    if one["withheld"] and one["filename"] is None:
+        return f"    [{one['n']}] {one['withheld']}\n"
+    sure = "" if one["ocr_confidence"] is None else f", confidence {one['ocr_confidence']:.2f}"
+    box = "".join(
+        f", box {x0:.2f},{y0:.2f}–{x1:.2f},{y1:.2f} on page {number}" for number, x0, y0, x1, y1 in one["boxes"]
+    )
+    old = "" if one["is_current"] else " (an earlier version)"
+    lines = [
+        f"[{one['n']}] {one['filename']}{old}, page {one['page']}, characters {one['start']}–{one['end']}{box}",
+        f"read by {one['engine'] or 'nothing'}{sure}",
+        f"file {one['kind']}, SHA-256 {str(one['file_hash'])[:HASH]}",
+    ]
+    if job := one["job"]:
+        lines.append(f"job {job['id']} ({job['kind']}, {job['state']})")
+    lines += [f"! {line}" for line in printing.caveats(one)]
+    if one["withheld"]:
+        lines.append(one["withheld"])
+    return "    " + "\n        ".join(lines) + "\n"

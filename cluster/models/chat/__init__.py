@@ -1,0 +1,1 @@
+"""Chat models: OpenAI's and Anthropic's dialects, streamed replies, retries, structured output."""

@@ -1,0 +1,58 @@
+"""From a connection to a model that can be asked: the right dialect, patience, and the one HTTP client."""
+
+import random
+from collections.abc import Awaitable, Callable, Sequence
+from typing import assert_never
+
+import httpx2
+
+from cluster.basics.retry import MODEL_WAITS
+from cluster.models.chat.retrying import Patient
+from cluster.models.chat.vendor_sdk import Call, Habits, Limits
+from cluster.models.connections.endpoint_connection import Connection, candidates
+from cluster.models.ports import ChatModel
+
+
+def open_model(
+    connection: Connection,
+    key: str | None,
+    client: httpx2.AsyncClient,
+    sleep: Callable[[float], Awaitable[None]],
+    *,
+    habits: Habits | None = None,
+    limits: Limits = Limits(),
+    waits: Sequence[float] = MODEL_WAITS,
+    chance: Callable[[], float] = random.random,
+) -> ChatModel:
+    """A model behind a connection. Nothing is sent yet, and it costs next to nothing: open one for each call.
+
+    Args:
+        connection: where; its `endpoint` is used as it is, without one the likeliest candidate.
+        key: the secret, unsealed.
+        client: shared by all models of the process.
+        sleep: waits between attempts.
+        habits: what earlier calls learned of the endpoint; None learns anew.
+        limits: seconds to connect, and for a whole answer.
+        waits: seconds between attempts, before jitter; () asks once.
+        chance: numbers from 0 to 1 for the jitter.
+
+    Raises:
+        Invalid: the connection's URL is none.
+    """
+    endpoint = connection.endpoint or candidates(connection.base_url, connection.provider)[0]
+    known = habits or Habits()
+    # A dialect's library takes most of a second and 30 MB, and few processes need one.
+    match connection.trait.wire:
+        case "openai":
+            from cluster.models.chat.client import OpenAiCaller, OpenAiChat
+
+            call = Call(OpenAiCaller(connection, endpoint, key, client), connection, known, limits)
+            model: ChatModel = OpenAiChat(connection, call)
+        case "anthropic":
+            from cluster.models.chat.anthropic_chat import AnthropicCaller, AnthropicChat
+
+            call = Call(AnthropicCaller(connection, endpoint, key, client), connection, known, limits)
+            model = AnthropicChat(connection, call)
+        case _:
+            assert_never(connection.trait.wire)
+    return Patient(model, sleep, chance, waits)

@@ -1,0 +1,1 @@
+"""Model connections: stored and configured ones, probing, egress rules, resolution to clients."""

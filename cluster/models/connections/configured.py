@@ -1,0 +1,151 @@
+"""Connections that no row describes: those of the connections file, and the one that LLM_BASE_URL means."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from uuid import UUID, uuid5
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from cluster.basics.errors import Invalid, InvalidSettings
+from cluster.models.connections.endpoint_connection import (
+    AuthMode,
+    Connection,
+    ConnectionId,
+    Provider,
+    check_auth,
+    detect,
+    usual_auth,
+)
+from configs.sections import LlmSettings
+
+SETTINGS_NAME = "default"  # what the connection of LLM_BASE_URL is called
+_NAMESPACE = UUID("3f0f3d0e-54a1-5b0c-8d0b-5f1c6a1f7a11")
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """Connections every workspace has.
+
+    Attributes:
+        connections: those of the file in its order, then the settings' own.
+        keys: their secrets by id.
+        default: the id of the one that the file calls the default, else of the settings' own, else None.
+    """
+
+    connections: tuple[Connection, ...] = ()
+    keys: Mapping[ConnectionId, str] = field(default_factory=dict, repr=False)
+    default: ConnectionId | None = None
+
+
+class _Entry(BaseModel):
+    """One connection of the file. `key_file` names a file that holds the key and nothing else."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str = Field(min_length=1, max_length=200)
+    base_url: str
+    model: str = Field(min_length=1)
+    provider: Provider | None = None
+    auth_mode: AuthMode | None = None
+    auth_header: str | None = None
+    key: str | None = Field(None, repr=False)
+    key_file: Path | None = None
+    supports_tools: bool | None = None
+    price_in: float = Field(0, ge=0)
+    price_out: float = Field(0, ge=0)
+    seconds: float = Field(120, gt=0)
+    enabled: bool = True
+
+
+class _File(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    connections: tuple[_Entry, ...] = ()
+    default: str | None = None
+
+
+def derived_id(name: str) -> ConnectionId:
+    """The id of a connection that is known by its name: the same on every node and after every restart."""
+    return ConnectionId(str(uuid5(_NAMESPACE, name)))
+
+
+def declared(path: Path | None, llm: LlmSettings) -> Declared:
+    """Read the file, if there is one, and add what the settings describe.
+
+    Raises:
+        InvalidSettings: the file is missing or wrong; the detail names each entry and key.
+    """
+    file = _File() if path is None else _read(path)
+    connections: dict[str, Connection] = {}
+    keys: dict[ConnectionId, str] = {}
+    for entry in file.connections:
+        if entry.name in connections:
+            raise InvalidSettings(f"{path}: two connections are called {entry.name!r}")
+        key = entry.key if entry.key_file is None else _key(entry.key_file)
+        connections[entry.name] = made = _connection(entry, key, path)
+        if key is not None:
+            keys[made.id] = key
+    if file.default is not None and file.default not in connections:
+        raise InvalidSettings(f"{path}: default names {file.default!r}, which is no connection of the file")
+    default = connections[file.default].id if file.default is not None else None
+    own = of_settings(llm)
+    if own is not None and SETTINGS_NAME not in connections:
+        connections[own.name] = own
+        default = default or own.id
+        if llm.api_key:
+            keys[own.id] = llm.api_key
+    return Declared(tuple(connections.values()), keys, default)
+
+
+def of_settings(llm: LlmSettings) -> Connection | None:
+    """The connection that LLM_BASE_URL, LLM_DEFAULT_MODEL and LLM_API_KEY describe; None without the first.
+
+    Raises:
+        InvalidSettings: LLM_BASE_URL is no URL.
+    """
+    if not llm.base_url:
+        return None
+    try:
+        provider = detect(llm.base_url)
+    except Invalid as error:
+        raise InvalidSettings(f"LLM_BASE_URL: {error.detail}") from None
+    mode = usual_auth(provider, with_key=bool(llm.api_key))
+    return Connection(
+        derived_id(SETTINGS_NAME), SETTINGS_NAME, llm.base_url, llm.model or "default", provider, mode,
+        tools=llm.supports_tools, seconds=llm.seconds, has_key=bool(llm.api_key), origin="settings",
+    )  # fmt: skip
+
+
+def _connection(entry: _Entry, key: str | None, path: Path | None) -> Connection:
+    try:
+        provider = entry.provider or detect(entry.base_url)
+        mode = entry.auth_mode or usual_auth(provider, with_key=key is not None)
+        check_auth(mode, entry.auth_header, key)
+    except Invalid as error:
+        raise InvalidSettings(f"{path}: {entry.name}: {error.detail}") from None
+    return Connection(
+        derived_id(entry.name), entry.name, entry.base_url, entry.model, provider, mode, entry.auth_header,
+        entry.supports_tools, entry.price_in, entry.price_out, entry.seconds, entry.enabled,
+        has_key=key is not None, origin="file",
+    )  # fmt: skip
+
+
+def _read(path: Path) -> _File:
+    try:
+        loaded = yaml.safe_load(path.read_text(encoding="utf-8"))
+        return _File.model_validate(loaded or {})
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise InvalidSettings(f"{path}: {error}", fix="Correct models.connections_file.") from None
+    except ValidationError as error:
+        # Without the input: it may be a key.
+        problems = (f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors(include_input=False))
+        raise InvalidSettings(f"{path}: {'; '.join(problems)}") from None
+
+
+def _key(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidSettings(f"key_file {path}: {error}") from None

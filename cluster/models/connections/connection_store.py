@@ -1,0 +1,221 @@
+"""The connections of a workspace: rows with sealed keys, those of the file, and the one that LLM_BASE_URL means."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from cluster.basics.errors import Conflict, Invalid, NotFound
+from cluster.basics.ids import uuid_of
+from cluster.basics.scope import Scope
+from cluster.models.connections.configured import Declared
+from cluster.models.connections.endpoint_connection import (
+    AuthMode,
+    Connection,
+    ConnectionId,
+    Provider,
+    check_auth,
+    checked_url,
+)
+from cluster.models.model_errors import Unusable
+from cluster.state.db.postgres import Database, Row, Transaction, load_queries
+from cluster.state.vault import Sealed, Vault, place
+
+
+@dataclass(frozen=True, slots=True)
+class Keep:
+    """The key stays what it is."""
+
+
+KEEP = Keep()
+
+
+class Connections:
+    """Stores and finds connections. Keys go in and come out for a call only; no method returns one to people."""
+
+    def __init__(self, database: Database, vault: Vault, declared: Declared) -> None:
+        """`declared` are those that no row describes: every workspace has them, nobody can change them here."""
+        self._db = database
+        self._vault = vault
+        self._declared = declared
+        self._sql = load_queries(Path(__file__).with_suffix(".sql"))
+
+    async def known(self, scope: Scope) -> list[Connection]:
+        """Every connection, enabled or not: rows by name, then the file's, then the settings' own."""
+        return (await self.offered(scope))[0]
+
+    async def get(self, scope: Scope, ref: str) -> Connection:
+        """The connection with this id, else with this name.
+
+        Raises:
+            NotFound: there is none.
+        """
+        known = await self.known(scope)
+        found = [c for c in known if c.id == ref] or [c for c in known if c.name == ref]
+        if not found:
+            raise NotFound(f"connection {ref}")
+        return found[0]
+
+    async def default(self, scope: Scope) -> ConnectionId | None:
+        """The id of the connection that is asked where an agent names none; see `offered`."""
+        return (await self.offered(scope))[1]
+
+    async def offered(self, scope: Scope) -> tuple[list[Connection], ConnectionId | None]:
+        """All that are known, and which is the default, at once: every call of a model asks for both.
+
+        The default is `system_settings.default_llm_connection_id` (the workspace's own first), else what the file or
+        LLM_BASE_URL says, else the only enabled one; None where nothing is configured, or where nobody said which of
+        several.
+        """
+        rows = await self._db.read(scope, self._sql["all"], tenant=scope.tenant, workspace=scope.workspace)
+        stored = [_connection(row) for row in rows if row["id"] is not None]
+        known = [*stored, *self._declared.connections]
+        chosen = rows[0]["chosen"]
+        for connection in known:
+            if chosen in (connection.id, connection.name):
+                return known, connection.id
+        if self._declared.default is not None:
+            return known, self._declared.default
+        usable = [connection for connection in known if connection.enabled]
+        return known, usable[0].id if len(usable) == 1 else None
+
+    async def key(self, scope: Scope, connection: Connection) -> str | None:
+        """The secret, for a call. It is not kept, shown or logged.
+
+        Raises:
+            Unusable: it cannot be opened.
+        """
+        if connection.origin != "row":
+            return self._declared.keys.get(connection.id)
+        if not connection.has_key:
+            return None
+        rows = await self._db.read(
+            scope, self._sql["sealed"], id=connection.id, tenant=scope.tenant, workspace=scope.workspace
+        )
+        if not rows or rows[0]["sealed_key"] is None:
+            return None
+        try:
+            return self._vault.open(bytes(rows[0]["sealed_key"]), _place(scope, connection.id))
+        except Sealed as error:
+            raise Unusable(f"the key of {connection.name!r} cannot be opened: {error.detail}", fix=error.fix) from error
+
+    async def add(self, tx: Transaction, scope: Scope, wanted: Connection, key: str | None) -> Connection:
+        """Store a connection; its id is made here.
+
+        Raises:
+            Invalid: its address or its way to sign in is not possible.
+            Conflict: the workspace has one of this name.
+        """
+        made = replace(wanted, id=ConnectionId(str(uuid4())), has_key=key is not None, endpoint=None, origin="row")
+        _check(made, key)
+        sealed = None if key is None else self._vault.seal(key, _place(scope, made.id))
+        row = await tx.one(self._sql["add"], sealed_key=sealed, **_values(made), **_of(scope))
+        if row is None:
+            raise Conflict(f"there is a connection {made.name!r} already")
+        return replace(made, first_tenant=row["first_tenant"])
+
+    async def change(
+        self, tx: Transaction, scope: Scope, ref: str, changes: dict[str, Any], key: str | Keep | None = KEEP
+    ) -> Connection:
+        """Change some of its values, and its key where one is given; None takes the key away.
+
+        Raises:
+            NotFound: no row has this id; those of the file and of the settings cannot be changed here.
+            Invalid, Conflict: as `add`. A new address or another way to sign in needs the key again: a stored key
+                must not be sent to a place that whoever stored it never saw.
+        """
+        before = await self._row(tx, scope, ref)
+        after = replace(before, **changes)
+        moved = (before.base_url, before.provider, before.auth_mode, before.auth_header) != (
+            after.base_url, after.provider, after.auth_mode, after.auth_header,
+        )  # fmt: skip
+        if before.has_key and moved and isinstance(key, Keep):
+            raise Invalid("a connection that is moved needs its key again", fix="Send `key` along, null for none.")
+        if not isinstance(key, Keep):
+            after = replace(after, has_key=key is not None)
+        _check(after, None if isinstance(key, Keep) else key)
+        if await tx.one(self._sql["name_taken"], id=after.id, name=after.name, **_of(scope)) is not None:
+            raise Conflict(f"there is a connection {after.name!r} already")
+        await tx.run(self._sql["change"], **_values(after), **_of(scope))
+        if not isinstance(key, Keep):
+            sealed = None if key is None else self._vault.seal(key, _place(scope, after.id))
+            await tx.run(self._sql["seal"], id=after.id, sealed_key=sealed, **_of(scope))
+        same = (before.base_url, before.provider) == (after.base_url, after.provider)
+        return after if same else replace(after, endpoint=None)
+
+    async def remove(self, tx: Transaction, scope: Scope, ref: str) -> None:
+        """Forget a connection with its key.
+
+        Raises:
+            NotFound: no row has this id.
+        """
+        found = await self._row(tx, scope, ref)
+        await tx.run(self._sql["remove"], id=found.id, **_of(scope))
+        await self.make_default(tx, scope, found.id, False)
+
+    async def make_default(self, tx: Transaction, scope: Scope, id_: ConnectionId, wanted: bool = True) -> None:
+        """From now on the workspace's agents ask this one where they name none; or no longer."""
+        await tx.run(self._sql["make_default" if wanted else "unmake_default"], id=id_, workspace=scope.workspace)
+
+    async def found(self, scope: Scope, connection: Connection, endpoint: str) -> None:
+        """Remember the address that answered; only rows can."""
+        if connection.origin != "row":
+            return
+        async with self._db.transaction(scope) as tx:
+            await tx.run(
+                self._sql["found"], id=connection.id, endpoint=endpoint, base_url=connection.base_url,
+                provider=connection.provider, **_of(scope),
+            )  # fmt: skip
+
+    async def rotate(self, tx: Transaction, scope: Scope) -> int:
+        """Seal every key of the workspace anew under the vault's current one; how many were.
+
+        Raises:
+            Sealed: one cannot be opened; then none is changed.
+        """
+        count = 0
+        for row in await tx.all(self._sql["envelopes"], **_of(scope)):
+            fresh = self._vault.rotate(bytes(row["sealed_key"]), _place(scope, str(row["id"])))
+            if fresh is not None:
+                count += await tx.run(self._sql["seal"], id=row["id"], sealed_key=fresh, **_of(scope))
+        return count
+
+    async def _row(self, tx: Transaction, scope: Scope, ref: str) -> Connection:
+        id_ = uuid_of(ref, "connection")
+        row = await tx.one(self._sql["one"], id=id_, **_of(scope))
+        if row is not None:
+            return _connection(row)
+        if any(connection.id == id_ for connection in self._declared.connections):
+            raise Conflict("this connection is configured, not stored", fix="Change the connections file, or LLM_*.")
+        raise NotFound(f"connection {ref}")
+
+
+def _check(connection: Connection, key: str | None) -> None:
+    checked_url(connection.base_url)
+    check_auth(connection.auth_mode, connection.auth_header, key)
+
+
+def _place(scope: Scope, id_: str) -> str:
+    return place(scope.tenant, scope.workspace, "llm_connections", id_)
+
+
+def _of(scope: Scope) -> dict[str, str]:
+    return {"tenant": scope.tenant, "workspace": scope.workspace}
+
+
+def _values(connection: Connection) -> dict[str, Any]:
+    names: Sequence[str] = (
+        "id", "name", "base_url", "provider", "model", "auth_mode", "auth_header", "tools", "price_in", "price_out",
+        "seconds", "enabled",
+    )  # fmt: skip
+    return {name: getattr(connection, name) for name in names}
+
+
+def _connection(row: Row) -> Connection:
+    return Connection(
+        ConnectionId(str(row["id"])), row["name"], row["base_url"], row["model"], Provider(row["provider"]),
+        AuthMode(row["auth_mode"]), row["auth_header"], row["supports_tools"], float(row["price_in"]),
+        float(row["price_out"]), float(row["seconds"]), row["enabled"], row["endpoint"], row["has_key"],
+        first_tenant=row["first_tenant"],
+    )  # fmt: skip

@@ -1,0 +1,104 @@
+"""Opens models: finds a connection's endpoint once, remembers it, and what was learned of it, for the process."""
+
+import asyncio
+import random
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+from cluster.basics.retry import MODEL_WAITS
+from cluster.basics.scope import Scope
+from cluster.models.chat.factory import open_model
+from cluster.models.chat.vendor_sdk import Habits, Limits
+from cluster.models.connections.connection_store import Connections
+from cluster.models.connections.egress import ModelClients
+from cluster.models.connections.endpoint_connection import Connection, ConnectionId, Provider, candidates
+from cluster.models.connections.probe import Probe, probe
+from cluster.models.ports import ChatModel
+from configs.sections import ModelsSettings
+
+MOST_KNOWN = 1000  # addresses that are remembered before the oldest is forgotten
+
+Address = tuple[ConnectionId, str, Provider, str]
+
+
+@dataclass(slots=True)
+class _Known:
+    """What the process knows of an address."""
+
+    endpoint: str | None = None
+    habits: Habits = field(default_factory=Habits)
+
+
+class Switchboard:
+    """What the router asks: which connections there are, and the model behind one."""
+
+    def __init__(
+        self,
+        connections: Connections,
+        clients: ModelClients,
+        settings: ModelsSettings,
+        sleep: Callable[[float], Awaitable[None]],
+        *,
+        waits: Sequence[float] = MODEL_WAITS,
+        chance: Callable[[], float] = random.random,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`clients` are the process's for models (see `model_clients`); `waits` are those between attempts."""
+        self._connections = connections
+        self._clients = clients
+        self._settings = settings
+        self._sleep = sleep
+        self._waits = waits
+        self._chance = chance
+        self._clock = clock
+        self._addresses: dict[Address, _Known] = {}
+
+    async def offered(self, scope: Scope) -> tuple[Sequence[Connection], ConnectionId | None]:
+        """Every connection of the workspace, enabled or not, and the one that is asked where an agent names none."""
+        return await self._connections.offered(scope)
+
+    async def check(self, base_url: str, *, first_tenant: bool) -> None:
+        """Refuse an address that a stored connection may not have; see `Egress.check`."""
+        await self._clients.egress.check(base_url, first_tenant=first_tenant)
+
+    async def open(self, scope: Scope, connection: Connection) -> ChatModel:
+        """The model behind a connection; its candidates are probed where nobody knows yet which address answers.
+
+        Raises:
+            Unusable: its key cannot be opened.
+            Invalid: its URL is none.
+        """
+        key = await self._connections.key(scope, connection)
+        known = self._address(connection)
+        endpoint = connection.endpoint or known.endpoint
+        if endpoint is None and len(candidates(connection.base_url, connection.provider)) > 1:
+            endpoint = (await self._probe(scope, connection, key)).endpoint
+        return await asyncio.to_thread(  # the first one imports its dialect's library
+            open_model, replace(connection, endpoint=endpoint), key, self._clients.of(connection), self._sleep,
+            habits=known.habits, limits=Limits(connect=self._settings.connect_seconds), waits=self._waits,
+            chance=self._chance,
+        )  # fmt: skip
+
+    async def test(self, scope: Scope, connection: Connection) -> Probe:
+        """Try it now, and remember the address that answers.
+
+        Raises:
+            Unusable: its key cannot be opened.
+        """
+        key = await self._connections.key(scope, connection)
+        return await self._probe(scope, connection, key)
+
+    async def _probe(self, scope: Scope, connection: Connection, key: str | None) -> Probe:
+        found = await probe(connection, key, self._clients.of(connection), self._settings.probe_seconds, self._clock)
+        if found.endpoint is not None:
+            self._address(connection).endpoint = found.endpoint
+            if found.endpoint != connection.endpoint:
+                await self._connections.found(scope, connection, found.endpoint)
+        return found
+
+    def _address(self, connection: Connection) -> _Known:
+        address = (connection.id, connection.base_url, connection.provider, connection.model)
+        if address not in self._addresses and len(self._addresses) >= MOST_KNOWN:
+            self._addresses.pop(next(iter(self._addresses)))
+        return self._addresses.setdefault(address, _Known())

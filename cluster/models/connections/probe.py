@@ -1,0 +1,244 @@
+"""Which of an endpoint's candidate addresses answers, what models it has, and why it does not work if it does not."""
+
+import asyncio
+import json
+import ssl
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx2
+
+from cluster.models.chat.openai_requests import place
+from cluster.models.connections.egress import AddressRefused
+from cluster.models.connections.endpoint_connection import (
+    ANTHROPIC_VERSION,
+    AZURE_VERSION,
+    Connection,
+    Provider,
+    auth_headers,
+    candidates,
+    masked,
+)
+
+MOST_BYTES = 2**20  # of a list of models
+MOST_MODELS = 500
+
+
+class Reason(StrEnum):
+    """Why a connection does not work."""
+
+    UNREACHABLE = "unreachable"
+    TIMEOUT = "timeout"
+    TLS = "tls"
+    UNAUTHORIZED = "unauthorized"
+    FORBIDDEN = "forbidden"
+    NOT_FOUND = "not_found"
+    REDIRECTED = "redirected"
+    BUSY = "busy"
+    SERVER_ERROR = "server_error"
+    NO_API = "no_api"
+    NOT_ALLOWED = "not_allowed"
+
+
+# The further down, the more it says about the endpoint: of several candidates' reasons the last in this order is told.
+_TELLING = (
+    Reason.NOT_FOUND, Reason.NO_API, Reason.REDIRECTED, Reason.SERVER_ERROR, Reason.BUSY, Reason.TIMEOUT,
+    Reason.UNREACHABLE, Reason.TLS, Reason.FORBIDDEN, Reason.UNAUTHORIZED,
+    Reason.NOT_ALLOWED,
+)  # fmt: skip
+# The same for every path of the host.
+_HOPELESS = frozenset({Reason.TIMEOUT, Reason.UNREACHABLE, Reason.TLS, Reason.NOT_ALLOWED})
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """What a test found.
+
+    Attributes:
+        ok: whether the API answers and takes the key.
+        endpoint: the base URL that calls should go below; also told where only the key is refused.
+        models: as the endpoint lists them; empty where it has no list.
+        model_listed: whether the connection's model is among them; None where that cannot be known.
+        ms: of the request that decided.
+        reason, detail: why not.
+    """
+
+    ok: bool
+    endpoint: str | None = None
+    models: tuple[str, ...] = ()
+    model_listed: bool | None = None
+    ms: float = 0.0
+    reason: Reason | None = None
+    detail: str = ""
+
+
+async def probe(
+    connection: Connection,
+    key: str | None,
+    client: httpx2.AsyncClient,
+    seconds: float,
+    clock: Callable[[], float],
+) -> Probe:
+    """Ask each candidate for its models; one without a list is sent an empty chat, which costs nothing to refuse.
+
+    Redirects are not followed: where a connection may lead is decided before it is made, not by who answers.
+
+    Args:
+        connection: what to test; its remembered endpoint is not believed.
+        key: the secret, unsealed.
+        client: shared by all models of the process.
+        seconds: for all of it.
+        clock: seconds that grow.
+    """
+    headers = {"Accept": "application/json", "User-Agent": "aos", **auth_headers(connection, key)}
+    if connection.trait.wire == "anthropic":
+        headers["anthropic-version"] = ANTHROPIC_VERSION
+    asking = _Asking(client, headers, key, seconds, clock)
+    failed: list[Probe] = []
+    try:
+        async with asyncio.timeout(seconds):
+            for url, endpoint in _lists(connection):
+                found = await asking.models(url, endpoint)
+                if found.reason in (Reason.NOT_FOUND, Reason.NO_API) and not url.endswith("/api/tags"):
+                    base, path, query = place(connection, endpoint)
+                    path = "/messages" if connection.trait.wire == "anthropic" else path
+                    found = await asking.chat(f"{base}{path}", query, endpoint, found)
+                if found.ok:
+                    return _judged(found, connection)
+                failed.append(found)
+                if found.reason in _HOPELESS:
+                    break
+    except TimeoutError:
+        failed.append(Probe(False, reason=Reason.TIMEOUT, detail=f"no answer within {seconds:g} s", ms=seconds * 1000))
+    return max(failed, key=lambda p: _TELLING.index(p.reason) if p.reason else -1)
+
+
+def _lists(connection: Connection) -> Iterator[tuple[str, str]]:
+    """Addresses of lists of models, each with the base URL that its answer would speak for."""
+    found = candidates(connection.base_url, connection.provider)
+    parts = urlsplit(connection.base_url)
+    root = f"{parts.scheme}://{parts.netloc}"
+    ollama = (f"{root}/api/tags", f"{root}/v1")
+    if connection.provider is Provider.OLLAMA:
+        yield ollama
+    if connection.provider is Provider.AZURE:
+        base = found[0].partition("/deployments/")[0]
+        version = "" if base.endswith("/v1") else f"?api-version={AZURE_VERSION}"
+        yield f"{base}/models{version}", found[0]
+        return
+    for candidate in found:
+        yield f"{candidate}/models", candidate
+    if connection.provider is Provider.CUSTOM:
+        yield ollama
+
+
+@dataclass(frozen=True, slots=True)
+class _Asking:
+    """Single requests, each with what it says about the endpoint."""
+
+    client: httpx2.AsyncClient
+    headers: dict[str, str]
+    key: str | None
+    seconds: float
+    clock: Callable[[], float]
+
+    async def models(self, url: str, endpoint: str) -> Probe:
+        return await self._ask("GET", url, {}, endpoint)
+
+    async def chat(self, url: str, query: dict[str, str], endpoint: str, before: Probe) -> Probe:
+        """An empty chat: refused for its body where there is an API, as before where there is none."""
+        found = await self._ask("POST", url, query, endpoint)
+        return before if found.reason in (Reason.NOT_FOUND, Reason.NO_API, Reason.SERVER_ERROR) else found
+
+    async def _ask(self, method: str, url: str, query: dict[str, str], endpoint: str) -> Probe:
+        started = self.clock()
+        empty: dict[str, Any] = {"json": {}} if method == "POST" else {}
+        try:
+            async with self.client.stream(
+                method,
+                url,
+                params=query or None,
+                headers=self.headers,
+                timeout=self.seconds,
+                follow_redirects=False,
+                **empty,
+            ) as response:
+                body = await _read(response)
+        except AddressRefused as error:
+            return Probe(False, reason=Reason.NOT_ALLOWED, detail=f"{error.detail}. {error.hint}")
+        except (httpx2.RequestError, httpx2.InvalidURL, ValueError) as error:
+            return self._failed(error, urlsplit(url).netloc)
+        ms = (self.clock() - started) * 1000
+        return replace(self._of(response, body, endpoint, method), ms=round(ms, 1))
+
+    def _of(self, response: httpx2.Response, body: Any, endpoint: str, method: str) -> Probe:
+        status = response.status_code
+        said = masked(_message(body), self.key)
+        match status:
+            case 401:
+                return Probe(False, endpoint, reason=Reason.UNAUTHORIZED, detail=said or "the key is not accepted")
+            case 403:
+                return Probe(False, endpoint, reason=Reason.FORBIDDEN, detail=said or "the key does not allow this")
+            case 429:
+                return Probe(False, endpoint, reason=Reason.BUSY, detail=said or "too many requests")
+            case 404 | 405:
+                return Probe(False, reason=Reason.NOT_FOUND, detail=f"{response.url.copy_with(query=None)}: {status}")
+            case _ if 300 <= status < 400:
+                to = response.headers.get("location", "")[:200]
+                return Probe(False, reason=Reason.REDIRECTED, detail=f"{status} to {to}; redirects are not followed")
+            case _ if status >= 500:
+                return Probe(False, reason=Reason.SERVER_ERROR, detail=f"{status} {said}".strip())
+            case _ if method == "POST" and status in (400, 422):
+                return Probe(True, endpoint)
+            case _ if method == "GET" and status < 300 and (models := _models(body)) is not None:
+                return Probe(True, endpoint, models)
+        return Probe(False, reason=Reason.NO_API, detail=f"{status}, and no list of models")
+
+    def _failed(self, error: Exception, place: str) -> Probe:
+        if isinstance(error, httpx2.TimeoutException):
+            return Probe(False, reason=Reason.TIMEOUT, detail=f"no answer within {self.seconds:g} s")
+        if isinstance(error, httpx2.InvalidURL | ValueError):
+            return Probe(False, reason=Reason.NO_API, detail=str(error)[:300])
+        tls = isinstance(error.__cause__, ssl.SSLError) or "SSL" in str(error) or "CERTIFICATE" in str(error)
+        reason = Reason.TLS if tls else Reason.UNREACHABLE
+        return Probe(False, reason=reason, detail=f"{place}: {str(error)[:300] or type(error).__name__}")
+
+
+async def _read(response: httpx2.Response) -> Any:
+    """The body as JSON; None where it is none, or too long."""
+    data = b""
+    async for part in response.aiter_bytes():
+        data += part
+        if len(data) > MOST_BYTES:
+            return None
+    try:
+        return json.loads(data)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _models(body: Any) -> tuple[str, ...] | None:
+    """Names from a list as OpenAI, Anthropic (`data`), Ollama (`models`) or a bare list gives it; None for no list."""
+    rows = body if isinstance(body, list) else body.get("data", body.get("models")) if isinstance(body, dict) else None
+    if not isinstance(rows, list):
+        return None
+    named = (row.get("id") or row.get("name") for row in rows if isinstance(row, dict))
+    return tuple(name[:200] for name in named if isinstance(name, str))[:MOST_MODELS]
+
+
+def _message(body: Any) -> str:
+    error = body.get("error", body) if isinstance(body, dict) else None
+    message = error.get("message") if isinstance(error, dict) else error
+    return message[:300] if isinstance(message, str) else ""
+
+
+def _judged(found: Probe, connection: Connection) -> Probe:
+    """With whether the connection's model is there; Azure lists models, but is asked for deployments."""
+    if not found.models or connection.provider is Provider.AZURE:
+        return found
+    model = connection.model
+    listed = any(name in (model, f"{model}:latest", f"models/{model}") for name in found.models)
+    return replace(found, model_listed=listed, detail="" if listed else f"the endpoint does not list {model!r}")

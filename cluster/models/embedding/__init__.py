@@ -1,0 +1,1 @@
+"""Embedding: local encoder, endpoints, batching, cache, and the migration to another embedder."""

@@ -1,0 +1,169 @@
+"""A sentence-transformers model, taken apart: texts to token windows, windows to vectors."""
+
+from collections.abc import Callable, Sequence
+from hashlib import sha256
+from math import ceil
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cluster.basics.errors import InvalidSettings
+from cluster.models.embedding import weights
+from cluster.models.ports import EmbedderFacts
+from configs.sections_retrieval import EmbeddingSettings
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+OVERLAP = 16
+POLICY = "windows of equal length, 16 tokens of overlap, token-weighted mean"
+Window = Sequence[int]
+Layers = Callable[[Sequence[Window]], "list[Tensor]"]
+"""The model up to its last layer: for each window its tokens' vectors, shape (len(window), width)."""
+
+
+class Encoder(Protocol):
+    """What an embedder needs of a model; plain functions that take the processor for a while."""
+
+    facts: EmbedderFacts
+
+    def windows(self, texts: Sequence[str]) -> list[list[Window]]:
+        """The tokens of each text, in windows that the model can read whole; at least one each."""
+        ...
+
+    def encode(self, windows: Sequence[Window]) -> NDArray[np.float32]:
+        """Vectors of length 1: shape (len(windows), dimension)."""
+        ...
+
+    def token_vectors(self, windows: Sequence[Window]) -> list[NDArray[np.float32]]:
+        """For each window one row of length 1 a token, special tokens left out: shape (tokens, dimension)."""
+        ...
+
+
+class SentenceEncoder:
+    """A model in the layout of sentence-transformers, read from a local folder.
+
+    Attributes:
+        is_packed: it is computed the quick way (`cluster.models.embedding.bert`), not as the library does it.
+    """
+
+    def __init__(self, settings: EmbeddingSettings) -> None:
+        """Load the weights; takes seconds.
+
+        Raises:
+            InvalidSettings: no such model, not one for sentences, or no GPU where one is asked for.
+        """
+        import torch
+        from sentence_transformers import SentenceTransformer
+
+        from cluster.models.embedding.bert import packed
+
+        folder = weights.locate(settings.model)
+        self._device = weights.device(settings.gpu)
+        dtype = weights.dtype(settings.dtype, self._device)
+        try:
+            model = SentenceTransformer(
+                str(folder),
+                device=self._device,
+                local_files_only=True,
+                model_kwargs={"dtype": getattr(torch, dtype)},
+            )
+        except (OSError, ValueError, KeyError) as error:
+            raise InvalidSettings(f"{settings.model}: cannot be loaded as a sentence model: {error}") from error
+        # Pooling and what follows it stay in full precision: a mean over 256 rows loses digits in bfloat16.
+        transformer, *self._heads = [module.eval() for module in model]
+        for head in self._heads:
+            head.float()
+        quick = packed(getattr(transformer, "auto_model", None), self._device)
+        self.is_packed = quick is not None
+        self._layers: Layers = quick or _Padded(transformer, self._device, model.tokenizer.pad_token_id or 0)
+        self._tokens = model.tokenizer.backend_tokenizer
+        self._tokens.no_truncation()
+        self._tokens.no_padding()
+        self._before, self._after = self._frame()
+        window = model.get_max_seq_length()
+        dimension = model.get_embedding_dimension()
+        if not window or not dimension:
+            raise InvalidSettings(f"{settings.model}: names no window or dimension", fix="choose another model")
+        name = "all-MiniLM-L6-v2" if settings.model == "packaged" else settings.model
+        stamp = fingerprint(weights.identity(folder), POLICY, window)
+        self.facts = EmbedderFacts(name, dimension, window, stamp)
+
+    def windows(self, texts: Sequence[str]) -> list[list[Window]]:
+        """The tokens of each text between the model's special tokens, in as many windows as it takes."""
+        room = self.facts.window - len(self._before) - len(self._after)
+        found = self._tokens.encode_batch_fast(list(texts), add_special_tokens=False)
+        return [
+            [[*self._before, *part, *self._after] for part in cut(encoding.ids, room, OVERLAP)] for encoding in found
+        ]
+
+    def encode(self, windows: Sequence[Window]) -> NDArray[np.float32]:
+        """One pass through the model."""
+        import torch
+
+        with torch.inference_mode():
+            tokens = [rows.float() for rows in self._layers(windows)]
+            mask = [torch.ones(len(rows), dtype=torch.long, device=rows.device) for rows in tokens]
+            features = {"token_embeddings": _side_by_side(tokens), "attention_mask": _side_by_side(mask)}
+            for head in self._heads:
+                features = head(features)
+            vectors = torch.nn.functional.normalize(features["sentence_embedding"].float(), dim=-1)
+        return vectors.cpu().numpy().astype(np.float32, copy=False)
+
+    def token_vectors(self, windows: Sequence[Window]) -> list[NDArray[np.float32]]:
+        """What the last layer says of every token, before pooling: the input of late interaction (ColBERT, 2020)."""
+        import torch
+
+        if not windows:
+            return []
+        first, last = len(self._before), len(self._after)
+        with torch.inference_mode():
+            rows = [rows[first : len(rows) - last].float() for rows in self._layers(windows)]
+            return [torch.nn.functional.normalize(row, dim=-1).cpu().numpy() for row in rows]
+
+    def _frame(self) -> tuple[list[int], list[int]]:
+        """The special tokens before and after a text."""
+        bare = self._tokens.encode("a", add_special_tokens=False).ids
+        full = self._tokens.encode("a", add_special_tokens=True).ids
+        at = next(n for n in range(len(full)) if full[n : n + len(bare)] == bare)
+        return full[:at], full[at + len(bare) :]
+
+
+class _Padded:
+    """The layers of any model as the library runs them: every window as long as the longest."""
+
+    def __init__(self, transformer: Any, device: str, pad: int) -> None:
+        self._transformer, self._device, self._pad = transformer, device, pad
+
+    def __call__(self, windows: Sequence[Window]) -> "list[Tensor]":
+        import torch
+
+        longest = max(map(len, windows))
+        ids = torch.tensor([[*window, *[self._pad] * (longest - len(window))] for window in windows])
+        lengths = torch.tensor([len(window) for window in windows])
+        mask = (torch.arange(longest) < lengths[:, None]).long()
+        found = self._transformer({"input_ids": ids.to(self._device), "attention_mask": mask.to(self._device)})
+        return [rows[: len(window)] for rows, window in zip(found["token_embeddings"], windows, strict=True)]
+
+
+def _side_by_side(rows: "Sequence[Tensor]") -> "Tensor":
+    from torch.nn.utils.rnn import pad_sequence
+
+    return pad_sequence(list(rows), batch_first=True)
+
+
+def cut(tokens: Sequence[int], room: int, overlap: int) -> list[Sequence[int]]:
+    """Windows of nearly equal length, at most `room` tokens; a short last window would say little about the tail."""
+    if len(tokens) <= room:
+        return [tokens]
+    overlap = min(overlap, room // 2)
+    count = ceil((len(tokens) - overlap) / (room - overlap))
+    step = (len(tokens) - overlap) / count
+    starts = [round(n * step) for n in range(count)]
+    return [tokens[start : min(start + ceil(step) + overlap, start + room)] for start in starts]
+
+
+def fingerprint(*parts: object) -> str:
+    """16 hex digits that name a way to make vectors."""
+    return sha256(repr(parts).encode()).hexdigest()[:16]

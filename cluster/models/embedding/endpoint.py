@@ -1,0 +1,240 @@
+"""Texts to vectors at an OpenAI-shaped endpoint that the settings name; nothing takes its place when it fails."""
+
+import asyncio
+import json
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+import httpx2
+import numpy as np
+from numpy.typing import NDArray
+
+from cluster.basics.errors import AosError, InvalidSettings, Transient, Unavailable
+from cluster.basics.retry import waits_of
+from cluster.models.chat.retrying import of_status, pause
+from cluster.models.connections.endpoint_connection import Provider, candidates, detect, masked
+from cluster.models.embedding.encoder import cut, fingerprint
+from cluster.models.model_errors import Unusable
+from cluster.models.ports import EmbedderFacts, Lane
+from configs.sections_retrieval import EmbeddingSettings
+
+log = logging.getLogger(__name__)
+
+TEXTS = 64
+"""In one request."""
+AT_ONCE = 4
+"""Requests of one caller."""
+CHARACTERS_A_TOKEN = 2
+"""Fewer than in any European language: a server cuts off what exceeds its window, and most do not say so."""
+OVERLAP = 32
+QUESTION_WAITS = (0.5,)
+QUESTION_SECONDS = 15.0
+"""Somebody waits; words alone find something too."""
+MOST_BYTES = 256 * 2**20
+
+
+class ApiEmbedder:
+    """An `Embedder` behind HTTP.
+
+    It never falls back to another model: half of an index by one and half by another would find nothing. A request of
+    bulk work is sent at most `settings.attempts` times, whoever asks: an error says that it was tried again.
+    """
+
+    def __init__(
+        self,
+        settings: EmbeddingSettings,
+        client: httpx2.AsyncClient,
+        sleep: Callable[[float], Awaitable[None]],
+        chance: Callable[[], float],
+    ) -> None:
+        """Nothing is sent yet.
+
+        Args:
+            settings: with `base_url`; `model` is the name that the server knows.
+            client: the process's.
+            sleep: waits between attempts.
+            chance: numbers from 0 to 1 for the jitter of the waits.
+
+        Raises:
+            InvalidSettings: no model is named.
+            Invalid: `base_url` is no URL.
+        """
+        if settings.model == "packaged":
+            raise InvalidSettings(
+                "embedding.base_url is set, and no model of that server", fix="set EMBEDDING_MODEL to its name there"
+            )
+        self._settings, self._client = settings, client
+        self._sleep, self._chance = sleep, chance
+        self._urls = _addresses(settings.base_url or "")
+        self._facts: EmbedderFacts | None = None
+
+    async def facts(self) -> EmbedderFacts:
+        """What the vectors are made with; the dimension is learned from the first answer.
+
+        Raises:
+            Unavailable, Overloaded: the server does not answer.
+            Unusable: it refuses the key or does not know the model.
+        """
+        if self._facts is None:
+            self._learn((await self._request(["dimension"], Lane.QUESTION)).shape[1])
+        assert self._facts is not None
+        return self._facts
+
+    async def embed(self, texts: Sequence[str], lane: Lane = Lane.QUESTION) -> NDArray[np.float32]:
+        """One row of length 1 for each text, in order: shape (len(texts), dimension).
+
+        A text longer than `window` tokens (at two characters each) is sent in overlapping parts; its vector is their
+        mean, weighted by their lengths.
+
+        Raises:
+            Unavailable, Overloaded: no answer, too slow, 5xx, 429, or a body that is no list of vectors.
+            Unusable: the key, the model, or vectors of another dimension than before (X-04).
+            Invalid: any other refusal; trying again will not help.
+        """
+        facts = await self.facts()
+        if not texts:
+            return np.empty((0, facts.dimension), dtype=np.float32)
+        rows = {text: row for row, text in enumerate(dict.fromkeys(texts))}
+        room = self._settings.window * CHARACTERS_A_TOKEN
+        whole = [text or " " for text in rows]  # servers refuse an empty text
+        pieces = [
+            (row, text[part[0] : part[-1] + 1])
+            for row, text in enumerate(whole)
+            for part in cut(range(len(text)), room, OVERLAP)
+        ]
+        vectors = await self._all([piece for _, piece in pieces], lane)
+        totals = np.zeros((len(rows), facts.dimension), dtype=np.float32)
+        weights = np.array([[len(piece)] for _, piece in pieces], dtype=np.float32)
+        np.add.at(totals, [row for row, _ in pieces], vectors * weights)
+        return _unit(totals)[[rows[text] for text in texts]]
+
+    async def _all(self, texts: Sequence[str], lane: Lane) -> NDArray[np.float32]:
+        """Several requests at a time; the first error ends the others."""
+        places = asyncio.Semaphore(AT_ONCE)
+
+        async def one(part: Sequence[str]) -> NDArray[np.float32]:
+            async with places:
+                return await self._request(part, lane)
+
+        tasks = [asyncio.create_task(one(texts[start : start + TEXTS])) for start in range(0, len(texts), TEXTS)]
+        try:
+            return np.concatenate(await asyncio.gather(*tasks))
+        finally:
+            for task in tasks:
+                task.cancel()
+
+    async def _request(self, texts: Sequence[str], lane: Lane) -> NDArray[np.float32]:
+        """One batch, sent again after what may pass."""
+        attempts = self._settings.attempts
+        waits = waits_of(attempts) if lane is Lane.BULK else QUESTION_WAITS[: attempts - 1]
+        for attempt, wait in enumerate((*waits, None), 1):
+            try:
+                found = await self._found(texts, self._settings.seconds if lane is Lane.BULK else QUESTION_SECONDS)
+                break
+            except Transient as error:
+                log.warning("embedding: attempt %d/%d failed: %s", attempt, len(waits) + 1, error)
+                seconds = None if wait is None else pause(wait, error, self._chance())
+                if seconds is None:
+                    error.tried_again = True
+                    raise
+            await self._sleep(seconds)
+        self._learn(found.shape[1])
+        return _unit(found)
+
+    async def _found(self, texts: Sequence[str], seconds: float) -> NDArray[np.float32]:
+        """At the address that answers; which one it is, the first answer tells."""
+        away: _Elsewhere | None = None
+        for url in self._urls:
+            try:
+                found = await self._post(url, texts, seconds)
+            except _Elsewhere as error:
+                away = away or error
+                continue
+            self._urls = (url,)
+            return found
+        assert away is not None, "there is an address"
+        raise away
+
+    async def _post(self, url: str, texts: Sequence[str], seconds: float) -> NDArray[np.float32]:
+        key = self._settings.api_key
+        body = {"model": self._settings.model, "input": list(texts), "encoding_format": "float"}
+        headers = {"Authorization": f"Bearer {key}"} if key else {}
+        timeout = httpx2.Timeout(seconds, connect=min(seconds, 10))
+        try:
+            async with (
+                asyncio.timeout(seconds),
+                self._client.stream(
+                    "POST", url, json=body, headers=headers, timeout=timeout, follow_redirects=False
+                ) as response,
+            ):
+                data = await _read(response)
+        except (httpx2.TimeoutException, TimeoutError) as error:
+            raise Unavailable(f"the embedding server did not answer within {seconds:g} s") from error
+        except (httpx2.RequestError, httpx2.InvalidURL) as error:
+            raise Unavailable(f"the embedding server cannot be reached: {masked(str(error), key)[:200]}") from error
+        if response.status_code != 200:
+            raise _refused(response, data, key)
+        return _vectors(data, len(texts))
+
+    def _learn(self, dimension: int) -> None:
+        if self._facts is None:
+            settings = self._settings
+            stamp = fingerprint("api", settings.model, dimension)  # the server may move
+            self._facts = EmbedderFacts(settings.model, dimension, settings.window, stamp)
+        elif dimension != self._facts.dimension:
+            raise Unusable(
+                f"the embedding server gives {dimension} dimensions now and gave {self._facts.dimension} before: its"
+                " model is another one"
+            )
+
+
+class _Elsewhere(Unusable):
+    """This connection cannot be used as it is: its address or its model's name is wrong (404, 405)."""
+
+
+def _addresses(base_url: str) -> tuple[str, ...]:
+    """Where the vectors may be asked for: of a URL without a path, as Ollama's is mostly given, below /v1 first."""
+    plain = base_url.rstrip("/")
+    if plain.count("/") > 2 and detect(base_url) is not Provider.OLLAMA:
+        return (f"{plain}/embeddings",)
+    return tuple(f"{base}/embeddings" for base in candidates(base_url, detect(base_url)))
+
+
+async def _read(response: httpx2.Response) -> bytes:
+    data = bytearray()
+    async for part in response.aiter_bytes():
+        data += part
+        if len(data) > MOST_BYTES:
+            raise Unavailable("the embedding server answers without end")
+    return bytes(data)
+
+
+def _refused(response: httpx2.Response, data: bytes, key: str | None) -> AosError:
+    said = of_status(response.status_code, masked(data[:300].decode(errors="replace"), key), response.headers)
+    return _Elsewhere(f"{said.detail}, at {response.url.path}") if response.status_code in (404, 405) else said
+
+
+def _vectors(data: bytes, count: int) -> NDArray[np.float32]:
+    """The vectors in the order of the texts, by the index that each names.
+
+    Raises:
+        Unavailable: it is no such list, or a vector is empty, endless, or nothing.
+    """
+    try:
+        rows = json.loads(data)["data"]
+        by_index: dict[Any, Any] = {row.get("index", at): row["embedding"] for at, row in enumerate(rows)}
+        with np.errstate(over="ignore"):  # becomes infinite, and that is refused
+            found = np.array([by_index[at] for at in range(count)], dtype=np.float32)
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError, OverflowError) as error:
+        raise Unavailable(f"the embedding server sent no vectors ({type(error).__name__})") from error
+    if len(rows) != count or found.ndim != 2 or not found.size or not np.isfinite(found).all():
+        raise Unavailable("the embedding server sent vectors that are none, or not one for each text")
+    if not found.any(axis=1).all():
+        raise Unavailable("the embedding server sent a vector of zeros")
+    return found
+
+
+def _unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return vectors / np.maximum(lengths, np.finfo(np.float32).tiny)

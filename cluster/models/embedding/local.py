@@ -1,0 +1,77 @@
+"""Texts to vectors on this machine: nothing beyond the model's window is lost, and questions overtake bulk work."""
+
+import asyncio
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cluster.models.embedding.batching import Batching
+from cluster.models.embedding.encoder import Encoder, SentenceEncoder
+from cluster.models.embedding.fifo_lock import Turns
+from cluster.models.embedding.single_flight import InFlight
+from cluster.models.ports import EmbedderFacts, Lane
+from configs.sections_retrieval import EmbeddingSettings
+
+SHORT = 2_000
+"""Characters that are cut into tokens on the event loop."""
+
+
+class LocalEmbedder:
+    """An `Embedder` whose model lives in this process.
+
+    A text longer than the model's window is read in overlapping windows; its vector is their mean, weighted by their
+    tokens, and brought back to length 1.
+
+    Attributes:
+        encoder: the model itself, for who needs more of it than vectors of texts.
+        turns: who uses the model for a question waits here.
+    """
+
+    def __init__(self, settings: EmbeddingSettings, encoder: Encoder | None = None, *, idle: bool = True) -> None:
+        """Load the model that the settings name, which takes seconds, or use the given one.
+
+        With `idle`, bulk work gives way to everything else on the machine.
+
+        Raises:
+            InvalidSettings: no such model, or no GPU where one is asked for.
+        """
+        self.encoder = encoder or SentenceEncoder(settings)
+        self.turns = Turns()
+        self._batching = Batching(
+            self.encoder.encode, self.turns, settings.batch_tokens, settings.queue_tokens, idle=idle
+        )
+        self._in_flight = InFlight(self._compute)
+
+    async def facts(self) -> EmbedderFacts:
+        """What the vectors are made with."""
+        return self.encoder.facts
+
+    async def embed(self, texts: Sequence[str], lane: Lane = Lane.QUESTION) -> NDArray[np.float32]:
+        """One row of length 1 for each text, in order: shape (len(texts), dimension).
+
+        Equal texts are embedded once, also those of callers who ask at the same moment. Windows of like length share a
+        batch of at most `batch_tokens` tokens, padding included; on a CPU a question waits for no bulk batch.
+
+        Raises:
+            Overloaded: `queue_tokens` tokens wait in this lane.
+        """
+        if not texts:
+            return np.empty((0, self.encoder.facts.dimension), dtype=np.float32)
+        found = await self._in_flight.vectors(list(dict.fromkeys(texts)), lane)
+        return np.stack([found[text] for text in texts])
+
+    async def _compute(self, texts: Sequence[str], lane: Lane) -> NDArray[np.float32]:
+        """One row for each of several different texts."""
+        if sum(map(len, texts)) <= SHORT:  # as quick as handing it to a thread
+            parts = self.encoder.windows(texts)
+        else:
+            parts = await asyncio.to_thread(self.encoder.windows, texts)
+        windows = [window for part in parts for window in part]
+        vectors = await self._batching.vectors(windows, lane)
+        weights = np.array([[len(window)] for window in windows], dtype=np.float32)
+        owners = [row for row, part in enumerate(parts) for _ in part]
+        totals = np.zeros((len(texts), self.encoder.facts.dimension), dtype=np.float32)
+        np.add.at(totals, owners, vectors * weights)
+        lengths = np.linalg.norm(totals, axis=1, keepdims=True)
+        return totals / np.maximum(lengths, np.finfo(np.float32).tiny)

@@ -1,0 +1,1 @@
+"""Reranking: cross-encoder, remote service, language model as a judge."""

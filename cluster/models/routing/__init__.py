@@ -1,0 +1,1 @@
+"""Model routing: task, connection, fallback order, budgets."""

@@ -1,0 +1,156 @@
+"""In which order an agent's connections are asked for a task, and why each stands where it does."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from cluster.basics.errors import Invalid
+from cluster.models.connections.endpoint_connection import Connection
+from cluster.models.routing.tasks import SIMPLE, Task
+
+
+class Routing(BaseModel):
+    """`llm_routing` of an agent's config (MR-05); connections are named by id or by name."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    primary_connection_id: str | None = None
+    fallback_chain: tuple[str, ...] = ()
+    task_routing: dict[Task, str] = Field(default_factory=dict)
+    cost_aware: bool = False
+    max_fallback_attempts: int = Field(3, ge=0)
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """A connection that will be asked, if those before it fail; `reason` says what put it here."""
+
+    connection: Connection
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """The way of one call.
+
+    Attributes:
+        stops: in the order of asking; empty where there is nothing to ask.
+        skipped: what the agent names and is not asked, as (id or name, why).
+    """
+
+    stops: tuple[Stop, ...]
+    skipped: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a call needs of its connection.
+
+    Attributes:
+        task: its kind.
+        tools: whether tools are offered natively.
+        thrifty: the budget is nearly spent: cost decides for every task, not only for simple ones.
+    """
+
+    task: Task
+    tools: bool = False
+    thrifty: bool = False
+
+
+def routing_of(config: Mapping[str, Any]) -> Routing:
+    """The routing of an agent's config.
+
+    Raises:
+        Invalid: it has an unknown key or task, or a value of the wrong type; the detail names each.
+    """
+    try:
+        return Routing.model_validate(config.get("llm_routing") or {})
+    except ValidationError as error:
+        problems = (f"llm_routing.{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
+        raise Invalid("; ".join(problems)) from None
+
+
+def plan(routing: Routing, wanted: Wanted, known: Sequence[Connection], default: str | None, most: int = 3) -> Route:
+    """Order the connections: the task's own, the cheapest (cost_aware), the primary, the chain, the system's default.
+
+    The first is asked, and at most min(`max_fallback_attempts`, `most`) more (X-16); the system's default is the last
+    of these, unless the agent itself asks it first. No connection stands twice. Where tools are offered and some of
+    these connections take them natively, the others are left out: they would never hear of the tools.
+
+    Args:
+        routing: the agent's.
+        wanted: what the call needs.
+        known: every connection of the workspace.
+        default: id or name of the system's default.
+        most: fallbacks that the system allows.
+    """
+    names: dict[str, Connection] = {connection.name: connection for connection in reversed(known)}
+    found = names | {connection.id: connection for connection in known}  # no name can pass for another's id
+    last = found.get(default) if default is not None else None
+    stops: list[Stop] = []
+    skipped: list[tuple[str, str]] = []
+    for ref, reason in _named(routing, wanted, found, last):
+        connection = found.get(ref)
+        if connection is None:
+            skipped.append((ref, f"{reason}: there is no such connection"))
+        elif not connection.enabled:
+            skipped.append((connection.name, f"{reason}: it is disabled"))
+        elif all(stop.connection.id != connection.id for stop in stops):
+            stops.append(Stop(connection, reason))
+    if wanted.tools and any(stop.connection.supports_tools for stop in stops):
+        skipped += [
+            (s.connection.name, f"{s.reason}: takes no tools") for s in stops if not s.connection.supports_tools
+        ]
+        stops = [stop for stop in stops if stop.connection.supports_tools]
+    return _cut(stops, skipped, last, 1 + min(routing.max_fallback_attempts, most))
+
+
+def _named(
+    routing: Routing, wanted: Wanted, found: Mapping[str, Connection], last: Connection | None
+) -> Iterator[tuple[str, str]]:
+    """Every (id or name, reason) that is to be asked, in order; one may come twice."""
+    own = routing.task_routing.get(wanted.task)
+    if own is not None:
+        yield own, f"task_routing.{wanted.task}"
+    if routing.cost_aware and own is None and (wanted.thrifty or wanted.task in SIMPLE):
+        yield from _cheapest(routing, wanted, found, last)
+    if routing.primary_connection_id is not None:
+        yield routing.primary_connection_id, "primary_connection_id"
+    for place, ref in enumerate(routing.fallback_chain):
+        connection = found.get(ref)
+        if connection is None or last is None or connection.id != last.id:
+            yield ref, f"fallback_chain[{place}]"
+    if last is not None:
+        yield last.id, "system default"
+
+
+def _cheapest(
+    routing: Routing, wanted: Wanted, found: Mapping[str, Connection], last: Connection | None
+) -> Iterator[tuple[str, str]]:
+    """The cheapest of the connections that the agent names anyway: cost never sends data to another provider."""
+    refs = (routing.primary_connection_id, *routing.fallback_chain, last.id if last is not None else None)
+    able = [c for ref in refs if ref is not None and (c := found.get(ref)) is not None and c.enabled]
+    if wanted.tools:
+        able = [connection for connection in able if connection.supports_tools] or able
+    if able:
+        best = min(able, key=_price)  # the first named wins a tie
+        why = "the budget is nearly spent" if wanted.thrifty else f"{wanted.task} is simple"
+        price = f"{best.price_in:g} + {best.price_out:g} USD" if _price(best) else "0 USD, no price is known"
+        yield best.id, f"cost_aware: {why}, cheapest at {price} a million tokens"
+
+
+def _price(connection: Connection) -> float:
+    """USD for a million tokens in and out; what has no price counts as 0."""
+    return connection.price_in + connection.price_out
+
+
+def _cut(stops: list[Stop], skipped: list[tuple[str, str]], last: Connection | None, most: int) -> Route:
+    """The first `most`, the system's default among them as the last."""
+    kept, rest = stops[:most], stops[most:]
+    if most > 1 and rest and last is not None and rest[-1].connection.id == last.id:
+        rest = [kept.pop(), *rest[:-1]]
+        kept.append(stops[-1])
+    over = [(stop.connection.name, f"{stop.reason}: beyond {most - 1} fallbacks") for stop in rest]
+    return Route(tuple(kept), tuple(skipped + over))

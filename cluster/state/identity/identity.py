@@ -1,0 +1,261 @@
+"""Who is asking: a user by password, refresh token or API key, in one of their workspaces. Secrets only as hashes."""
+
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from hashlib import sha256
+from pathlib import Path
+from uuid import UUID
+
+from cluster.basics.errors import NotFound, Unauthenticated
+from cluster.basics.scope import Role, Scope, TenantId, UserId, WorkspaceId
+from cluster.state.db.postgres import Database, Row, Transaction, load_queries
+
+NO_WORKSPACE = WorkspaceId("")
+_ANY = {"session": None, "version": None}  # whoever is looked up without an access token
+
+
+class SignInAgain(Unauthenticated):
+    """This refresh token was spent or has run out."""
+
+    code = "refresh_refused"
+    fix = "Sign in again with POST /api/auth/login."
+
+
+class TokenReused(SignInAgain):
+    """This refresh token was spent before; every session of its login has been ended."""
+
+    code = "refresh_reused"
+
+    def __init__(self, scope: Scope) -> None:
+        """`scope` is that of the user whose token it was."""
+        super().__init__("somebody may have a copy of it")
+        self.scope = scope
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A user in one workspace.
+
+    Attributes:
+        email: lower case.
+        role: what the user may do in the workspace.
+        tenant_role: what the user may do across the tenant.
+        must_change_password: nothing else is allowed before.
+        key: the API key that was shown, None for a person.
+        first_tenant: whether the tenant has no parent; its people run the whole system.
+        session: the login that the access token descends from; None for a key and for who has shown no token.
+        token_version: what an access token of the user has to carry to be good.
+    """
+
+    tenant: TenantId
+    workspace: WorkspaceId
+    user: UserId
+    email: str
+    role: Role
+    tenant_role: Role
+    must_change_password: bool = False
+    key: str | None = None
+    first_tenant: bool = False
+    session: str | None = None
+    token_version: int = field(default=0, compare=False)
+
+    @property
+    def scope(self) -> Scope:
+        """What this member may see."""
+        principals = (f"user:{self.email}", f"role:{self.role}")
+        return Scope(self.tenant, self.workspace, principals, self.user, self.role)
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """What a password is checked against."""
+
+    tenant: TenantId
+    user: UserId
+    password_hash: str
+
+    @property
+    def scope(self) -> Scope:
+        """The user before they chose a workspace; no workspace's rows are seen."""
+        return Scope(self.tenant, NO_WORKSPACE, user=self.user)
+
+
+@dataclass(frozen=True, slots=True)
+class Refresh:
+    """A refresh token to be remembered; `family` is the login it descends from."""
+
+    hash: str
+    expires: datetime
+    family: UUID
+
+
+def secret_hash(secret: str) -> str:
+    """SHA-256 in hex: enough for secrets of 256 random bits, unlike for passwords."""
+    return sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+class Identity:
+    """Finds out who is asking, and keeps sessions."""
+
+    def __init__(self, database: Database) -> None:
+        """Queries are read from identity.sql beside this file."""
+        self._db = database
+        self._sql = load_queries(Path(__file__).with_suffix(".sql"))
+
+    async def credentials(self, email: str) -> Credentials | None:
+        """By e-mail, in any tenant; None where nobody has it."""
+        found = await self._find("email", email.lower())
+        if found is None:
+            return None
+        async with self._db.transaction(_tenant_scope(found["tenant_id"])) as tx:
+            row = await tx.one(self._sql["credentials"], user=found["user_id"], tenant=found["tenant_id"])
+        if row is None:
+            return None
+        return Credentials(_tenant(found), UserId(str(row["id"])), row["password_hash"])
+
+    async def credentials_of(self, member: Member) -> Credentials:
+        """Of somebody who is signed in.
+
+        Raises:
+            NotFound: the user is gone.
+        """
+        async with self._db.transaction(member.scope) as tx:
+            row = await tx.one(self._sql["credentials"], user=member.user, tenant=member.tenant)
+        if row is None:
+            raise NotFound(f"user {member.user}")
+        return Credentials(member.tenant, member.user, row["password_hash"])
+
+    async def member(self, tenant: TenantId, user: UserId, workspace: WorkspaceId | None = None) -> Member | None:
+        """The user in that workspace, or in their oldest; None where disabled, gone or not a member."""
+        async with self._db.transaction(_tenant_scope(tenant)) as tx:
+            row = await tx.one(self._sql["member"], user=user, tenant=tenant, workspace=workspace, **_ANY)
+        return None if row is None else _as_member(row)
+
+    async def member_by_token(
+        self, tenant: TenantId, user: UserId, workspace: WorkspaceId | None, session: str, version: int
+    ) -> Member | None:
+        """As `member`, for an access token: None also where its session has ended or the user's rights are others now.
+
+        Args:
+            tenant, user: whose token it is.
+            workspace: which of theirs; None for their oldest.
+            session: the login that the token descends from, a UUID.
+            version: the user's `token_version` when it was made.
+        """
+        named = {"user": user, "tenant": tenant, "workspace": workspace, "session": session, "version": version}
+        async with self._db.transaction(_tenant_scope(tenant)) as tx:
+            row = await tx.one(self._sql["member"], **named)
+        return None if row is None else replace(_as_member(row), session=session)
+
+    async def member_by_key(self, secret: str) -> Member | None:
+        """The user behind an API key, with no more rights than the key and the user both have now."""
+        found = await self._find("api_key", secret_hash(secret))
+        if found is None:
+            return None
+        named = {"key": found["key_id"], "tenant": found["tenant_id"]}
+        async with self._db.transaction(_tenant_scope(found["tenant_id"])) as tx:
+            key = await tx.one(self._sql["key"], **named)
+            if key is None:
+                return None
+            row = await tx.one(
+                self._sql["member"],
+                user=found["user_id"], tenant=found["tenant_id"], workspace=found["workspace_id"], **_ANY,
+            )  # fmt: skip
+            if row is None:
+                return None
+            if key["unwritten"]:
+                await tx.run(self._sql["touch_key"], **named)
+        return _as_member(row, key)
+
+    async def remember(self, tx: Transaction, member: Member, refresh: Refresh, now: datetime) -> None:
+        """Keep a refresh token's hash, and forget the user's that ran out."""
+        named = {"user": member.user, "tenant": member.tenant}
+        await tx.run(self._sql["sweep_sessions"], **named, now=now)
+        await tx.run(
+            self._sql["keep_refresh"],
+            **named, workspace=member.workspace, hash=refresh.hash, family=refresh.family, expires=refresh.expires,
+        )  # fmt: skip
+
+    async def rotate(self, old: str, new: Refresh, now: datetime) -> Member:
+        """Spend a refresh token for a new one of the same family.
+
+        Args:
+            old: hash of the token that was shown.
+            new: what takes its place; its family is replaced by the old one's.
+            now: the moment of the request.
+
+        Raises:
+            SignInAgain: unknown or run out.
+            TokenReused: spent before. Somebody else may have a copy, so the session ends, its access tokens included.
+        """
+        found = await self._find("refresh", old)
+        if found is None:
+            raise SignInAgain
+        tenant, member, reused = found["tenant_id"], None, 0
+        async with self._db.transaction(_tenant_scope(tenant)) as tx:
+            spent = await tx.one(self._sql["use_refresh"], hash=old, tenant=tenant, now=now)
+            if spent is None:
+                reused = await tx.run(self._sql["end_reused"], hash=old, tenant=tenant)
+            else:
+                row = await tx.one(
+                    self._sql["member"],
+                    user=spent["user_id"], tenant=tenant, workspace=spent["workspace_id"], **_ANY,
+                )  # fmt: skip
+                if row is not None:
+                    member = replace(_as_member(row), session=str(spent["family"]))
+                    await self.remember(tx, member, Refresh(new.hash, new.expires, spent["family"]), now)
+        if reused:
+            raise TokenReused(Scope(_tenant(found), NO_WORKSPACE, user=UserId(str(found["user_id"]))))
+        if member is None:
+            raise SignInAgain
+        return member
+
+    async def end(self, tx: Transaction, member: Member, token: str) -> None:
+        """End the session that a refresh token (its hash) belongs to: its refresh tokens and access tokens."""
+        await tx.run(self._sql["end_session"], hash=token, tenant=member.tenant)
+
+    async def end_all(self, tx: Transaction, tenant: TenantId, user: UserId) -> None:
+        """End every session of a user."""
+        await tx.run(self._sql["end_sessions"], user=user, tenant=tenant)
+
+    async def change_password(self, tx: Transaction, member: Member, password_hash: str) -> None:
+        """Set it and end every session of the user; access tokens end with it, API keys do not."""
+        named = {"user": member.user, "tenant": member.tenant}
+        await tx.run(self._sql["set_password"], **named, hash=password_hash)
+        await self.end_all(tx, member.tenant, member.user)
+
+    async def _find(self, kind: str, value: str) -> Row | None:
+        async with self._db.transaction() as tx:
+            return await tx.one(self._sql["find"], kind=kind, value=value)
+
+
+def _tenant_scope(tenant: object) -> Scope:
+    """Enough to read who belongs to a tenant, and no workspace's rows."""
+    return Scope(TenantId(str(tenant)), NO_WORKSPACE)
+
+
+def _tenant(row: Row) -> TenantId:
+    return TenantId(str(row["tenant_id"]))
+
+
+def _as_member(row: Row, key: Row | None = None) -> Member:
+    role, tenant_role = Role(row["role"]), Role(row["tenant_role"])
+    if key is not None:
+        role, tenant_role = least(role, Role(key["role"])), least(tenant_role, Role(key["role"]))
+    return Member(
+        tenant=_tenant(row),
+        workspace=WorkspaceId(str(row["workspace_id"])),
+        user=UserId(str(row["user_id"])),
+        email=row["email"],
+        role=role,
+        tenant_role=tenant_role,
+        must_change_password=row["must_change_password"],
+        key=None if key is None else str(key["id"]),
+        first_tenant=row["first_tenant"],
+        token_version=row["token_version"],
+    )
+
+
+def least(*roles: Role) -> Role:
+    """The one with the fewest rights."""
+    return min(roles, key=list(Role).index)

@@ -1,0 +1,1 @@
+"""Settings as rows, snapshots of them, and requested restarts."""

@@ -1,0 +1,136 @@
+"""Restarts that somebody asked for: written by the API, carried out by the supervisor, told apart by their number."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+import psycopg
+from psycopg.rows import dict_row
+
+from cluster.basics.errors import NotFound, Unavailable
+from cluster.basics.scope import Scope
+from cluster.state.db.postgres import Database, Row, Transaction, load_queries
+from configs.keys import APPLICATIONS, Part
+
+CONNECT_SECONDS = 5
+TAKEN_SECONDS = 10  # a supervisor looks every two seconds
+LONGEST_SECONDS = 420  # as a roll-out that is given up
+
+
+@dataclass(frozen=True, slots=True)
+class Restart:
+    """One that was asked for.
+
+    Attributes:
+        taken_at: when a supervisor took it up; None where none has.
+        done_at: when it ended.
+        error: why it did not succeed.
+    """
+
+    id: int
+    parts: tuple[Part, ...]
+    asked_at: datetime
+    taken_at: datetime | None
+    done_at: datetime | None
+    error: str | None
+
+
+class Restarts:
+    """The API's side."""
+
+    def __init__(self, database: Database) -> None:
+        """Only the first tenant's transactions see and write any."""
+        self._db = database
+        self._sql = _queries()
+
+    async def ask(self, tx: Transaction, scope: Scope, parts: tuple[Part, ...]) -> int:
+        """Want parts restarted; the number of the wish."""
+        row = await tx.one(self._sql["ask"], parts=[str(part) for part in parts], user=scope.user)
+        assert row is not None
+        return int(row["id"])
+
+    async def show(self, scope: Scope, id_: int) -> Restart:
+        """What became of it.
+
+        Raises:
+            NotFound: there is none of this number.
+        """
+        rows = await self._db.read(scope, self._sql["show"], id=id_)
+        if not rows:
+            raise NotFound(f"restart {id_}")
+        return _restart(rows[0])
+
+    async def under_way(self, parts: tuple[Part, ...]) -> bool:
+        """Whether one of these parts is being restarted, or will be within seconds; for programs, not for people."""
+        limits = {"longest": LONGEST_SECONDS, "soon": TAKEN_SECONDS}
+        async with self._db.transaction() as tx:
+            row = await tx.one(self._sql["under_way"], parts=[str(part) for part in parts], **limits)
+        return bool(row and row["yes"])
+
+    async def page(self, scope: Scope, limit: int = 20) -> list[Restart]:
+        """The newest first."""
+        return [_restart(row) for row in await self._db.read(scope, self._sql["list"], limit=limit)]
+
+
+class Ledger:
+    """The supervisor's side: a connection for each call, as it asks rarely and must outlive Postgres."""
+
+    def __init__(self, dsn: str) -> None:
+        """`dsn`: the application's."""
+        self._dsn = dsn
+        self._sql = _queries()
+
+    def marks(self) -> dict[str, int]:
+        """The number that each Serve application is to be deployed with; one that was never restarted has none.
+
+        Raises:
+            Unavailable: Postgres does not answer, here and below.
+        """
+        with self._connected() as connection:
+            found = {row["part"]: int(row["mark"]) for row in connection.execute(self._sql["marks"]).fetchall()}
+        return {app: found[part] for part, apps in APPLICATIONS.items() if part in found for app in apps}
+
+    def take(self) -> Mapping[int, tuple[str, ...]]:
+        """What is to be restarted now, by number; nobody else gets it."""
+        with self._connected() as connection:
+            rows = connection.execute(self._sql["take"]).fetchall()
+        return {int(row["id"]): tuple(row["parts"]) for row in rows}
+
+    def now(self) -> datetime:
+        """The moment by Postgres' clock: what is changed later was not yet read by what starts now."""
+        with self._connected() as connection:
+            row = connection.execute(self._sql["now"]).fetchone()
+        assert row is not None
+        return row["now"]
+
+    def done(self, ids: list[int], parts: list[str], began: datetime, error: str | None = None) -> None:
+        """It ended; without an error, what these parts waited for when it began counts now."""
+        with self._connected() as connection:
+            connection.execute(self._sql["done"], {"ids": ids, "error": error})
+            if error is None:
+                connection.execute(self._sql["settled"], {"parts": parts, "before": began})
+
+    def all_done(self, before: datetime) -> None:
+        """Everything was started anew after this moment."""
+        with self._connected() as connection:
+            for query in ("all_done", "all_settled"):
+                connection.execute(self._sql[query], {"before": before})
+
+    @contextmanager
+    def _connected(self) -> Iterator[psycopg.Connection[Row]]:
+        try:
+            with psycopg.connect(self._dsn, connect_timeout=CONNECT_SECONDS, row_factory=dict_row) as connection:
+                yield connection
+        except psycopg.Error as error:
+            raise Unavailable(f"Postgres does not answer: {error}") from error
+
+
+def _restart(row: Row) -> Restart:
+    parts = tuple(Part(part) for part in row["parts"])
+    return Restart(row["id"], parts, row["asked_at"], row["taken_at"], row["done_at"], row["error"])
+
+
+def _queries() -> Mapping[str, str]:
+    return load_queries(Path(__file__).with_suffix(".sql"))

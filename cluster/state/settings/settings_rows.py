@@ -1,0 +1,249 @@
+"""Settings as rows of `system_settings`: read by every program at its start, written by operators, secrets sealed."""
+
+import base64
+import binascii
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import psycopg
+from psycopg.rows import dict_row
+from psycopg.types.json import Jsonb
+
+from cluster.basics.errors import Conflict, Unavailable
+from cluster.state.db.embedded import is_external, postgres_endpoints
+from cluster.state.db.postgres import Database, Row, Transaction, load_queries
+from cluster.state.vault import Sealed, Vault, vault_of
+from configs.keys import Part, keys
+from configs.sections import Settings
+from configs.settings import InvalidConfiguration, Layered, read
+
+log = logging.getLogger("aos.settings")
+
+CONNECT_SECONDS = 10
+_SEALED = "sealed"  # the key of a secret's value
+
+
+class SettingsChanged(Conflict):
+    """Somebody changed the settings meanwhile."""
+
+    code = "settings_changed"
+    fix = "Read them again, and send the changes with the new version."
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """The rows as they are.
+
+    Attributes:
+        version: of all of them together.
+        values: dotted name to value; secrets are open, and not shown.
+        changed: when each was written.
+        left_out: rows that do not count, dotted name to the reason.
+    """
+
+    version: int
+    values: Mapping[str, Any] = field(repr=False)
+    changed: Mapping[str, datetime]
+    left_out: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """What a part has to be restarted for."""
+
+    part: str
+    keys: tuple[str, ...]
+    since: datetime
+
+
+class SettingsRows:
+    """Reads and writes them. The walls are Postgres': only the first tenant's transactions may write."""
+
+    def __init__(self, database: Database, vault: Vault, environment: Mapping[str, str] | None = None) -> None:
+        """`vault` seals what is secret; `environment` is the process' own unless given."""
+        self._db, self._vault, self._environment = database, vault, environment
+        self._sql = _queries()
+
+    async def version(self) -> int:
+        """The number that grows with every change."""
+        async with self._db.transaction() as tx:
+            return await self._version(tx)
+
+    async def kept(self) -> Kept:
+        """All of them, as every program sees them."""
+        async with self._db.transaction() as tx:
+            version, rows = await self._version(tx), await tx.all(self._sql["all"])
+        return opened(rows, version, self._vault)
+
+    def layers(self, kept: Kept) -> tuple[Layered, Mapping[str, str]]:
+        """See `layered`."""
+        return layered(kept, self._environment)
+
+    def would_be(self, values: Mapping[str, Any]) -> Settings:
+        """The whole with these rows in place of those there are; those that are None are left out.
+
+        Raises:
+            InvalidConfiguration: it would not be valid; a line for each key.
+        """
+        return read(self._environment, {name: value for name, value in values.items() if value is not None}).settings
+
+    async def write(self, tx: Transaction, version: int, changes: Mapping[str, Any]) -> None:
+        """Set what is given, and forget where None is.
+
+        Args:
+            tx: of an administrator of the first tenant.
+            version: the one that the changes were made from.
+            changes: dotted name to a value that was checked.
+
+        Raises:
+            SettingsChanged: it is no longer that version.
+        """
+        await tx.run(self._sql["lock"])
+        found = await self._version(tx)
+        if found != version:
+            raise SettingsChanged(f"they are at version {found}, the changes were made from {version}")
+        known = keys()
+        for name, value in changes.items():
+            if value is None:
+                await tx.run(self._sql["drop"], key=name)
+                continue
+            if known[name].secret:
+                value = sealed_value(self._vault.seal(str(value), setting_place(name)))
+            await tx.run(self._sql["put"], key=name, value=Jsonb(value))
+
+    async def need(self, tx: Transaction, parts: Mapping[Part, list[str]]) -> None:
+        """Remember what has to be restarted for which settings, until it was."""
+        for part, names in parts.items():
+            await tx.run(self._sql["need"], part=part, keys=sorted(names))
+
+    async def needs(self, tx: Transaction) -> list[Need]:
+        """What waits for a restart."""
+        return [Need(row["part"], tuple(row["keys"]), row["since"]) for row in await tx.all(self._sql["needs"])]
+
+    async def _version(self, tx: Transaction) -> int:
+        row = await tx.one(self._sql["version"])
+        return 0 if row is None else int(row["version"])
+
+
+def opened(rows: list[Row], version: int, vault: Vault) -> Kept:
+    """Rows as settings: those that no setting has the name of, that none may set, or that do not open, are left out."""
+    known = keys()
+    values: dict[str, Any] = {}
+    changed: dict[str, datetime] = {}
+    left_out: dict[str, str] = {}
+    for row in rows:
+        name, value = row["key"], row["value"]
+        key = known.get(name)
+        if key is None:
+            left_out[name] = "there is no such setting"
+        elif key.fixed is not None:
+            left_out[name] = key.fixed
+        elif key.secret:
+            try:
+                values[name] = vault.open(envelope_of(value), setting_place(name))
+            except Sealed as error:
+                left_out[name] = str(error)
+        else:
+            values[name] = value
+        changed[name] = row["updated_at"]
+    return Kept(version, values, changed, left_out)
+
+
+def layered(kept: Kept, environment: Mapping[str, str] | None = None) -> tuple[Layered, Mapping[str, str]]:
+    """Files, rows and environment as one snapshot, and the rows that were left out, with why.
+
+    A row that somebody wrote past the API must not keep everything from starting: it is left out, and named.
+
+    Raises:
+        InvalidConfiguration: the files or the environment are not valid by themselves.
+    """
+    values, left_out = dict(kept.values), dict(kept.left_out)
+    while True:
+        try:
+            return read(environment, values), left_out
+        except InvalidConfiguration as error:
+            wrong = [name for name in error.keys if name in values]
+            if not wrong:
+                raise
+            for name in wrong:
+                del values[name]
+                left_out[name] = "its value is not valid"
+
+
+def stored(settings: Settings) -> Kept:
+    """The rows, read by a connection of its own: for a program that starts.
+
+    Where the embedded Postgres was never started, and where the schema has no such table yet, there are none.
+
+    Raises:
+        Unavailable: Postgres does not answer. To start with other settings than everybody else would be worse.
+    """
+    none = Kept(0, {}, {}, {})
+    if not is_external(settings.postgres) and not (settings.state_dir / "postgres").exists():
+        return none
+    dsn, sql = postgres_endpoints(settings)[0], _queries()
+    try:
+        with psycopg.connect(dsn, connect_timeout=CONNECT_SECONDS, row_factory=dict_row) as connection:
+            version = connection.execute(sql["version"]).fetchone()
+            rows = connection.execute(sql["all"]).fetchall()
+    except psycopg.errors.UndefinedTable:
+        return none
+    except psycopg.OperationalError as error:
+        raise Unavailable(f"Postgres does not answer: {error}", fix="Start it with `aos up`.") from error
+    vault = vault_of(settings.models.vault_key, settings.state_dir)
+    return opened(rows, int(version["version"]) if version else 0, vault)
+
+
+def load_with_rows(environment: Mapping[str, str] | None = None) -> Settings:
+    """What a program starts with: files, then rows, then the environment; raises as `begin`."""
+    return begin(environment)[0]
+
+
+def load_where_possible(environment: Mapping[str, str] | None = None) -> Settings:
+    """As `load_with_rows`; without rows where Postgres does not tell them: for who looks what is wrong."""
+    try:
+        return load_with_rows(environment)
+    except Unavailable:
+        return read(environment).settings
+
+
+def begin(environment: Mapping[str, str] | None = None) -> tuple[Settings, Mapping[str, Any]]:
+    """What a program starts with, and the rows in it that are no secrets, for what it starts in its turn.
+
+    Raises:
+        InvalidConfiguration: the files or the environment are not valid.
+        Unavailable: Postgres does not answer.
+    """
+    kept = stored(read(environment).settings)
+    found, left_out = layered(kept, environment)
+    for name, why in left_out.items():
+        log.error("the row %s of system_settings is left out: %s", name, why)
+    known = keys()
+    rows = {name: value for name, value in kept.values.items() if name not in left_out and not known[name].secret}
+    return found.settings, rows
+
+
+def _queries() -> Mapping[str, str]:
+    return load_queries(Path(__file__).with_suffix(".sql"))
+
+
+def sealed_value(envelope: bytes) -> dict[str, str]:
+    """A secret as its row has it."""
+    return {_SEALED: base64.b64encode(envelope).decode()}
+
+
+def envelope_of(value: Any) -> bytes:
+    """What is sealed in a row's value; empty, which no key opens, where that is none."""
+    try:
+        return base64.b64decode(value[_SEALED], validate=True)
+    except (TypeError, LookupError, binascii.Error):
+        return b""
+
+
+def setting_place(name: str) -> str:
+    """What a setting's envelope is bound to."""
+    return f"system_settings/{name}"

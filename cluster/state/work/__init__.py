@@ -1,0 +1,1 @@
+"""Durable work: jobs, runs and schedules under lease, heartbeat and fencing token."""

@@ -1,0 +1,104 @@
+"""What a run is made of: its state, its steps, its events, and the lease under which they are written."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from cluster.basics.scope import Scope
+from cluster.state.canonical_json import normal
+from cluster.state.db.postgres import Row
+
+
+class RunState(StrEnum):
+    """Where a run stands; completed, failed and cancelled are ends, an interrupted one can be taken up again."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    WAITING = "waiting"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    INTERRUPTED = "interrupted"
+
+
+class StepState(StrEnum):
+    """Where a step stands."""
+
+    STARTED = "started"
+    DONE = "done"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class NewRun:
+    """A run as it begins.
+
+    Attributes:
+        id: a UUID; the same id again changes nothing.
+        input: the frozen turn.
+        attended: somebody reads along; such a run is not carried on by others when its owner dies.
+    """
+
+    id: str
+    session: str
+    agent: str
+    path: str
+    input: Mapping[str, Any]
+    seed: int
+    attended: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """The right to write for a run, until somebody else claims it."""
+
+    run: str
+    scope: Scope
+    fence: int
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One effect of a run; `reply` is None until it has ended, but for what an unfinished one has told already."""
+
+    seq: int
+    kind: str
+    name: str
+    request: Any
+    request_hash: str
+    state: StepState
+    reply: Any = None
+    ms: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cost_usd: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """An event with the number that its run gave it."""
+
+    seq: int
+    type: str
+    payload: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A run as an owner takes it up; `last_event` is the number of the last event that is stored."""
+
+    input: Mapping[str, Any]
+    seed: int
+    state: RunState
+    last_event: int
+    steps: tuple[Step, ...]
+    outcome: Mapping[str, Any] | None = None
+
+
+def read_step(row: Row) -> Step:
+    """A step as it is stored."""
+    return Step(
+        row["seq"], row["kind"], row["name"], normal(row["request"]), row["request_hash"], StepState(row["state"]),
+        normal(row["reply"]), row["ms"], row["prompt_tokens"], row["completion_tokens"], float(row["cost_usd"]),
+    )  # fmt: skip

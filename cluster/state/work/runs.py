@@ -1,0 +1,243 @@
+"""Runs and their journals: claimed by lease, written under a fencing token, ended once."""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+from uuid import UUID, uuid5
+
+from psycopg.types.json import Jsonb
+
+from cluster.basics.errors import Conflict, LeaseLost, NotFound
+from cluster.basics.ids import uuid_of
+from cluster.basics.scope import Scope, TenantId, WorkspaceId
+from cluster.state.canonical_json import action_digest, normal
+from cluster.state.db.postgres import Database, Transaction, load_queries
+from cluster.state.work.run_record import Lease, Loaded, NewRun, RunState, Step, StepState, Told, read_step
+
+_DOUBTS = 20  # runs at a time of which somebody is asked what became of what they had begun
+
+
+class Runs:
+    """Every write to runs, steps and their events."""
+
+    def __init__(self, database: Database) -> None:
+        """Queries are read from runs.sql beside this file."""
+        self._db = database
+        self._sql = load_queries(Path(__file__).with_suffix(".sql"))
+
+    async def create(self, tx: Transaction, scope: Scope, run: NewRun, lease_seconds: float) -> None:
+        """Add a run in the caller's transaction, beside the message that it answers.
+
+        One that is attended and that nobody claims within the lease is interrupted.
+        """
+        await tx.run(
+            self._sql["create"],
+            **_named(scope, run.id), session=run.session, agent=run.agent, user=scope.user, path=run.path,
+            attended=run.attended, input=Jsonb(normal(run.input)), seed=run.seed, lease=lease_seconds,
+        )  # fmt: skip
+
+    async def claim(self, scope: Scope, run: str, owner: str, lease_seconds: float, *, attended: bool = True) -> Lease:
+        """Take a run that is queued, interrupted, or whose owner is gone.
+
+        Raises:
+            NotFound: no such run in this scope.
+            Conflict: it is carried out elsewhere, waits for a decision, or has ended, as one does now that is to be
+                cancelled.
+        """
+        async with self._db.transaction(scope) as tx:
+            row = await tx.one(
+                self._sql["claim"], **_named(scope, run), owner=owner, lease=lease_seconds, attended=attended
+            )
+            if row is None:
+                unwanted = await tx.one(self._sql["unwanted"], **_named(scope, run)) is not None
+                if unwanted:
+                    await self._cancel(tx, scope, run)
+                refusal = await self._refusal(tx, scope, run)
+        if row is None:  # raised here, so that a cancel is committed
+            raise refusal
+        return Lease(run, scope, row["fence"])
+
+    async def claim_next(self, owner: str, lease_seconds: float) -> Lease | None:
+        """Take the unattended run that waits longest; None where none does.
+
+        What runs had begun whose owner died is put before a person on the way.
+        """
+        await self._ask_of_the_dead()
+        async with self._db.transaction() as tx:
+            row = await tx.one(self._sql["claim_next"], owner=owner, lease=lease_seconds)
+        if row is None:
+            return None
+        scope = Scope.of_worker(TenantId(str(row["tenant_id"])), WorkspaceId(str(row["workspace_id"])))
+        return Lease(str(row["id"]), scope, row["fence"])
+
+    async def load(self, scope: Scope, run: str) -> Loaded:
+        """The run with its journal.
+
+        Raises:
+            NotFound: no such run in this scope.
+        """
+        async with self._db.transaction(scope) as tx:
+            row = await tx.one(self._sql["load"], **_named(scope, run))
+            steps = await tx.all(self._sql["steps"], **_named(scope, run))
+        if row is None:
+            raise NotFound(f"run {run}")
+        return Loaded(
+            normal(row["input"]), row["seed"], RunState(row["state"]), row["last_event"], tuple(map(read_step, steps)),
+            row["outcome"],
+        )  # fmt: skip
+
+    async def heartbeat(self, lease: Lease, lease_seconds: float) -> bool:
+        """Extend the lease and tell whether the run is to be cancelled.
+
+        Raises:
+            LeaseLost: another owner has it, or it waits or has ended.
+        """
+        async with self._db.transaction(lease.scope) as tx:
+            row = await tx.one(self._sql["heartbeat"], **_held(lease), lease=lease_seconds)
+        if row is None:
+            raise _lost(lease)
+        return bool(row["cancel_requested"])
+
+    @asynccontextmanager
+    async def writing(self, lease: Lease) -> AsyncIterator[Transaction]:
+        """The only way to write for a run: one transaction, refused where its fencing token is stale.
+
+        Raises:
+            LeaseLost: another owner has claimed it since; nothing was written.
+        """
+        async with self._db.transaction(lease.scope) as tx:
+            if await tx.one(self._sql["hold"], **_held(lease)) is None:
+                raise _lost(lease)
+            yield tx
+
+    async def put_step(self, tx: Transaction, lease: Lease, step: Step) -> None:
+        """Write a step or the end of a started one, and what it cost."""
+        cost = {
+            "prompt_tokens": step.prompt_tokens,
+            "completion_tokens": step.completion_tokens,
+            "cost_usd": Decimal(str(step.cost_usd)),
+        }
+        named = _named(lease.scope, lease.run)
+        written = await tx.run(
+            self._sql["put_step"],
+            **named, **cost, seq=step.seq, kind=step.kind, name=step.name, request=Jsonb(step.request),
+            request_hash=step.request_hash, state=step.state, ms=step.ms,
+            reply=None if step.reply is None else Jsonb(step.reply),
+        )  # fmt: skip
+        if written and step.state is not StepState.STARTED:
+            await tx.run(self._sql["spent"], **named, **cost)
+
+    async def put_events(self, tx: Transaction, lease: Lease, events: Sequence[Told]) -> None:
+        """Store numbered events; what is stored already stays as it is.
+
+        Raises:
+            ValueError: a number is missing, in between or after what is stored.
+        """
+        if not events:
+            return
+        seqs = [event.seq for event in events]
+        if seqs != list(range(seqs[0], seqs[0] + len(seqs))):
+            raise ValueError(f"events {seqs} of run {lease.run} have a gap")
+        stream = {"stream": f"run:{lease.run}", "tenant": lease.scope.tenant, "workspace": lease.scope.workspace}
+        if await tx.one(self._sql["open_stream"], **stream, first=seqs[0], last=seqs[-1]) is None:
+            raise ValueError(f"run {lease.run} has no event before number {seqs[0]}")
+        types, payloads = [e.type for e in events], [Jsonb(e.payload) for e in events]
+        await tx.run(self._sql["put_events"], **stream, seqs=seqs, types=types, payloads=payloads)
+
+    async def wait(self, tx: Transaction, lease: Lease) -> None:
+        """The run waits for a person from the end of this transaction on, and the lease ends with it.
+
+        One that is to be cancelled ends instead.
+        """
+        row = await tx.one(self._sql["wait"], **_named(lease.scope, lease.run))
+        if row is not None and row["cancel_requested"]:
+            await self._cancel(tx, lease.scope, lease.run)
+
+    async def finish(
+        self, tx: Transaction, lease: Lease, state: RunState, *, outcome: Any = None, error: Any = None
+    ) -> None:
+        """Give the run its end in a transaction that holds the lease; nothing of it waits for a person any more."""
+        await tx.run(
+            self._sql["finish"],
+            **_named(lease.scope, lease.run), state=state, outcome=None if outcome is None else Jsonb(normal(outcome)),
+            error=None if error is None else Jsonb(normal(error)),
+        )  # fmt: skip
+        await tx.run(self._sql["end_approvals"], **_named(lease.scope, lease.run))
+        if state is not RunState.COMPLETED:
+            await self._ask_what_became(tx, lease.scope, lease.run)
+
+    async def interrupt(self, lease: Lease) -> RunState | None:
+        """Give the run back; an unattended one is queued again, one that is to be cancelled ends.
+
+        None where the lease was lost already.
+        """
+        async with self._db.transaction(lease.scope) as tx:
+            row = await tx.one(self._sql["interrupt"], **_held(lease))
+            if row is None:
+                return None
+            if row["cancel_requested"]:
+                return await self._cancel(tx, lease.scope, lease.run)
+            state = RunState(row["state"])
+            if state is RunState.INTERRUPTED:
+                await self._ask_what_became(tx, lease.scope, lease.run)
+        return state
+
+    async def cancel(self, tx: Transaction, scope: Scope, run: str) -> RunState:
+        """End a run that nobody carries; the owner of a running one notices with its next heartbeat.
+
+        Raises:
+            NotFound, Conflict: no such run, or it has ended.
+        """
+        row = await tx.one(self._sql["ask_cancel"], **_named(scope, run))
+        if row is None:
+            raise await self._refusal(tx, scope, run)
+        return RunState.RUNNING if row["carried"] else await self._cancel(tx, scope, run)
+
+    async def _cancel(self, tx: Transaction, scope: Scope, run: str) -> RunState:
+        """End a run that is locked, with its last event."""
+        await tx.run(self._sql["cancel"], **_named(scope, run))
+        await self._ask_what_became(tx, scope, run)
+        return RunState.CANCELLED
+
+    async def _ask_of_the_dead(self) -> None:
+        """Put before a person what runs had begun that ended without their owner."""
+        async with self._db.transaction() as tx:
+            rows = await tx.all(self._sql["doubtful"], most=_DOUBTS)
+        for row in rows:
+            scope = Scope.of_worker(TenantId(str(row["tenant_id"])), WorkspaceId(str(row["workspace_id"])))
+            async with self._db.transaction(scope) as tx:
+                if await tx.one(self._sql["hold_idle"], **_named(scope, str(row["id"]))) is not None:
+                    await self._ask_what_became(tx, scope, str(row["id"]))
+
+    async def _ask_what_became(self, tx: Transaction, scope: Scope, run: str) -> None:
+        """Put before a person what a locked run had begun and must not repeat; its journal asks by the same id."""
+        named = _named(scope, run)
+        for step in await tx.all(self._sql["begun"], **named):
+            await tx.run(
+                self._sql["doubt"],
+                **named, id=str(uuid5(UUID(run), f"{step['seq']} reconcile")), step=step["seq"], tool=step["name"],
+                arguments=Jsonb(normal(step["request"])), digest=action_digest(step["name"], step["request"]),
+            )  # fmt: skip
+
+    async def _refusal(self, tx: Transaction, scope: Scope, run: str) -> NotFound | Conflict:
+        row = await tx.one(self._sql["load"], **_named(scope, run))
+        return NotFound(f"run {run}") if row is None else Conflict(f"run {run} is {row['state']}")
+
+
+def _named(scope: Scope, run: str) -> dict[str, str]:
+    """The run within its scope.
+
+    Raises:
+        NotFound: an id that is no UUID names no run.
+    """
+    return {"run": uuid_of(run, "run"), "tenant": scope.tenant, "workspace": scope.workspace}
+
+
+def _held(lease: Lease) -> dict[str, Any]:
+    return {**_named(lease.scope, lease.run), "fence": lease.fence}
+
+
+def _lost(lease: Lease) -> LeaseLost:
+    return LeaseLost(f"run {lease.run}, token {lease.fence}")

@@ -1,0 +1,149 @@
+"""Where files are opened, inside the guarded child: one kept open between the pages that are asked of it."""
+
+import importlib
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from pathlib import Path
+
+from numpy import uint8
+from numpy.typing import NDArray
+
+from configs.sections import OcrSettings, ReadSettings
+from pipelines.documents.document import Page, Reason, Unreadable
+from pipelines.documents.extract.guarded_child import more_memory
+from pipelines.documents.extract.opened import Context, Opened, PageReader
+from pipelines.documents.sources.sniff import Kind, sniff
+
+Opener = Callable[[Path, Context], Opened]
+
+OPENERS: Mapping[Kind, str] = {
+    Kind.PDF: "pdf.pages.open_pdf",
+    Kind.IMAGE: "pictures.image.open_image",
+    Kind.TEXT: "text.plain_text.open_text",
+    Kind.MARKDOWN: "text.plain_text.open_text",
+    Kind.CODE: "text.plain_text.open_text",
+    Kind.HTML: "text.web_page.open_html",
+    Kind.DOCX: "word.docx.open_docx",
+    Kind.PPTX: "office.slides.open_pptx",
+    Kind.XLSX: "sheets.workbook.open_xlsx",
+    Kind.CSV: "sheets.csv_table.open_csv",
+    Kind.EMAIL: "mail.eml.open_mail",
+    Kind.ODT: "odf.odt.open_odt",
+    Kind.ODS: "odf.ods.open_ods",
+    Kind.ODP: "odf.odp.open_odp",
+    Kind.EPUB: "text.epub.open_epub",
+    Kind.RTF: "text.rtf.open_rtf",
+    Kind.XLS: "sheets.workbook.open_xls",
+    Kind.MSG: "mail.msg.open_msg",
+    Kind.MHTML: "mail.eml.open_mhtml",
+    Kind.NOTEBOOK: "text.notebook.open_notebook",
+    Kind.SVG: "text.svg.open_svg",
+}
+"""Where each kind's opener is. Imported when first needed: all parsers together take a second of CPU, which every
+fresh child would spend before its first page."""
+
+EngineMaker = Callable[[OcrSettings], PageReader]
+
+
+class Desk:
+    """Answers the reader's calls about one file at a time."""
+
+    def __init__(
+        self,
+        read: ReadSettings,
+        ocr: OcrSettings,
+        make_engine: EngineMaker,
+        find: Callable[[Kind], Opener] | None = None,
+    ) -> None:
+        """Nothing is loaded yet; OCR is built at the first picture. `find` gives the opener of a kind."""
+        self._find = find or opener
+        self._read, self._ocr, self._make_engine = read, ocr, make_engine
+        self._languages: tuple[str, ...] = ()
+        self._context = Context(read, ocr, _LazyEngine(ocr, make_engine))
+        self._key: object = None
+        self._document: Opened | None = None
+
+    def survey(
+        self, path: Path, filename: str | None, encoding: str | None = None, language: str | None = None
+    ) -> tuple[Kind, int]:
+        """The kind and the number of pages; see `Context` for encoding and language. Raises Unreadable."""
+        self._hear(encoding, language)
+        kind = sniff(path, filename)
+        with self._room(kind):
+            return kind, self._open(path, kind).pages
+
+    def page(
+        self,
+        path: Path,
+        kind: Kind,
+        number: int,
+        encoding: str | None = None,
+        language: str | None = None,
+        languages: tuple[str, ...] = (),
+    ) -> Page:
+        """One page, as `survey` counted it, its pictures in these languages where some are given. Raises Unreadable."""
+        self._speak(languages)
+        self._hear(encoding, language)
+        with self._room(kind):
+            return self._at(path, kind, number).page(number)
+
+    def picture(self, path: Path, kind: Kind, number: int, dpi: int) -> bytes:
+        """A PNG of one page. Raises Unreadable."""
+        with self._room(kind):
+            return self._at(path, kind, number).picture(number, dpi)
+
+    def _room(self, kind: Kind) -> AbstractContextManager[None]:
+        """A picture's memory follows from its pixels, which are counted before any is decoded."""
+        return more_memory(self._context.ocr.memory_bytes) if kind is Kind.IMAGE else nullcontext()
+
+    def _hear(self, encoding: str | None, language: str | None) -> None:
+        """What is known of a text beside its bytes, from the next file that is opened on."""
+        self._context = replace(self._context, encoding=encoding, language=language)
+
+    def _speak(self, languages: tuple[str, ...]) -> None:
+        """Engines are loaded with their languages: others take new ones, and a document is opened with its engine."""
+        if languages == self._languages:
+            return
+        ocr = self._ocr.model_copy(update={"languages": languages}) if languages else self._ocr
+        self._context = Context(self._read, ocr, _LazyEngine(ocr, self._make_engine))
+        self._languages, self._key = languages, None
+
+    def _at(self, path: Path, kind: Kind, number: int) -> Opened:
+        document = self._open(path, kind)
+        if not 1 <= number <= document.pages:
+            raise Unreadable(Reason.CHANGED, f"there is no page {number}; the file has {document.pages}")
+        return document
+
+    def _open(self, path: Path, kind: Kind) -> Opened:
+        facts = path.stat()
+        told = (self._context.encoding, self._context.language)
+        key = (path, kind, facts.st_ino, facts.st_size, facts.st_mtime_ns, told)
+        if self._document is None or key != self._key:
+            if self._document is not None:
+                self._document.close()
+            self._document, self._key = None, None
+            self._document = self._find(kind)(path, self._context)
+            self._key = key
+        return self._document
+
+
+def opener(kind: Kind) -> Opener:
+    """The function that opens files of a kind."""
+    module, _, name = OPENERS[kind].rpartition(".")
+    found: Opener = getattr(importlib.import_module(f"pipelines.documents.extract.{module}"), name)
+    return found
+
+
+class _LazyEngine:
+    """Builds OCR when the first picture comes, so that born-digital files never load it."""
+
+    def __init__(self, settings: OcrSettings, make: EngineMaker) -> None:
+        self._settings, self._make = settings, make
+        self._engine: PageReader | None = None
+
+    def read(self, image: NDArray[uint8], number: int, dpi: int | None = None) -> Page:
+        if self._engine is None:
+            self._engine = self._make(self._settings)
+        with more_memory(self._settings.memory_bytes):
+            return self._engine.read(image, number, dpi)

@@ -1,0 +1,289 @@
+"""A child process that opens hostile files for us: bounded in time, CPU and memory, and replaceable."""
+
+import contextlib
+import fcntl
+import os
+import pickle
+import resource
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from multiprocessing.connection import Connection, Pipe
+from types import TracebackType
+from typing import Any, Self
+
+from cluster.basics.disk import full_at, means_full
+from pipelines.documents.document import Unreadable
+from pipelines.documents.ingest.pulse import cpu_seconds_of, pulsed
+
+MEMORY_BYTES = 4 * 2**30
+"""Data a child may hold (RLIMIT_DATA) where its owner says nothing else. EasyOCR with torch needs about 1.5 GiB, a
+large picture as much again.
+
+The address space itself is not the measure: torch alone maps 4.6 GiB of libraries that cost no memory."""
+
+LOOK_SECONDS = 0.25  # between two looks at what a call has cost
+# How a program ends that got no memory and does not check, or checks and gives up.
+_OUT_OF_MEMORY = (-signal.SIGABRT, -signal.SIGSEGV, -signal.SIGTRAP, -signal.SIGILL, -signal.SIGBUS)
+_NEAR = 0.4  # of what it may hold: pdfium aborts when it cannot *double* a buffer
+_START_SECONDS = 180.0  # of which an idle child on a busy machine waits for most
+_F_SETSIG = 10  # <fcntl.h>; the fcntl module does not name it
+_BOOT = "import sys; sys.path[:] = {path!r}; from {module} import serve; serve({calls}, {lifeline})"
+
+
+class TookTooLong(Exception):
+    """The call overran its deadline; the child was killed."""
+
+
+class TookTooMuch(TookTooLong):
+    """The call used up the CPU that it may have: it would again."""
+
+
+class Died(Exception):
+    """The child ended in the middle of a call; `cause` is its own error, empty where a signal took it.
+
+    `starved` is true where it ended by itself for want of memory; `fresh` where it had done nothing before this call.
+    """
+
+    def __init__(self, cause: str, code: int, *, starved: bool = False, fresh: bool = True) -> None:
+        """Keep what the child said, and how it ended (negative = signal)."""
+        super().__init__(cause or f"ended with {code}")
+        self.cause, self.code, self.starved, self.fresh = cause, code, starved, fresh
+
+
+class Guard:
+    """Calls methods of an object that lives in a child process.
+
+    The child is started at the first call and kept. It leads its own process group, which is killed as a whole, so
+    that programs it has started (tesseract) go with it; the kernel does the same when this process ends in any way.
+    Not safe for use by two threads at once.
+    """
+
+    def __init__(
+        self,
+        make: Callable[[], object],
+        *,
+        memory_bytes: int = MEMORY_BYTES,
+        name: str = "reader",
+        before: tuple[str, ...] = (),
+        helpers: bool = False,
+        share: float = 1.0,
+    ) -> None:
+        """Start nothing yet.
+
+        Args:
+            make: makes the object; it is pickled and runs in the child.
+            memory_bytes: data that the child may hold; `more_memory` lets it have more for a while.
+            name: the last word of its command line, for whoever looks at the processes.
+            before: words before the command, such as `env NAME=VALUE`.
+            helpers: what the child has started and not waited for counts as its CPU, too.
+            share: of a core, that the child and what it starts have at most: they run in short pulses.
+        """
+        self._helpers, self._share = helpers, share
+        self._make = pickle.dumps(make)
+        self._memory = memory_bytes
+        self._before, self._name = before, name
+        self._child: _Child | None = None
+        self._answered = 0
+
+    @property
+    def pid(self) -> int | None:
+        """The child's process id while there is one."""
+        return self._child.process.pid if self._child else None
+
+    def call(self, method: str, *arguments: object, seconds: float, cpu_seconds: float | None = None) -> Any:
+        """What `method(*arguments)` of the child's object returns.
+
+        Args:
+            method: its name.
+            arguments: they are pickled.
+            seconds: by the clock: also for what waits and costs nothing.
+            cpu_seconds: of the child and the programs it has waited for; None sets no limit.
+
+        Raises:
+            TookTooLong: it took longer than `seconds`.
+            TookTooMuch: it took more than `cpu_seconds`.
+            Died: the child ended; the next call gets a fresh one.
+            DiskFull: it could not write something; the next call gets a fresh one.
+            Unreadable: raised by the method.
+        """
+        try:
+            child = self._child or self._start()
+            child.calls.send((method, arguments))
+            kind, value = self._receive(child, seconds, cpu_seconds)
+        except (EOFError, ConnectionError) as error:
+            fresh = self._answered == 0
+            inherited = self._child.inherited if self._child else 0
+            code, most = self._bury()
+            starved = code in _OUT_OF_MEMORY and most > max(_NEAR * self._memory, inherited)
+            raise Died("", code, starved=starved, fresh=fresh) from error
+        self._answered += 1
+        if kind == "unreadable":
+            reason, detail, retryable = value
+            raise Unreadable(reason, detail, retryable=retryable)
+        return value
+
+    def _start(self) -> "_Child":
+        """A child whose object is made; its start does not count against a call's deadline."""
+        self._child, self._answered = _Child(self._make, self._memory, self._before, self._name), 0
+        _, self._child.inherited = self._receive(self._child, _START_SECONDS)
+        return self._child
+
+    def _receive(self, child: "_Child", seconds: float, cpu_seconds: float | None = None) -> tuple[str, Any]:
+        end, before = time.monotonic() + seconds, child.cpu_seconds(self._helpers)
+        while not pulsed(child.calls, child.process.pid, self._share, min(LOOK_SECONDS, end - time.monotonic())):
+            if cpu_seconds is not None and child.cpu_seconds(self._helpers) - before > cpu_seconds:
+                self.close()
+                raise TookTooMuch(f"no result within {cpu_seconds:g} s of CPU")
+            if time.monotonic() >= end:
+                self.close()
+                raise TookTooLong(f"no result within {seconds:g} s")
+        kind, value = child.calls.recv()
+        if kind == "full":
+            self._bury()
+            raise full_at()
+        if kind in ("died", "starved"):
+            fresh = self._answered == 0
+            self._bury()
+            raise Died(value, 1, starved=kind == "starved", fresh=fresh)
+        return kind, value
+
+    def close(self) -> None:
+        """End the child and everything it has started."""
+        self._bury()
+
+    def _bury(self) -> tuple[int, int]:
+        child, self._child = self._child, None
+        return child.kill() if child else (0, 0)
+
+    def __enter__(self) -> Self:
+        """Nothing is started before the first call."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close."""
+        self.close()
+
+
+class _Child:
+    """One process, the connection that calls travel on, and a lifeline that is only ever closed.
+
+    `inherited`: bytes that the kernel counts as the most it ever held from its first moment on. Linux keeps what who
+    started it held, even across exec: less than that tells nothing of the child.
+    """
+
+    inherited = 0
+
+    def __init__(self, make: bytes, memory_bytes: int, before: tuple[str, ...], name: str) -> None:
+        self.calls, theirs = Pipe()
+        lifeline, kept = os.pipe()
+        self._lifeline = os.fdopen(kept, "wb", buffering=0)  # a file: a forgotten guard's end closes with it
+        boot = _BOOT.format(path=sys.path, module=__name__, calls=theirs.fileno(), lifeline=lifeline)
+        # Not multiprocessing's own start: it would import the parent's __main__ (with Ray: all of Ray) again.
+        self.process = subprocess.Popen(
+            [*before, sys.executable, "-c", boot, name],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            pass_fds=(theirs.fileno(), lifeline),
+            start_new_session=True,
+        )
+        theirs.close()
+        os.close(lifeline)
+        self.calls.send((make, memory_bytes))
+
+    def cpu_seconds(self, helpers: bool) -> float:
+        """What it has used so far, with the programs it has waited for; with `helpers`, also with those that run."""
+        return cpu_seconds_of(self.process.pid, helpers)
+
+    def kill(self) -> tuple[int, int]:
+        """End the whole group; how the child ended, and the most memory it ever held, in bytes."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        most = 0
+        if self.process.returncode is None:
+            with contextlib.suppress(ChildProcessError):  # somebody else waited for it
+                _, status, used = os.wait4(self.process.pid, 0)
+                self.process.returncode, most = os.waitstatus_to_exitcode(status), used.ru_maxrss * 1024
+        code = self.process.wait()
+        self.calls.close()
+        self._lifeline.close()
+        return code, most
+
+
+def serve(calls: int, lifeline: int) -> None:
+    """The child's side: make the object, then answer calls until the other end closes.
+
+    An exception that is not an Unreadable ends the child, after its name was sent: a library that was surprised in
+    the middle of a hostile file is not trusted with the next one.
+
+    Args:
+        calls: file descriptor of the connection.
+        lifeline: file descriptor of a pipe whose other end the parent holds and never writes to.
+    """
+    _die_with_parent(lifeline)
+    connection: Connection[Any, Any] = Connection(calls)
+    sys.excepthook = lambda kind, error, _: connection.send(
+        ("full", "") if means_full(error) else ("died", f"{kind.__name__}: {error}"[:500])
+    )
+    inherited = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    make, memory_bytes = connection.recv()
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    _allow(memory_bytes)
+    target = pickle.loads(make)()
+    connection.send(("ready", inherited))
+    while True:
+        try:
+            method, arguments = connection.recv()
+        except EOFError:
+            return
+        connection.send(_answer(target, method, arguments))
+
+
+@contextlib.contextmanager
+def more_memory(memory_bytes: int) -> Iterator[None]:
+    """In the child: let this process hold so much for a while, where that is more than it may now."""
+    may, _ = resource.getrlimit(resource.RLIMIT_DATA)
+    if may == resource.RLIM_INFINITY or may >= memory_bytes:
+        yield
+        return
+    _allow(memory_bytes)
+    try:
+        yield
+    finally:
+        _allow(may)
+
+
+def _allow(memory_bytes: int) -> None:
+    """The soft limit alone: a program that this one starts has a limit of its own, which may be higher."""
+    _, most = resource.getrlimit(resource.RLIMIT_DATA)
+    resource.setrlimit(
+        resource.RLIMIT_DATA, (memory_bytes if most == resource.RLIM_INFINITY else min(memory_bytes, most), most)
+    )
+
+
+def _answer(target: object, method: str, arguments: tuple[object, ...]) -> tuple[str, object]:
+    try:
+        return "value", getattr(target, method)(*arguments)
+    except Unreadable as error:
+        if means_full(error):
+            return "full", ""  # the machine's fault, whatever a parser took it for
+        return "unreadable", (error.reason, error.detail, error.retryable)
+    except MemoryError:
+        return "starved", "MemoryError"
+
+
+def _die_with_parent(lifeline: int) -> None:
+    """Have the kernel kill this group when the parent's end of the lifeline closes, however the parent ends.
+
+    PR_SET_PDEATHSIG would fire when the starting *thread* ends, and a watching thread would need the interpreter
+    lock, which a stuck library may hold.
+    """
+    os.set_inheritable(lifeline, False)
+    fcntl.fcntl(lifeline, fcntl.F_SETOWN, -os.getpgrp())
+    fcntl.fcntl(lifeline, _F_SETSIG, signal.SIGKILL)
+    fcntl.fcntl(lifeline, fcntl.F_SETFL, fcntl.fcntl(lifeline, fcntl.F_GETFL) | os.O_ASYNC)

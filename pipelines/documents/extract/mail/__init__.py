@@ -1,0 +1,1 @@
+"""Mail: EML, MSG, MHTML, their headers, parts and enclosed letters."""

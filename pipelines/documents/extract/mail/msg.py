@@ -1,0 +1,102 @@
+"""Messages that Outlook has saved (MSG), with the letters enclosed in them."""
+
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from olefile import OleFileIO
+from oxmsg import Message
+from oxmsg.attachment import Attachment
+from oxmsg.domain import constants as c
+from oxmsg.properties import Properties
+from oxmsg.recipient import Recipient
+from oxmsg.storage import Storage
+
+from pipelines.documents.document import Caveat, CaveatKind, Reason, Unreadable
+from pipelines.documents.extract.mail.eml import DAMAGED, not_readable
+from pipelines.documents.extract.mail.headers import header_text, on_behalf
+from pipelines.documents.extract.mail.letter import SMALL_PICTURE, Letter, best_of, paragraphs
+from pipelines.documents.extract.opened import Context, Opened, Parts, join_blocks
+from pipelines.documents.extract.text.web_page import decode_html, html_parts
+
+_ENCLOSED_HEADER: Final = 24  # [MS-OXMSG] 2.4.1.2
+_PROPERTIES: Final = "__properties_version1.0"
+_ENCLOSED: Final = "__substg1.0_3701000D"  # PidTagAttachDataObject
+_MOST_ENCLOSED: Final = 20
+
+
+class _Enclosed(Message):
+    """A letter within a letter: its properties begin earlier."""
+
+    @property
+    def properties(self) -> Properties:
+        return Properties(self._storage, properties_header_offset=_ENCLOSED_HEADER)
+
+
+def open_msg(path: Path, context: Context) -> Opened:
+    """The message as Markdown in parts, in the form that other mail has."""
+    try:
+        with OleFileIO(str(path)) as ole:
+            storage = Storage.from_ole(ole)
+        letter = _read(storage, Message(storage), context, 0)
+    except (*DAMAGED, OSError, struct.error, AssertionError) as error:
+        raise not_readable(error) from error
+    blocks = [block for block in [*letter.blocks, *letter.names()] if block.strip()]
+    return Parts(join_blocks(blocks, context.read.part_chars), letter.doubts())
+
+
+def _read(storage: Storage, message: Message, context: Context, depth: int) -> Letter:
+    if depth > _MOST_ENCLOSED:
+        raise Unreadable(Reason.BOMB, f"more than {_MOST_ENCLOSED} letters enclosed in each other")
+    said = "\n".join(f"{name}: {value}" for name, value in _headers(storage, message, context) if value)
+    letter = Letter([said])
+    letter.take(_body(message, context))
+    for one in storage.iter_attachment_storages():
+        letter.take(_attachment(one, context, depth))
+    return letter
+
+
+def _headers(storage: Storage, message: Message, context: Context) -> Iterator[tuple[str, str]]:
+    recipients = [Recipient(one) for one in storage.iter_recipient_storages()]
+    sent = message.sent_date
+    values = message.properties
+    sender = values.str_prop_value(c.PID_SENDER_SMTP_ADDRESS) or values.str_prop_value(c.PID_SENDER_EMAIL_ADDRESS) or ""
+    yield "From", on_behalf(sender, header_text(message.sender or "", language=context.language))
+    yield "To", ", ".join(_address(one.name, one.email_address) for one in recipients if one.email_address)
+    yield "Date", sent.isoformat(" ") if sent else ""
+    yield "Subject", message.subject
+
+
+def _address(name: str, address: str) -> str:
+    return f"{name} <{address}>" if name and name != address else address
+
+
+def _body(message: Message, context: Context) -> Letter:
+    values, said = message.properties, []
+    if text := message.body:
+        said.append(Letter(paragraphs(text)))
+    if data := values.binary_prop_value(c.PID_HTML):
+        read = decode_html(data, context, values.body_encoding)
+        said.append(Letter(html_parts(read.text, context.read.part_chars), list(read.caveats)))
+    elif html := values.str_prop_value(c.PID_BODY_HTML):
+        said.append(Letter(html_parts(html, context.read.part_chars)))
+    if not said and values.binary_prop_value(c.PID_RTF_COMPRESSED):
+        detail = "the letter's text is there as compressed RTF only; save it as EML or TXT from Outlook"
+        return Letter(caveats=[Caveat(CaveatKind.PARTS_SKIPPED, detail)])
+    return best_of(said)
+
+
+def _attachment(storage: Storage, context: Context, depth: int) -> Letter:
+    enclosed = next((one for one in storage.storages if one.name == _ENCLOSED), None)
+    if enclosed is not None and any(one.name == _PROPERTIES for one in enclosed.streams):
+        letter = _read(enclosed, _Enclosed(enclosed), context, depth + 1)
+        letter.blocks = ["Enclosed letter:", *letter.blocks, *letter.names()]
+        return letter
+    one = Attachment(storage)
+    values = one.properties
+    name = one.file_name or values.str_prop_value(c.PID_DISPLAY_NAME) or "an object"
+    is_inline = bool(values.str_prop_value(c.PID_ATTACH_CONTENT_ID))
+    if is_inline and str(one.mime_type).startswith("image/"):
+        return Letter(small=[name], pictures=int(one.size > SMALL_PICTURE))
+    return Letter(attached=[name])

@@ -1,0 +1,1 @@
+"""Office packages: PPTX slides, charts, diagrams and embedded objects."""

@@ -1,0 +1,101 @@
+"""Charts of office documents as the tables of their numbers, read from the chart's XML, of whatever type it is."""
+
+from collections.abc import Iterator
+
+from lxml import etree
+
+from pipelines.documents.extract.opened import markdown_table
+from pipelines.documents.extract.sheets.number_format import general, number_of, shown
+
+_MOST_SERIES, _MOST_POINTS = 200, 5_000
+_PARSER = {"resolve_entities": False, "no_network": True, "load_dtd": False}
+
+
+def chart_blocks(xml: bytes, *, data: bool = True) -> list[str]:
+    """A chart's titles, and with `data` a table: a row each category, a column each series.
+
+    Raises what `DAMAGED` names.
+    """
+    root = etree.fromstring(xml, etree.XMLParser(**_PARSER))
+    titles = list(dict.fromkeys(filter(None, map(_text, root.iterfind(".//{*}title")))))
+    blocks = (
+        ["\n".join(f"{'Chart' if not at else 'Axis'}: {title}" for at, title in enumerate(titles))] if titles else []
+    )
+    if data and (table := markdown_table(_rows(root))):
+        blocks.append("\n".join(table))
+    return blocks
+
+
+def has_own_data(xml: bytes) -> bool:
+    """Whether a chart's numbers are in itself alone: its series name no cells."""
+    root = etree.fromstring(xml, etree.XMLParser(**_PARSER))
+    return next(root.iterfind(".//{*}ser//{*}f"), None) is None
+
+
+def _rows(root: etree._Element) -> list[list[str]]:
+    """Series of all plots in one table, aligned by their categories' positions."""
+    series = [*root.iterfind(".//{*}ser"), *_extended(root)][:_MOST_SERIES]
+    names: dict[int, str] = {}
+    columns: list[tuple[str, dict[int, str]]] = []
+    for at, one in enumerate(series, 1):
+        names = {**_points(one, "cat", "xVal"), **names}
+        title = _text(one.find("{*}tx")) or f"Series {at}"
+        for part, suffix in (("val", ""), ("yVal", ""), ("bubbleSize", " (size)")):
+            if values := _points(one, part):
+                columns.append((title + suffix, values))
+    if not columns:
+        return []
+    last = min(max(index for _, values in columns for index in values), _MOST_POINTS)
+    head = ["", *(title for title, _ in columns)]
+    return [head, *([names.get(row, ""), *(values.get(row, "") for _, values in columns)] for row in range(last + 1))]
+
+
+def _extended(root: etree._Element) -> Iterator[etree._Element]:
+    """The newer chart types (waterfall, treemap, funnel …) keep each series' data apart: put in the older form."""
+    sets = {item.get("id"): item for item in root.iterfind(".//{*}chartData/{*}data")}
+    for item in root.iterfind(".//{*}series"):
+        link = item.find("{*}dataId")
+        found = sets.get(link.get("val")) if link is not None else None
+        if found is not None:
+            made = etree.Element("{c}ser")
+            made.extend(list(item.iterfind("{*}tx")))
+            for kind, name in (("strDim", "cat"), ("numDim", "val")):
+                holder = etree.SubElement(made, f"{{c}}{name}")
+                for level in found.iterfind(f"{{*}}{kind}/{{*}}lvl"):
+                    holder.extend(list(level))
+            yield made
+
+
+def _points(series: etree._Element, *parts: str) -> dict[int, str]:
+    """Values by their index; the levels of a category of several levels are joined, the outermost first."""
+    found: dict[int, str] = {}
+    for part in parts:
+        holder = series.find(f"{{*}}{part}")
+        if holder is None:
+            continue
+        code = holder.find(".//{*}formatCode")
+        for point in holder.iter("{*}pt"):
+            index = point.get("idx", "")
+            value = (point.findtext("{*}v") if len(point) else point.text) or ""
+            if index.isdecimal() and int(index) <= _MOST_POINTS and value:
+                text = _number(value, point.get("formatCode") or (code.text if code is not None else "") or "")
+                found[int(index)] = f"{text} {found[int(index)]}" if int(index) in found else text
+    return found
+
+
+def _number(value: str, code: str) -> str:
+    try:
+        number = number_of(value)
+    except ValueError:
+        return value
+    if code in ("", "General"):
+        return general(number)
+    return shown(number, code)
+
+
+def _text(node: etree._Element | None) -> str:
+    """The text in it, rich or cached."""
+    if node is None:
+        return ""
+    pieces = [item.text or "" for item in node.iter("{*}t", "{*}v") if not len(item)]
+    return " ".join("".join(pieces).split())

@@ -1,0 +1,134 @@
+"""Drawings and objects of DOCX and PPTX: alternative texts, pictures, charts, diagrams, embedded documents."""
+
+import re
+from collections.abc import Iterator, Mapping
+
+from lxml import etree
+
+from pipelines.documents.document import CaveatKind
+from pipelines.documents.extract.office.chart_data import chart_blocks
+from pipelines.documents.extract.office.embedded import Embedding
+from pipelines.documents.extract.office.ooxml import Package, Relation
+from pipelines.documents.extract.office.zip_package import DAMAGED
+from pipelines.documents.extract.pictures.embedded_pictures import Gathered
+
+_FILE_NAME = re.compile(r"\S+\.(png|jpe?g|gif|bmp|tiff?|emf|wmf|svg|webp)", re.IGNORECASE)
+_FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
+_REFERRING = ("{*}blip", "{*}imagedata", "{*}chart", "{*}relIds", "{*}OLEObject", "{*}oleObj", "{*}control")
+_OBJECTS = ("oleObject", "package", "control")
+
+
+class Objects:
+    """Looks up what the drawings of the current part refer to."""
+
+    def __init__(self, package: Package, gathered: Gathered, embedding: Embedding) -> None:
+        """No part is current yet."""
+        self.gathered = gathered
+        self._package, self._embedding = package, embedding
+        self._relations: Mapping[str, Relation] = {}
+        self._met: set[str] = set()
+
+    def within(self, part: str) -> None:
+        """Ids are those of this part from now on."""
+        self._relations = self._package.relations(part)
+
+    def text(self, drawing: etree._Element) -> str:
+        """Alternative texts, and the text of charts and diagrams, with the places of pictures, each on a line."""
+        pieces = list(dict.fromkeys(_descriptions(drawing)))
+        related = list(self._related(drawing))
+        # The picture of an object that is read shows the same once more.
+        read = [self._object(one) for one in related if one.kind in _OBJECTS]
+        for one in related:
+            if one.kind == "image" and any(read):
+                continue
+            pieces += self._blocks(one)
+        for body in drawing.iter("{*}txBody"):
+            if not body.getparent().tag.endswith("}tc"):
+                pieces += filter(None, map(_written, body.iterfind("{*}p")))
+        return "\n" + "\n".join(pieces) + "\n" if pieces else ""
+
+    def pictures(self, node: etree._Element) -> list[str]:
+        """The places of the pictures that fill a shape or lie behind it."""
+        return [block for one in self._related(node) if one.kind == "image" for block in self._blocks(one)]
+
+    def unmet(self, part: str) -> Iterator[str]:
+        """What a part refers to and no drawing named: charts and diagrams as text, embedded documents as pages."""
+        for relation in self._package.relations(part).values():
+            if relation.target in self._met or relation.external:
+                continue
+            if relation.kind in ("oleObject", "package"):
+                self._object(relation)
+            elif relation.kind in ("chart", "chartEx", "diagramData"):
+                yield from self._blocks(relation)
+
+    def _object(self, relation: Relation) -> bool:
+        if relation.target in self._met:
+            return True
+        self._met.add(relation.target)
+        if relation.external or relation.kind == "control" or not self._package.holds(relation.target):
+            what = (
+                "a form control (ActiveX)" if relation.kind == "control" else "a linked object that is not in the file"
+            )
+            self.gathered.note(CaveatKind.PARTS_SKIPPED, what)
+            return False
+        return self._embedding.add(self._package.blob(relation.target), relation.target)
+
+    def _blocks(self, relation: Relation) -> list[str]:
+        if relation.external or not self._package.holds(relation.target):
+            if relation.kind == "image":
+                self.gathered.note(CaveatKind.PICTURES_UNREAD, "linked pictures that are not in the file")
+            return []
+        self._met.add(relation.target)
+        data = self._package.blob(relation.target)
+        try:
+            if relation.kind == "image":
+                return [mark] if (mark := self.gathered.picture(data)) else []
+            if relation.kind in ("chart", "chartEx"):
+                return self._told(chart_blocks(data), "a chart")
+            if relation.kind == "diagramData":
+                return self._told(list(diagram_lines(self._package.xml(relation.target))), "a diagram")
+        except DAMAGED:
+            self.gathered.note(CaveatKind.PARTS_SKIPPED, f"a damaged {relation.kind}")
+        return []
+
+    def _told(self, blocks: list[str], what: str) -> list[str]:
+        if not blocks:
+            self.gathered.note(CaveatKind.PARTS_SKIPPED, f"{what} of which neither text nor numbers are stored")
+        return blocks
+
+    def _related(self, drawing: etree._Element) -> Iterator[Relation]:
+        """The parts that a drawing names by their ids, each once, without the copies for old programs."""
+        seen = set()
+        for node in drawing.iter(*_REFERRING):
+            if any(parent.tag == _FALLBACK for parent in node.iterancestors()):
+                continue
+            for name, value in node.attrib.items():
+                if "relationships}" in str(name) and value in self._relations and value not in seen:
+                    seen.add(value)
+                    if (relation := self._relations[str(value)]).kind != "hyperlink":
+                        yield relation
+
+
+def diagram_lines(root: etree._Element) -> Iterator[str]:
+    """The texts of a diagram's points in the order in which they are kept."""
+    for point in root.iterfind("{*}ptLst/{*}pt"):
+        lines = (
+            "".join(run.text or "" for run in one.iter("{*}t") if not len(run)) for one in point.iterfind("{*}t/{*}p")
+        )
+        if text := " ".join(line.strip() for line in lines if line.strip()):
+            yield text
+
+
+def _written(paragraph: etree._Element) -> str:
+    return "".join(run.text or "" for run in paragraph.iter("{*}t")).strip()
+
+
+def _descriptions(drawing: etree._Element) -> Iterator[str]:
+    """Alternative texts that people write, and the letters of word art."""
+    for node in drawing.iter("{*}docPr", "{*}cNvPr", "{*}shape", "{*}textpath"):
+        if node.tag.endswith("}textpath"):
+            text = node.get("string") or ""
+        else:
+            text = node.get("descr") or (node.get("alt") or "" if node.tag.endswith("}shape") else "")
+        if (text := " ".join(text.split())) and not _FILE_NAME.fullmatch(text):
+            yield text if node.tag.endswith("}textpath") else f"[alt text] {text}"

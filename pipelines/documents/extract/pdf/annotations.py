@@ -1,0 +1,253 @@
+"""Remarks and form fields of a PDF page: what people wrote on it, marked as theirs or beside its label."""
+
+import ctypes
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import pypdfium2 as pdfium
+import pypdfium2.raw as raw
+
+from pipelines.documents.document import Box
+from pipelines.documents.extract.pdf.page_words import Mapper, Token
+
+_REMARKS = {
+    raw.FPDF_ANNOT_TEXT, raw.FPDF_ANNOT_FREETEXT, raw.FPDF_ANNOT_HIGHLIGHT, raw.FPDF_ANNOT_UNDERLINE,
+    raw.FPDF_ANNOT_SQUIGGLY, raw.FPDF_ANNOT_STRIKEOUT, raw.FPDF_ANNOT_STAMP, raw.FPDF_ANNOT_CARET, raw.FPDF_ANNOT_INK,
+    raw.FPDF_ANNOT_LINE, raw.FPDF_ANNOT_SQUARE, raw.FPDF_ANNOT_CIRCLE, raw.FPDF_ANNOT_POLYGON, raw.FPDF_ANNOT_POLYLINE,
+    raw.FPDF_ANNOT_REDACT,
+}  # fmt: skip
+_MARKING = {
+    raw.FPDF_ANNOT_HIGHLIGHT: "on", raw.FPDF_ANNOT_UNDERLINE: "on", raw.FPDF_ANNOT_SQUIGGLY: "on",
+    raw.FPDF_ANNOT_STRIKEOUT: "on the deleted words",
+}  # fmt: skip
+_HIDDEN = raw.FPDF_ANNOT_FLAG_HIDDEN
+_TYPED = {raw.FPDF_FORMFIELD_TEXTFIELD, raw.FPDF_FORMFIELD_COMBOBOX, raw.FPDF_FORMFIELD_LISTBOX}
+_TICKED = {raw.FPDF_FORMFIELD_CHECKBOX, raw.FPDF_FORMFIELD_RADIOBUTTON}
+_MARKED_WORDS = 12  # that a remark on a highlight repeats
+_SAME_ROW = 0.4  # of the lower of two boxes
+_LABEL_ABOVE = 0.04  # of the page's height
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """What somebody added.
+
+    Attributes:
+        text: as it goes into the page's text.
+        box: where it is, on the page.
+        field: it is a form field's value; else a remark.
+        tick: it is a check box or a radio button, which stands before its label.
+    """
+
+    text: str
+    box: Box
+    field: bool = False
+    tick: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Notes:
+    """The notes of a page, and the names of files that are pinned to it."""
+
+    notes: tuple[Note, ...] = ()
+    files: tuple[str, ...] = ()
+
+
+def read_notes(page: pdfium.PdfPage, form: pdfium.PdfFormEnv | None, tokens: Sequence[Token]) -> Notes:
+    """Everything that was written onto the page as a remark or into a form."""
+    count = raw.FPDFPage_GetAnnotCount(page)
+    if count <= 0:
+        return Notes()
+    mapper = Mapper(page)
+    notes: list[Note] = []
+    files: list[str] = []
+    for index in range(count):
+        annotation = raw.FPDFPage_GetAnnot(page, index)
+        if not annotation:
+            continue
+        try:
+            kind = raw.FPDFAnnot_GetSubtype(annotation)
+            if raw.FPDFAnnot_GetFlags(annotation) & _HIDDEN:
+                continue
+            if kind == raw.FPDF_ANNOT_FILEATTACHMENT:
+                files.append(_attached(annotation))
+            elif kind == raw.FPDF_ANNOT_WIDGET and form is not None:
+                notes += _field(form, annotation, mapper)
+            elif kind in _REMARKS:
+                notes += _remark(annotation, kind, mapper, tokens)
+        finally:
+            raw.FPDFPage_CloseAnnot(annotation)
+    return Notes(tuple(notes), tuple(files))
+
+
+def place_notes(tokens: Sequence[Token], notes: Sequence[Note]) -> tuple[Token, ...]:
+    """The page's words with field values beside their labels, and remarks below everything, in the order they stand."""
+    result = list(tokens)
+    for note in sorted((note for note in notes if note.field), key=lambda note: (note.box.y0, note.box.x0)):
+        _place_field(result, note)
+    for note in sorted((note for note in notes if not note.field), key=lambda note: (note.box.y0, note.box.x0)):
+        result += _tokens(note, "\n\n")
+    return tuple(result)
+
+
+def _remark(annotation: object, kind: int, mapper: Mapper, tokens: Sequence[Token]) -> Iterator[Note]:
+    text = " ".join(_string(annotation, b"Contents").split())
+    box = _box(annotation, mapper)
+    if not text or box is None:
+        return
+    author = " ".join(_string(annotation, b"T").split())
+    marked = ""
+    if kind in _MARKING:
+        words = [
+            token.text for token in tokens if token.box and _middle_in(token.box, _marked(annotation, mapper) or [box])
+        ]
+        more = " …" if len(words) > _MARKED_WORDS else ""
+        if words:
+            marked = f" {_MARKING[kind]} “{' '.join(words[:_MARKED_WORDS])}{more}”"
+    yield Note(f"[Remark{' by ' + author if author else ''}{marked}: {text}]", box)
+
+
+def _field(form: pdfium.PdfFormEnv, annotation: object, mapper: Mapper) -> Iterator[Note]:
+    box = _box(annotation, mapper)
+    kind = raw.FPDFAnnot_GetFormFieldType(form, annotation)
+    if box is None:
+        return
+    if kind in _TICKED:
+        yield Note("[x]" if raw.FPDFAnnot_IsChecked(form, annotation) else "[ ]", box, field=True, tick=True)
+    elif kind in _TYPED:
+        chosen = _chosen(form, annotation) if kind != raw.FPDF_FORMFIELD_TEXTFIELD else ""
+        value = chosen or _wide(lambda buffer, size: raw.FPDFAnnot_GetFormFieldValue(form, annotation, buffer, size))
+        lines = [line for line in (" ".join(line.split()) for line in value.splitlines()) if line]
+        if lines:
+            yield Note("\n".join(lines), box, field=True)
+
+
+def _chosen(form: pdfium.PdfFormEnv, annotation: object) -> str:
+    labels = []
+    for option in range(max(0, raw.FPDFAnnot_GetOptionCount(form, annotation))):
+        if raw.FPDFAnnot_IsOptionSelected(form, annotation, option):
+            labels.append(
+                _wide(lambda buffer, size, at=option: raw.FPDFAnnot_GetOptionLabel(form, annotation, at, buffer, size))
+            )
+    return ", ".join(label for label in labels if label)
+
+
+def _place_field(tokens: list[Token], note: Note) -> None:
+    """Put a value where a person looks for it: after its label on the left or above; a tick before its label."""
+    row = [at for at, token in enumerate(tokens) if token.box and _same_row(token.box, note.box)]
+    box = note.box
+    left = [at for at in row if (b := tokens[at].box) and (b.x0 + b.x1) / 2 <= box.x0]
+    right = [at for at in row if (b := tokens[at].box) and (b.x0 + b.x1) / 2 >= box.x1]
+    if note.tick and right:
+        _place_tick(tokens, note, left, min(right, key=lambda n: tokens[n].box.x0))  # type: ignore[union-attr]
+        return
+    if left:
+        at = max(left, key=lambda n: tokens[n].box.x1)  # type: ignore[union-attr]  # only those with a box
+        tokens[at + 1 : at + 1] = _tokens(note, " ")
+        return
+    above = [
+        at
+        for at, token in enumerate(tokens)
+        if token.box
+        and 0 <= box.y0 - (token.box.y0 + token.box.y1) / 2 <= _LABEL_ABOVE
+        and min(token.box.x1, box.x1) > max(token.box.x0, box.x0)
+    ]
+    if above:
+        at = max(above, key=lambda n: (round(tokens[n].box.y1, 2), n))  # type: ignore[union-attr]  # see above
+        while at + 1 < len(tokens) and tokens[at + 1].gap in ("", " "):
+            at += 1
+        tokens[at + 1 : at + 1] = _tokens(note, "\n")
+        return
+    before = [at for at, token in enumerate(tokens) if token.box and token.box.y1 <= box.y0]
+    at = max(before) + 1 if before else 0
+    while at and at < len(tokens) and tokens[at].gap in ("", " "):
+        at += 1
+    if at < len(tokens):
+        tokens[at] = replace(tokens[at], gap="\n\n")
+    tokens[at:at] = _tokens(note, "\n\n")
+
+
+def _place_tick(tokens: list[Token], note: Note, left: Sequence[int], label: int) -> None:
+    """Put a tick before its label, and both behind what stands left of them on their line."""
+    (tick,) = _tokens(note, tokens[label].gap)
+    end = label + 1
+    while end < len(tokens) and "\n" not in tokens[end].gap:
+        end += 1
+    before = max(left, key=lambda n: tokens[n].box.x1, default=None)  # type: ignore[union-attr]
+    piece = [tick, replace(tokens[label], gap=" "), *tokens[label + 1 : end]]
+    if before is None or "\n" not in tick.gap or label <= before < end:
+        tokens[label:end] = piece
+        return
+    piece[0] = replace(tick, gap=" ")
+    del tokens[label:end]
+    at = before + 1 if before < label else before + 1 - (end - label)
+    tokens[at:at] = piece
+
+
+def _tokens(note: Note, gap: str) -> list[Token]:
+    """The note's words, all of them with its box: where each stands in it nobody says."""
+    if note.tick:
+        return [Token(note.text, note.box, gap)]
+    result: list[Token] = []
+    for line in note.text.split("\n"):
+        for number, word in enumerate(line.split()):
+            result.append(Token(word, note.box, (gap if not result else "\n") if number == 0 else " "))
+    return result
+
+
+def _same_row(box: Box, other: Box) -> bool:
+    overlap = min(box.y1, other.y1) - max(box.y0, other.y0)
+    return overlap >= _SAME_ROW * min(box.y1 - box.y0, other.y1 - other.y0)
+
+
+def _middle_in(box: Box, boxes: Sequence[Box]) -> bool:
+    x, y = (box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2
+    return any(b.x0 <= x <= b.x1 and b.y0 <= y <= b.y1 for b in boxes)
+
+
+def _box(annotation: object, mapper: Mapper) -> Box | None:
+    rect = raw.FS_RECTF()
+    if not raw.FPDFAnnot_GetRect(annotation, rect):
+        return None
+    return mapper.box(rect.left, rect.bottom, rect.right, rect.top)
+
+
+def _marked(annotation: object, mapper: Mapper) -> list[Box]:
+    """The places that a highlight covers, a line each."""
+    quad = raw.FS_QUADPOINTSF()
+    boxes = []
+    for index in range(raw.FPDFAnnot_CountAttachmentPoints(annotation)):
+        if raw.FPDFAnnot_GetAttachmentPoints(annotation, index, quad):
+            xs, ys = (quad.x1, quad.x2, quad.x3, quad.x4), (quad.y1, quad.y2, quad.y3, quad.y4)
+            boxes.append(mapper.box(min(xs), min(ys), max(xs), max(ys)))
+    return boxes
+
+
+def _attached(annotation: object) -> str:
+    file = raw.FPDFAnnot_GetFileAttachment(annotation)
+    name = _wide(lambda buffer, size: raw.FPDFAttachment_GetName(file, buffer, size)) if file else ""
+    return name or _string(annotation, b"Contents") or "a file without a name"
+
+
+def attached_files(pdf: pdfium.PdfDocument) -> tuple[str, ...]:
+    """The names of the files that are embedded in the document."""
+    names = []
+    for index in range(max(0, raw.FPDFDoc_GetAttachmentCount(pdf))):
+        file = raw.FPDFDoc_GetAttachment(pdf, index)
+        name = _wide(lambda buffer, size, at=file: raw.FPDFAttachment_GetName(at, buffer, size)) if file else ""
+        names.append(name or "a file without a name")
+    return tuple(names)
+
+
+def _string(annotation: object, key: bytes) -> str:
+    return _wide(lambda buffer, size: raw.FPDFAnnot_GetStringValue(annotation, key, buffer, size))
+
+
+def _wide(ask: object) -> str:
+    """What a function of pdfium that fills a buffer with UTF-16 tells."""
+    size = ask(None, 0)  # type: ignore[operator]
+    if size <= 2:
+        return ""
+    buffer = (ctypes.c_ushort * (size // 2 + 1))()
+    ask(buffer, size)  # type: ignore[operator]
+    return bytes(buffer)[: size - 2].decode("utf-16-le", "replace").replace("\0", "").replace("\r", "\n")

@@ -1,0 +1,126 @@
+"""Words that OCR read in a page's pictures, put among the page's own words where they are read."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from pipelines.documents.document import Box, Page
+from pipelines.documents.extract.pdf.page_words import Token
+
+_SAME_WORD = 0.5  # of its box
+
+
+def as_tokens(page: Page, area: Box) -> tuple[Token, ...]:
+    """What OCR read in a part of a page, as words of the whole page.
+
+    Args:
+        page: its boxes are fractions of the part.
+        area: the part, in fractions of the page.
+    """
+    if not page.words:
+        return (Token(page.text.strip(), None, "\n\n"),) if page.text.strip() else ()
+    wide, high = area.x1 - area.x0, area.y1 - area.y0
+    tokens: list[Token] = []
+    at = 0
+    for word in page.words:
+        box = Box(
+            area.x0 + word.box.x0 * wide,
+            area.y0 + word.box.y0 * high,
+            area.x0 + word.box.x1 * wide,
+            area.y0 + word.box.y1 * high,
+        )
+        gap = page.text[at : word.start] if tokens else "\n\n"
+        tokens.append(Token(word.text, box, gap, confidence=word.confidence))
+        at = word.start + len(word.text)
+    return tuple(tokens)
+
+
+def without_known(read: Sequence[Token], native: Sequence[Token]) -> tuple[Token, ...]:
+    """What was read, less the words that the page has itself at the same place."""
+    result: list[Token] = []
+    gap = ""
+    for token in read:
+        if token.box is not None and any(
+            word.box and _plain(word.text) == _plain(token.text) and _covers(word.box, token.box) for word in native
+        ):
+            gap = max(gap, token.gap, key=lambda g: g.count("\n"))
+            continue
+        result.append(replace(token, gap=max(gap, token.gap, key=lambda g: (g.count("\n"), len(g)))))
+        gap = ""
+    return tuple(result)
+
+
+def insert(native: Sequence[Token], read: Sequence[Token], area: Box, leading: bool) -> tuple[Token, ...]:
+    """Both in reading order: whole lines of one between whole lines of the other.
+
+    Args:
+        native: the page's own words.
+        read: what OCR read in the area.
+        area: of the picture.
+        leading: the picture is the page, and own words are put between its lines; else its text goes in as a block.
+    """
+    if not read:
+        return tuple(native)
+    if not native:
+        return tuple(read)
+    if leading:
+        lines = _lines(read)
+        for line in _lines(native):
+            lines.insert(_place(lines, line), [replace(line[0], gap="\n\n"), *line[1:]])
+        return tuple(token for line in lines for token in line)
+    lines = _lines(native)
+    at = _place(lines, read, area)
+    block = [replace(read[0], gap="\n\n"), *read[1:]]
+    after = lines[at:]
+    if after:
+        after[0] = [replace(after[0][0], gap="\n\n"), *after[0][1:]]
+    return tuple(token for line in (*lines[:at], block, *after) for token in line)
+
+
+def _place(lines: Sequence[Sequence[Token]], wanted: Sequence[Token], area: Box | None = None) -> int:
+    """After which of the lines a line or a block comes: after the last that stands above it in its column."""
+    box = area or around(wanted)
+    if box is None:
+        return len(lines)
+    middle = box.y0 if area else (box.y0 + box.y1) / 2
+    best = None
+    for number, line in enumerate(lines):
+        other = around(line)
+        if other is None or min(box.x1, other.x1) <= max(box.x0, other.x0):
+            continue
+        if (other.y0 + other.y1) / 2 <= middle:
+            best = number + 1
+    if best is not None:
+        return best
+    # None of its column stands above it: before the first that stands lower.
+    for number, line in enumerate(lines):
+        other = around(line)
+        if other is not None and (other.y0 + other.y1) / 2 > middle:
+            return number
+    return len(lines)
+
+
+def _lines(tokens: Sequence[Token]) -> list[list[Token]]:
+    lines: list[list[Token]] = []
+    for token in tokens:
+        if not lines or "\n" in token.gap:
+            lines.append([])
+        lines[-1].append(token)
+    return lines
+
+
+def around(tokens: Sequence[Token]) -> Box | None:
+    """The box of all words that have one."""
+    boxes = [token.box for token in tokens if token.box]
+    if not boxes:
+        return None
+    return Box(min(b.x0 for b in boxes), min(b.y0 for b in boxes), max(b.x1 for b in boxes), max(b.y1 for b in boxes))
+
+
+def _plain(text: str) -> str:
+    return "".join(char for char in text.lower() if char.isalnum())
+
+
+def _covers(box: Box, other: Box) -> bool:
+    wide = min(box.x1, other.x1) - max(box.x0, other.x0)
+    high = min(box.y1, other.y1) - max(box.y0, other.y0)
+    return wide > 0 and high > 0 and wide * high >= _SAME_WORD * (other.x1 - other.x0) * (other.y1 - other.y0)

@@ -1,0 +1,106 @@
+"""The native text of a PDF page as words with boxes, in the order of the content stream."""
+
+import ctypes
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pypdfium2 as pdfium
+import pypdfium2.raw as raw
+
+from pipelines.documents.document import Box, Word
+from pipelines.documents.extract.pdf.glyphs import UNKNOWN, Glyph
+
+_DEVICE = 1_000_000  # page coordinates as integers of this many steps, to get fractions from pdfium's own rotation
+_MIN_BOX = 1e-4
+_FAR = 10_000  # points
+_MARGIN = 0.002  # of the page: letters on its very edge are shown
+_DIVIDED = "-"  # the gap of a token that goes on what a hyphen at a line end divided, until that is decided
+_NEXT_LINE = 0.06  # of the page's height: the next line of the same text stands no lower
+_PUNCTUATION = ".,:;!?()[]{}\"'«»“”„‘’"
+_NEAR = 0.01  # of the page's width: closer than two columns or two cells are
+_PARAGRAPH_GAP = 0.8  # of the usual height of a line, between two lines
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A word before its offset is known.
+
+    Attributes:
+        box: None for marks of Markdown, which stand nowhere on the page.
+        gap: what separates it from the word before.
+        size: of its type in points, 0 where that is not known or it is not shown.
+        bold: its font says so.
+        hidden: it is drawn invisibly, as OCR writes its text behind a picture.
+        source: the text object that its first letter belongs to; 0 where it has none.
+        doubtful: the font has no Unicode for one of its signs, and its code was taken instead.
+        confidence: 0 to 1.
+    """
+
+    text: str
+    box: Box | None
+    gap: str
+    size: float = 0.0
+    bold: bool = False
+    hidden: bool = False
+    source: int = 0
+    doubtful: bool = False
+    confidence: float = 1.0
+
+
+def compose(tokens: Sequence[Token]) -> tuple[str, tuple[Word, ...]]:
+    """The page's text, and its words with the offsets at which they stand in it."""
+    pieces: list[str] = []
+    words: list[Word] = []
+    length = 0
+    for token in tokens:
+        gap = token.gap if pieces else ""
+        if token.box is not None:
+            words.append(Word(token.text, length + len(gap), token.box, token.confidence))
+        pieces += (gap, token.text)
+        length += len(gap) + len(token.text)
+    return "".join(pieces), tuple(words)
+
+
+class Mapper:
+    """Page coordinates to fractions of the page as it is shown: cropped, rotated, origin top left."""
+
+    def __init__(self, page: pdfium.PdfPage) -> None:
+        """Map the points of this page."""
+        x, y = ctypes.c_int(), ctypes.c_int()
+
+        def device(px: float, py: float) -> tuple[float, float]:
+            raw.FPDF_PageToDevice(page, 0, 0, _DEVICE, _DEVICE, 0, px, py, x, y)
+            return x.value / _DEVICE, y.value / _DEVICE
+
+        # pdfium is asked for three points only: the map is affine, and a page has thousands.
+        self._x0, self._y0 = device(0, 0)
+        (x1, y1), (x2, y2) = device(_FAR, 0), device(0, _FAR)
+        self._ax, self._ay = (x1 - self._x0) / _FAR, (y1 - self._y0) / _FAR
+        self._bx, self._by = (x2 - self._x0) / _FAR, (y2 - self._y0) / _FAR
+        media, shown = page.get_mediabox(), page.get_bbox()
+        self.shows_all = all(abs(a - b) < 1 for a, b in zip(media, shown, strict=True)) if media else False
+
+    def point(self, x: float, y: float) -> tuple[float, float]:
+        """A point in PDF units as fractions of width and height."""
+        return self._x0 + self._ax * x + self._bx * y, self._y0 + self._ay * x + self._by * y
+
+    def box(self, left: float, bottom: float, right: float, top: float) -> Box:
+        """A rectangle in PDF units, kept on the page and never empty."""
+        (ax, ay), (bx, by) = self.point(left, bottom), self.point(right, top)
+        x0, x1 = sorted((_clip(ax), _clip(bx)))
+        y0, y1 = sorted((_clip(ay), _clip(by)))
+        return Box(x0, y0, max(x1, x0 + _MIN_BOX), max(y1, y0 + _MIN_BOX))
+
+    def shows(self, glyph: Glyph) -> bool:
+        """Whether the middle of a character lies on the page as it is shown, and not in what is cut off."""
+        x, y = self.point((glyph.left + glyph.right) / 2, (glyph.bottom + glyph.top) / 2)
+        return glyph.run is None or (-_MARGIN <= x <= 1 + _MARGIN and -_MARGIN <= y <= 1 + _MARGIN)
+
+
+def _clip(value: float) -> float:
+    return min(1.0, max(0.0, value))
+
+
+def is_unread(char: str) -> bool:
+    """Whether a character tells a person nothing."""
+    return char == UNKNOWN or "\ue000" <= char < "\uf900" or char >= "\U000f0000"

@@ -1,0 +1,100 @@
+"""Prose in columns on a PDF page whose content goes line by line over all of them."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from statistics import mean
+
+from pipelines.documents.document import Box
+from pipelines.documents.extract.pdf.columns import NUMBERS, Row, lies_in, rows_of
+from pipelines.documents.extract.pdf.page_words import Token
+from pipelines.documents.extract.pdf.tables import Grid
+
+_GUTTER = 0.012  # of the page's width: the least between two columns
+_LEAST_LINES, _PROSE_CELL, _MIXED = 5, 18, 0.7  # rows of two columns of prose; letters of a cell; of these rows
+
+
+def by_column(tokens: Sequence[Token], tables: Sequence[Grid], aspect: float) -> tuple[Token, ...]:
+    """Prose in columns whose content goes line by line over all of them: one column after the other.
+
+    Args:
+        tokens: the page's words.
+        tables: whose words are left alone.
+        aspect: the page's height by its width, both in points.
+    """
+    steps = sum([a.box is not None and b.box is not None and _steps_over(a.box, b.box) for a, b in pairwise(tokens)])
+    if steps < _LEAST_LINES:
+        return tuple(tokens)
+    free = [t for t in tokens if t.box and not any(lies_in(t.box, g.box) for g in tables)]
+    rows = rows_of(free, aspect)
+    if sum(len(row.cells) > 1 for row in rows) < _LEAST_LINES:
+        return tuple(tokens)
+    for gutter, start, end in _gutters(rows):
+        tokens = _divided(tokens, rows[start:end], gutter)
+    return tuple(tokens)
+
+
+def _steps_over(box: Box, after: Box) -> bool:
+    """Whether the next word stands on the same line, and further away than words of one line do."""
+    return after.x0 - box.x1 > _GUTTER and after.y0 < (box.y0 + box.y1) / 2 < after.y1
+
+
+def _gutters(rows: Sequence[Row]) -> Iterator[tuple[float, int, int]]:
+    """White stripes (x) that go down through rows [start, end), with prose on both sides."""
+    start = 0
+    while start < len(rows):
+        if len(rows[start].cells) < 2:
+            start += 1
+            continue
+        for left, right in pairwise(rows[start].cells):
+            low, high, end = left.x1, right.x0, start + 1
+            while end < len(rows) and (stripe := _narrowed(low, high, rows[end])):
+                low, high = stripe
+                end += 1
+            both = [row for row in rows[start:end] if len(row.cells) > 1]
+            cells = [cell for row in both for cell in row.cells]
+            if (
+                len(both) >= _LEAST_LINES
+                and mean(len(cell.text) for cell in cells) >= _PROSE_CELL
+                and (sum(cell.is_number for cell in cells) < NUMBERS * len(cells))
+            ):
+                yield (low + high) / 2, start, end
+                start = end - 1
+                break
+        start += 1
+
+
+def _narrowed(low: float, high: float, row: Row) -> tuple[float, float] | None:
+    """What of a stripe stays white in another row; None where a word lies across it."""
+    for cell in row.cells:
+        if cell.x1 <= (low + high) / 2:
+            low = max(low, cell.x1)
+        elif cell.x0 >= (low + high) / 2:
+            high = min(high, cell.x0)
+        else:
+            return None
+    return (low, high) if high - low > 0.004 else None
+
+
+def _divided(tokens: Sequence[Token], rows: Sequence[Row], gutter: float) -> Sequence[Token]:
+    """The words of these rows with all that stand left of the gutter first, if their content mixes both sides."""
+    place = {id(token): at for at, token in enumerate(tokens)}
+    left = [[t for t in row.tokens if t.box and t.box.x1 <= gutter] for row in rows]
+    right = [[t for t in row.tokens if t.box and t.box.x1 > gutter] for row in rows]
+    both = [(a, b) for a, b in zip(left, right, strict=True) if a and b]
+    mixed = sum(place[id(b[0])] == place[id(a[-1])] + 1 for a, b in both if id(b[0]) in place and id(a[-1]) in place)
+    if mixed < _MIXED * len(both):
+        return tokens
+    moved: list[Token] = []
+    for side in (left, right):
+        lines = [line for line in side if line]
+        for number, line in enumerate(lines):
+            gap = "\n\n" if number == 0 or "\n\n" in line[0].gap else "\n"
+            moved += [replace(line[0], gap=gap), *line[1:]]
+    inside = {id(token) for row in rows for token in row.tokens}
+    first = min(place[key] for key in inside if key in place)
+    before = [token for token in tokens[:first] if id(token) not in inside]
+    after = [token for token in tokens[first:] if id(token) not in inside]
+    if after:
+        after[0] = replace(after[0], gap="\n\n")
+    return [*before, *moved, *after]

@@ -1,0 +1,208 @@
+"""What the pictures of a PDF page add to its own text: read by OCR where they hold text that is not there already."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from time import monotonic
+
+import pypdfium2 as pdfium
+
+from pipelines.documents.document import Attempt, Box, Caveat, CaveatKind, Page, Unreadable
+from pipelines.documents.extract.opened import Context
+from pipelines.documents.extract.pdf.merge import as_tokens, insert, without_known
+from pipelines.documents.extract.pdf.ocr_layer import MUCH_ODD, agree, is_doubtful, odd_share
+from pipelines.documents.extract.pdf.page_pictures import (
+    LAYER_DPI,
+    LOOK_DPI,
+    Area,
+    is_grained,
+    letters_in,
+    render,
+    without,
+)
+from pipelines.documents.extract.pdf.page_words import Token
+from pipelines.documents.ocr.reading import EngineMissing
+
+_SCAN = 0.4  # of the page: a picture so large beside little text is a scan, whatever it looks like
+_THE_PAGE = 0.5  # of the page: its lines lead, and own words are put between them
+_FEW_LETTERS, _MANY_LETTERS = 5, 24  # side by side in a picture: fewer are no text; more should give one
+_WORTH = 0.5  # mean confidence of what is read in a picture on a page of text; below it is grain and leaves
+_FEW_CLEAR = 3  # letters and figures: fewer are no text, but what grain looks like
+_SURE = 0.7
+_MOST_AREAS, _MOST_SECONDS = 12, 40.0  # after them the page's own text must not be lost to its pictures
+_MOST_IN_VAIN = 2  # layers in doubt whose pictures OCR cannot read either (handwriting): each costs its whole time
+_MOST_KEPT = 64  # pictures that come again (a logo on each page) are read once a document
+
+Scale = Callable[[pdfium.PdfPage, int], float]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The page's words with those of its pictures; attempts and caveats as in Page, engine empty where none was asked.
+
+    Attributes:
+        hidden: words of an OCR layer that what was read replaces.
+    """
+
+    tokens: tuple[Token, ...]
+    engine: str = ""
+    confidence: float | None = None
+    attempts: tuple[Attempt, ...] = ()
+    caveats: tuple[Caveat, ...] = ()
+
+
+class PictureReading:
+    """Reads the pictures of one document's pages."""
+
+    def __init__(self, context: Context, scale: Scale, clock: Callable[[], float] = monotonic) -> None:
+        """`scale` gives the pixels per point at which a page may be rendered for so many dots per inch."""
+        self._context, self._scale, self._clock = context, scale, clock
+        self._kept: dict[bytes, Page] = {}
+        self._in_vain = 0
+
+    def read(self, page: pdfium.PdfPage, number: int, tokens: Sequence[Token], areas: Sequence[Area]) -> Reading:
+        """The page's own words, with what its pictures show.
+
+        An engine that fails costs what the pictures show, not the words that are there, and the page says so.
+        """
+        visible = sum(len(token.text) for token in tokens if not token.hidden)
+        reading = Reading(tuple(tokens))
+        unread: list[str] = []
+        began = self._clock()
+        for rank, area in enumerate(areas):
+            layer = bool(area.behind)
+            sure = not layer and area.share >= _SCAN and visible < self._context.read.min_useful_text
+            if not sure:
+                with without(page, area.on_top):
+                    look = render(page, area.box, (LAYER_DPI if layer else LOOK_DPI) / 72)
+                if layer and not is_doubtful(area.behind, look, area.box):
+                    mean = round(1 - odd_share([token.text for token in area.behind]), 4)
+                    kept = Attempt("ocr layer", mean, 0, True, "the text that the file has behind its picture")
+                    reading = replace(reading, attempts=(*reading.attempts, kept))
+                    continue
+                letters = _MANY_LETTERS if layer else letters_in(look)
+                if not layer and letters < _FEW_LETTERS:
+                    continue
+            else:
+                look, letters = None, _MANY_LETTERS
+            if layer and is_grained(render(page, area.box, LOOK_DPI / 72)):
+                reading = _with_doubt(reading, "the picture is too full of dots to be read again")
+                continue
+            if layer and self._in_vain >= _MOST_IN_VAIN:
+                reading = _with_doubt(
+                    reading, "it reads like no language, and OCR could not read other pages of this file"
+                )
+                continue
+            if rank >= _MOST_AREAS or self._clock() - began > _MOST_SECONDS:
+                unread.append("there are too many of them")
+                continue
+            try:
+                found = self._ask(page, number, area, look.tobytes() if look is not None else b"")
+            except (Unreadable, EngineMissing) as error:
+                unread.append(str(error))
+                if layer:
+                    reading = _with_doubt(reading, "it could not be checked")
+                continue
+            self._in_vain += layer and (found.confidence or 0.0) < _WORTH
+            reading = _with_layer(reading, area, found) if layer else _with_text(reading, area, found, letters)
+        if unread:
+            detail = (
+                f"pictures on this page were not read ({unread[0][:120]}); read the document again to try once more"
+            )
+            caveat = Caveat(CaveatKind.PICTURES_UNREAD, detail, len(unread))
+            reading = replace(reading, caveats=(*reading.caveats, caveat))
+        return reading
+
+    def _ask(self, page: pdfium.PdfPage, number: int, area: Area, look: bytes) -> Page:
+        key = blake2b(look, digest_size=16).digest() if look else b""
+        if key and key in self._kept:
+            return self._kept[key]
+        scale = self._scale(page, self._context.ocr.dpi)
+        with without(page, area.on_top):
+            pixels = render(page, area.box, scale)
+        found = (
+            Page(number, "")
+            if pixels.size == 0 or pixels.min() == pixels.max()
+            else self._context.engine.read(pixels, number, round(scale * 72))
+        )
+        if key and len(self._kept) < _MOST_KEPT and area.share < _SCAN:
+            self._kept[key] = found
+        return found
+
+
+def _with_text(reading: Reading, area: Area, found: Page, letters: int) -> Reading:
+    """A picture's words among the page's own."""
+    own = [token for token in reading.tokens if not token.hidden]
+    weak = (found.confidence or 0.0) < _WORTH or _clear(found) < _FEW_CLEAR
+    nothing = not found.text.strip() or (weak and bool(own))
+    tried = tuple(replace(attempt, kept=attempt.kept and not nothing) for attempt in found.attempts)
+    attempts = (*reading.attempts, *tried)
+    if nothing:
+        many = letters >= _MANY_LETTERS and not area.on_top
+        doubt = Caveat(
+            CaveatKind.PICTURES_UNREAD, f"a picture {_where(area.box)} seems to hold text that OCR cannot read"
+        )
+        return replace(reading, attempts=attempts, caveats=(*reading.caveats, *([doubt] if many else [])))
+    read = without_known(as_tokens(found, area.box), area.on_top)
+    leading = area.share >= _THE_PAGE and len(found.text) >= sum(len(token.text) for token in own)
+    return _joined(reading, insert(reading.tokens, read, area.box, leading), found, attempts)
+
+
+def _clear(found: Page) -> int:
+    """How many letters and figures were read clearly; all where the engine tells no words."""
+    if not found.words:
+        return len(found.text)
+    return sum(sum(map(str.isalnum, word.text)) for word in found.words if word.confidence >= _WORTH)
+
+
+def _with_layer(reading: Reading, area: Area, found: Page) -> Reading:
+    """A layer in doubt and a new reading of its picture: the better one stays; where none is sure, it is said."""
+    layer = [token.text for token in area.behind]
+    fresh = found.text.split()
+    attempts = (*reading.attempts, *(replace(attempt, kept=False) for attempt in found.attempts))
+    before, after = odd_share(layer), odd_share(fresh)
+    note = Attempt("ocr layer", round(1 - before, 4), 0, True, "the text that the file has behind its picture")
+    sure = (found.confidence or 0.0) >= _SURE and after <= max(0.1, before - 0.05) and _same_script(layer, fresh)
+    if fresh and agree(layer, fresh) and not (sure and before > MUCH_ODD):
+        return replace(reading, attempts=(*attempts, note))
+    if not fresh or not sure:
+        return _with_doubt(replace(reading, attempts=(*attempts, note)), "OCR reads something else, and is not sure")
+    behind = set(map(id, area.behind))
+    own = [token for token in reading.tokens if id(token) not in behind]
+    if own and not own[0].gap:
+        own[0] = replace(own[0], gap="\n")
+    read = without_known(as_tokens(found, area.box), area.on_top)
+    tried = (*reading.attempts, replace(note, kept=False), *found.attempts)
+    return _joined(reading, insert(own, read, area.box, leading=True), found, tried)
+
+
+def _joined(reading: Reading, tokens: tuple[Token, ...], found: Page, attempts: tuple[Attempt, ...]) -> Reading:
+    means = [mean for mean in (reading.confidence, found.confidence) if mean is not None]
+    return Reading(
+        tokens,
+        reading.engine or found.engine,
+        round(sum(means) / len(means), 4) if means else None,
+        attempts,
+        (*reading.caveats, *found.caveats),
+    )
+
+
+def _with_doubt(reading: Reading, why: str) -> Reading:
+    detail = f"the invisible text behind this scan may be wrong: {why}; compare it with the picture"
+    return replace(reading, caveats=(*reading.caveats, Caveat(CaveatKind.OCR_LAYER_UNSURE, detail)))
+
+
+def _same_script(words: Sequence[str], others: Sequence[str]) -> bool:
+    """Whether both are written in Latin letters, or neither: OCR without a script's data reads it as Latin garbage."""
+
+    def latin(texts: Sequence[str]) -> float:
+        letters = [char for text in texts for char in text if char.isalpha()]
+        return sum(char < "\u0250" for char in letters) / len(letters) if letters else 1.0
+
+    return abs(latin(words) - latin(others)) < 0.5
+
+
+def _where(box: Box) -> str:
+    across = "left" if box.x1 < 0.5 else "right" if box.x0 > 0.5 else "middle"
+    down = "top" if box.y1 < 0.5 else "bottom" if box.y0 > 0.5 else "middle"
+    return f"at the {down}, {across}" if down != across else "in the middle"

@@ -1,0 +1,53 @@
+"""Signs of a PDF whose font does not tell what they mean: read by OCR on the picture, and always said."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from pipelines.documents.document import Box, Caveat, CaveatKind, Page
+from pipelines.documents.extract.pdf.glyphs import UNKNOWN
+from pipelines.documents.extract.pdf.merge import as_tokens
+from pipelines.documents.extract.pdf.page_pictures import overlap
+from pipelines.documents.extract.pdf.page_words import Token, is_unread
+
+_SURE = 0.7
+_ON = 0.5  # of a read word's box on that of the word in question
+_WHOLE = Box(0, 0, 1, 1)
+_ALIKE = frozenset("+-–—−~<>=.,'")  # signs that OCR takes others for (± ≤ ≥ ≠ ÷): better none than a wrong one
+
+
+def in_question(token: Token) -> bool:
+    """Whether a word holds signs without meaning; an icon or a bullet of an unknown font by itself is none."""
+    if token.hidden:
+        return False
+    if token.doubtful or UNKNOWN in token.text:
+        return True
+    return any(map(is_unread, token.text)) and any(char.isalnum() for char in token.text)
+
+
+def resolve(tokens: Sequence[Token], read: Page | None) -> tuple[tuple[Token, ...], Caveat]:
+    """The words, those in question as OCR read them where it is sure, and the remark that belongs to the page.
+
+    Args:
+        tokens: at least one of them is in question.
+        read: the whole page, None where it could not be read.
+    """
+    words = [word for word in as_tokens(read, _WHOLE) if word.box] if read else []
+    result = list(tokens)
+    asked = settled = 0
+    for at, token in enumerate(tokens):
+        if not in_question(token):
+            continue
+        asked += 1
+        found = [word for word in words if token.box and word.box and overlap(word.box, token.box) >= _ON]
+        text = " ".join(word.text for word in found)
+        known = "".join(char for char in token.text if not is_unread(char))
+        sure = bool(found) and min(word.confidence for word in found) >= _SURE
+        if sure and text != known and len(text) >= len(known) and not set(text) - set(known) & _ALIKE:
+            result[at] = replace(token, text=text, confidence=min(word.confidence for word in found))
+            settled += 1
+        else:
+            signs = "".join(UNKNOWN if is_unread(char) else char for char in token.text)
+            result[at] = replace(token, text=signs)
+    by_ocr = f", {settled} of them read by OCR from the picture" if settled else ""
+    detail = f"{asked} words hold signs whose meaning the font does not tell{by_ocr}; compare them with the picture"
+    return tuple(result), Caveat(CaveatKind.GLYPHS_UNMAPPED, detail, asked)

@@ -1,0 +1,1 @@
+"""Pictures as pages, and those embedded in office files."""

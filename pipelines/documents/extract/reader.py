@@ -1,0 +1,247 @@
+"""Reads files page by page in a guarded child: whatever a file does, each of its pages gets an answer."""
+
+import functools
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from cluster.basics.priority import Priority, step_back
+from configs.sections import OcrSettings, ReadSettings
+from pipelines.documents import document
+from pipelines.documents.document import Page, Reason, Unreadable
+from pipelines.documents.extract.guarded_child import Died, Guard, TookTooLong, TookTooMuch
+from pipelines.documents.extract.opened import PageReader
+from pipelines.documents.sources.files import Kind, hash_file
+
+STAGE = "read"
+LOW_PATIENCE = 4
+EXTRACTION = 5
+"""Count up when the same bytes would give another text."""
+
+_LIBRARIES = (
+    "pypdfium2",
+    "pdfplumber",
+    "pillow",
+    "pillow-heif",
+    "openpyxl",
+    "babel",
+    "olefile",
+    "beautifulsoup4",
+    "lxml",
+    "striprtf",
+    "xlrd",
+    "python-oxmsg",
+)
+_KILLED_FROM_OUTSIDE = (-9, -15)
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """What is known of a file before its pages are read; `file_hash` is SHA-256 in hex, `size` in bytes."""
+
+    kind: Kind
+    file_hash: str
+    size: int
+    pages: int
+
+
+class Reader:
+    """Opens and reads files; one child process is kept between calls. Not for two threads at once."""
+
+    def __init__(
+        self,
+        read: ReadSettings,
+        ocr: OcrSettings,
+        make_engine: Callable[[OcrSettings], PageReader] | None = None,
+        *,
+        priority: Priority = Priority.NORMAL,
+        helpers: bool = False,
+        share: float = 1.0,
+    ) -> None:
+        """Start nothing yet.
+
+        Args:
+            read: limits.
+            ocr: how pictures are read.
+            make_engine: a top-level function that makes the reader of pictures; the default is the OCR cascade.
+            priority: of the child and what it starts: bulk work must not make people wait. Below the normal one, time
+                limits by the clock are `LOW_PATIENCE` times as long, as it may have to wait itself.
+            helpers: what OCR costs counts as CPU of the page, too.
+            share: of a core, that reading has at most; time limits by the clock are as much longer.
+        """
+        self._languages: tuple[str, ...] = ()
+        self._read = read
+        self._patience = (1 if priority is Priority.NORMAL else LOW_PATIENCE) / share
+        make = functools.partial(make_desk, read, ocr, make_engine, priority)
+        self._guard = Guard(make, memory_bytes=read.memory_bytes, helpers=helpers, share=share)
+
+    @property
+    def child(self) -> int | None:
+        """Process id of the child while there is one."""
+        return self._guard.pid
+
+    def use(self, languages: tuple[str, ...]) -> None:
+        """Read scans in these languages from now on; in those of the settings where there are none."""
+        self._languages = languages
+
+    def survey(
+        self, path: Path, filename: str | None = None, *, encoding: str | None = None, language: str | None = None
+    ) -> Survey:
+        """Kind, hash and number of pages.
+
+        Args:
+            path: the bytes.
+            filename: the name its owner gave it.
+            encoding: of a text, as a person set it.
+            language: of the workspace (ISO 639-1), where it is known.
+
+        Raises:
+            Unreadable: with the reason; `retryable` where time or the machine was at fault.
+        """
+        try:
+            size = path.stat().st_size
+            if size > self._read.max_file_bytes:
+                raise Unreadable(Reason.TOO_LARGE, f"{size} bytes, more than {self._read.max_file_bytes}")
+            file_hash = hash_file(path)
+        except OSError as error:
+            raise _unreachable(error) from error
+        kind, pages = self._ask("survey", path, filename, encoding, language, seconds=self._read.open_seconds)
+        if pages > self._read.max_pages:
+            raise Unreadable(
+                Reason.TOO_LARGE,
+                f"{pages} pages, more than {self._read.max_pages}; divide the file, or raise read.max_pages "
+                "(AOS_READ_MAX_PAGES)",
+            )
+        return Survey(kind, file_hash, size, pages)
+
+    def read(
+        self,
+        path: Path,
+        kind: Kind,
+        numbers: Sequence[int],
+        *,
+        encoding: str | None = None,
+        language: str | None = None,
+    ) -> Iterator[Page]:
+        """The pages with these 1-based numbers, one at a time; a page that cannot be read carries its failure.
+
+        Encoding and language are those of the survey.
+        """
+        for number in numbers:
+            yield self._page(path, kind, number, encoding, language)
+
+    def picture(self, path: Path, kind: Kind, number: int, dpi: int) -> bytes:
+        """A PNG of one page.
+
+        Raises:
+            Unreadable: UNSUPPORTED for formats without pages of their own, else why it cannot be drawn.
+        """
+        data: bytes = self._ask("picture", path, kind, number, dpi, seconds=self._read.page_seconds)
+        return data
+
+    def close(self) -> None:
+        """End the child and everything it has started."""
+        self._guard.close()
+
+    def __enter__(self) -> Self:
+        """Nothing is started before the first call."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close."""
+        self.close()
+
+    def _page(self, path: Path, kind: Kind, number: int, encoding: str | None, language: str | None) -> Page:
+        started = time.monotonic()
+        try:
+            told = (encoding, language, self._languages)
+            page: Page = self._ask("page", path, kind, number, *told, seconds=self._read.page_seconds)
+        except Unreadable as error:
+            page = Page(number, "", failure=error.as_failure(STAGE))
+        return page if page.ms else replace(page, ms=round((time.monotonic() - started) * 1000))
+
+    def _ask(self, method: str, *arguments: object, seconds: float) -> Any:
+        """Call the child; its end is a reason too. One that was killed from outside, or whose child had no room left,
+        did nothing wrong: once more."""
+        call = functools.partial(
+            self._guard.call, method, *arguments,
+            seconds=seconds * self._patience, cpu_seconds=self._read.cpu_seconds,
+        )  # fmt: skip
+        try:
+            try:
+                return call()
+            except Died as death:
+                # Files before this one may have left little of the memory that it may have.
+                crowded = death.starved and not death.fresh
+                if not crowded and (death.cause or death.code not in _KILLED_FROM_OUTSIDE):
+                    raise
+                return call()
+        except TookTooMuch as error:  # whenever it is tried
+            raise Unreadable(Reason.TIMEOUT, f"{error}; raise read.cpu_seconds (AOS_READ_CPU_SECONDS)") from error
+        except TookTooLong as error:
+            raise Unreadable(Reason.TIMEOUT, str(error), retryable=True) from error
+        except Died as error:
+            raise _crashed(error, self._read.memory_bytes) from error
+
+
+def make_desk(
+    read: ReadSettings,
+    ocr: OcrSettings,
+    make_engine: Callable[[OcrSettings], PageReader] | None,
+    priority: Priority = Priority.NORMAL,
+) -> object:
+    """In the child: the parsers are imported here and not in the parent."""
+    step_back(priority)
+    from pipelines.documents.extract.extraction_worker import Desk
+
+    if make_engine is None:
+        from pipelines.documents.ocr.cascade import build
+
+        make_engine = build
+    return Desk(read, ocr, make_engine)
+
+
+def fingerprint(read: ReadSettings, ocr: OcrSettings) -> str:
+    """Changes when the same bytes could give another text: code, library versions, settings that matter, OCR."""
+    from pipelines.documents.ocr import cascade
+
+    return document.fingerprint(
+        STAGE,
+        EXTRACTION,
+        [(name, version(name)) for name in _LIBRARIES],
+        read.min_useful_text,
+        read.part_chars,
+        cascade.fingerprint(ocr),
+    )
+
+
+def fingerprint_with(made: str, encoding: str | None) -> str:
+    """That of a page of a text whose encoding a person set: another encoding is another reading."""
+    return made if encoding is None else document.fingerprint(made, encoding)
+
+
+def _unreachable(error: OSError) -> Unreadable:
+    """A file that is gone has changed since it was listed; anything else may pass (a mount, a permission)."""
+    if isinstance(error, FileNotFoundError):
+        return Unreadable(Reason.CHANGED, "the file is gone")
+    return Unreadable(Reason.CORRUPT, f"the file cannot be opened: {error.strerror}", retryable=True)
+
+
+def _crashed(error: Died, memory_bytes: int) -> Unreadable:
+    """The parser's process ended: a defect in it that this file found, or the machine ran out of memory."""
+    gone = ("FileNotFoundError", "IsADirectoryError")
+    if error.cause.startswith(gone):
+        return Unreadable(Reason.CHANGED, "the file is gone")
+    if error.starved:
+        return Unreadable(
+            Reason.BOMB,
+            f"it needs more memory than one file may have, {memory_bytes >> 20} MiB; raise read.memory_bytes "
+            "(AOS_READ_MEMORY_BYTES)",
+        )
+    return Unreadable(Reason.CRASHED, error.cause or f"the reading process ended with {error.code}", retryable=True)

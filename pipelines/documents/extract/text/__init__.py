@@ -1,0 +1,1 @@
+"""Text formats: character sets, HTML, notebooks, SVG, RTF and EPUB."""

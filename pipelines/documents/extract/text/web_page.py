@@ -1,0 +1,229 @@
+"""HTML: what a browser would show, as Markdown."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from bs4 import BeautifulSoup, CData, Comment, Declaration, Doctype, ProcessingInstruction
+from bs4.dammit import EncodingDetector
+from bs4.element import NavigableString, PageElement, Tag
+
+from pipelines.documents.document import Caveat, CaveatKind, Reason, Unreadable
+from pipelines.documents.extract.opened import Context, Opened, Parts, join_blocks, table_parts
+from pipelines.documents.extract.text.charset import Decoded, decode
+from pipelines.documents.extract.text.html_inline import apart
+from pipelines.documents.extract.text.html_table import table_blocks
+from pipelines.documents.extract.text.plain_text import bounded
+from pipelines.documents.extract.text.raised import lowered, raised
+
+_UNSEEN = frozenset(
+    (
+        *("script", "style", "noscript", "template", "head", "iframe", "object", "select", "canvas", "audio", "video"),
+        *("rp", "rt", "rtc"),  # readings beside a word would tear it
+    )
+)
+_BLOCKS = frozenset(
+    (
+        *("p", "div", "section", "article", "main", "aside", "header", "footer", "nav", "form", "fieldset", "address"),
+        *("figure", "figcaption", "dl", "dt", "dd", "details", "summary", "center", "body", "html", "caption"),
+        *("li", "tr", "td", "th", "thead", "tbody", "tfoot", "legend", "dialog", "hgroup", "search", "option"),
+    )
+)
+_HEADINGS = {"h1": 1, "h2": 2, "h3": 3, "h4": 4, "h5": 5, "h6": 6}
+_NOT_TEXT = (Comment, Declaration, Doctype, ProcessingInstruction, CData)
+_SPACE = re.compile(r"\s+")
+_HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
+_RAISED = re.compile(r"vertical-align\s*:\s*(super|sub)\b", re.IGNORECASE)
+_LOWERED = re.compile(r"vertical-align\s*:\s*sub\b", re.IGNORECASE)
+_EMBEDDED = re.compile(r"src\s*=\s*[\"']?data:image/(?!svg)[^\"'>]*", re.IGNORECASE)
+_SMALL_PICTURE = 4096  # an icon, a line, a pixel that counts readers
+_DECLARED_BYTES = 4096
+
+
+def open_html(path: Path, context: Context) -> Opened:
+    """The visible text of a page in parts."""
+    read = decode_html(bounded(path, context), context)
+    return Parts(html_parts(read.text, context.read.part_chars), (*read.caveats, *pictures_in(read.text)))
+
+
+def html_parts(html: str, limit: int) -> list[str]:
+    """Markdown parts of at most `limit` characters of an HTML document.
+
+    Raises:
+        Unreadable: BOMB, when it is nested deeper than any page is.
+    """
+    try:
+        return join_blocks(fitting(markdown_blocks(html), limit), limit)
+    except RecursionError as error:
+        raise Unreadable(Reason.BOMB, "its elements are nested without end") from error
+
+
+def markdown_blocks(html: str) -> list[str]:
+    """Paragraphs, headings, lists, quotes, code and tables of a document, in order, as Markdown."""
+    soup = BeautifulSoup(html, "lxml")
+    writer = _Writer()
+    titled = soup.find("title")
+    if isinstance(titled, Tag) and titled.find_parent("svg") is None and (title := _squeeze(titled.get_text())):
+        writer.title(title)
+    writer.children(soup)
+    writer.flush()
+    return writer.blocks
+
+
+def fitting(blocks: list[str], limit: int) -> Iterator[str]:
+    """Long tables keep their head row in every part."""
+    for block in blocks:
+        if len(block) > limit and block.startswith("| "):
+            yield from table_parts(block.split("\n"), limit)
+        else:
+            yield block
+
+
+def decode_html(data: bytes, context: Context, declared: str | None = None) -> Decoded:
+    """The text of a page; what it, or the letter around it, declares of its encoding weighs in."""
+    said = declared or EncodingDetector.find_declared_encoding(
+        data[:_DECLARED_BYTES], is_html=True, search_entire_document=True
+    )
+    return decode(data, chosen=context.encoding, language=context.language, declared=said)
+
+
+def pictures_in(html: str) -> Iterator[Caveat]:
+    """Pictures that the text itself carries and that were not read; those elsewhere are no part of it."""
+    count = sum(len(found[0]) > _SMALL_PICTURE for found in _EMBEDDED.finditer(html))
+    if count:
+        yield Caveat(CaveatKind.PICTURES_UNREAD, f"{count} pictures inside the page were not read", count)
+
+
+class _Writer:
+    """Walks the tree once, collecting inline text until a block ends."""
+
+    def __init__(self) -> None:
+        self.blocks: list[str] = []
+        self._inline: list[str] = []
+
+    def title(self, text: str) -> None:
+        self.blocks.append(f"# {text}")
+
+    def flush(self) -> None:
+        text = _lines("".join(self._inline))
+        self._inline.clear()
+        if text and f"# {text}" != (self.blocks[0] if len(self.blocks) == 1 else None):
+            self.blocks.append(text)
+
+    def children(self, node: Tag) -> None:
+        before: PageElement | None = None
+        for child in node.children:
+            if isinstance(before, Tag) and isinstance(child, Tag) and self._inline and apart(before, child):
+                self._inline.append(" ")
+            self._visit(child)
+            before = child
+
+    def _visit(self, node: PageElement) -> None:
+        if isinstance(node, NavigableString):
+            if not isinstance(node, _NOT_TEXT):
+                self._inline.append(_SPACE.sub(" ", str(node).replace("\xad", "")))
+            return
+        if not isinstance(node, Tag) or node.name in _UNSEEN or _is_hidden(node):
+            return
+        if node.name in _HEADINGS:
+            self._heading(node)
+        elif node.name == "br":
+            self._inline.append("\n")
+        elif node.name in ("sup", "sub") or _RAISED.search(_style(node)):
+            self._raised(node)
+        elif node.name == "svg":
+            self._inline.append(f" {' '.join(svg_lines(node))} ")
+        elif node.name == "pre":
+            self.flush()
+            self.blocks.append(f"```\n{node.get_text().strip(chr(10))}\n```")
+        elif node.name in ("ul", "ol", "menu"):
+            self._block("\n".join(_list_lines(node, 0)))
+        elif node.name == "blockquote":
+            self._block("\n".join(f"> {line}" for block in _inner(node) for line in block.split("\n")))
+        elif node.name == "table":
+            self._table(node)
+        elif node.name in _BLOCKS or node.name == "hr":
+            self.flush()
+            self.children(node)
+            self.flush()
+        elif node.name in ("input", "textarea", "button"):
+            self._inline.append(f" {node.get('value') or node.get_text()} " if node.get("type") != "hidden" else "")
+        elif node.name == "img":
+            self._inline.append(f" {node.get('alt')} " if node.get("alt") else "")
+        else:
+            self.children(node)
+
+    def _block(self, text: str) -> None:
+        self.flush()
+        if text.strip():
+            self.blocks.append(text)
+
+    def _heading(self, node: Tag) -> None:
+        self.flush()
+        if text := _squeeze(" ".join(_inner(node))):
+            mark = "#" * _HEADINGS[node.name]
+            if self.blocks[:1] == [f"# {text}"] and len(self.blocks) == 1:
+                return
+            self.blocks.append(f"{mark} {text}")
+
+    def _table(self, node: Tag) -> None:
+        self.flush()
+        caption = node.find("caption")
+        if isinstance(caption, Tag) and caption.find_parent("table") is node:
+            self._block(_squeeze(caption.get_text(" ")))
+        for block in table_blocks(node, _inner, _is_hidden):
+            self._block(block)
+
+    def _raised(self, node: Tag) -> None:
+        text = " ".join(" ".join(_inner(node)).split())
+        self._inline.append(lowered(text) if node.name == "sub" or _LOWERED.search(_style(node)) else raised(text))
+
+
+def _list_lines(node: Tag, depth: int) -> list[str]:
+    lines = []
+    number = 0
+    for item in node.children:
+        if not isinstance(item, Tag) or item.name in _UNSEEN or _is_hidden(item):
+            continue
+        if item.name in ("ul", "ol"):
+            lines += _list_lines(item, depth + 1)
+            continue
+        number += 1
+        nested = [child for child in item.find_all(("ul", "ol"), recursive=False) if isinstance(child, Tag)]
+        for child in nested:
+            child.extract()
+        mark = f"{number}." if node.name == "ol" else "-"
+        own = " ".join(" ".join(block.split()) for block in _inner(item))
+        if own:
+            lines.append(f"{'  ' * depth}{mark} {own}")
+        for child in nested:
+            lines += _list_lines(child, depth + 1)
+    return lines
+
+
+def _inner(node: Tag) -> list[str]:
+    writer = _Writer()
+    writer.children(node)
+    writer.flush()
+    return writer.blocks
+
+
+def svg_lines(node: Tag) -> list[str]:
+    """What a drawing says: its title, description and the texts in it."""
+    return [text for one in node.find_all(("title", "desc", "text")) if (text := _squeeze(one.get_text(" ")))]
+
+
+def _is_hidden(node: Tag) -> bool:
+    return node.has_attr("hidden") or bool(_HIDDEN.search(_style(node)))
+
+
+def _style(node: Tag) -> str:
+    return str(node.get("style") or "")
+
+
+def _squeeze(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _lines(text: str) -> str:
+    return "\n".join(filter(None, (_squeeze(line) for line in text.split("\n"))))

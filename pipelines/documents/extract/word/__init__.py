@@ -1,0 +1,1 @@
+"""DOCX: body, numbering, styles, equations and imported parts as Markdown."""

@@ -1,0 +1,160 @@
+"""The text of a DOCX paragraph: runs, raised ones apart, signs, boxes to tick, notes, equations, pictures."""
+
+import re
+from collections.abc import Iterator
+
+from lxml import etree
+
+from pipelines.documents.document import CaveatKind
+from pipelines.documents.extract.office.embedded_objects import Objects
+from pipelines.documents.extract.text.raised import lowered, raised
+from pipelines.documents.extract.word.equations import linear
+from pipelines.documents.extract.word.styles import Styles
+from pipelines.documents.extract.word.symbols import is_symbol_font, sign
+
+W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+M = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
+_MC = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
+ALTERNATIVES = frozenset((f"{_MC}AlternateContent", f"{_MC}Choice"))
+FALLBACK = f"{_MC}Fallback"
+_CHECKBOX = "{http://schemas.microsoft.com/office/word/2010/wordml}checkbox"
+_BREAKS = {f"{W}tab": "\t", f"{W}ptab": "\t", f"{W}br": "\n", f"{W}cr": "\n", f"{W}noBreakHyphen": "-"}
+_UNSEEN = frozenset(
+    (
+        *(
+            f"{W}{name}"
+            for name in ("del", "moveFrom", "instrText", "delText", "pPr", "rPr", "rt", "sdtPr", "txbxContent")
+        ),
+    )
+) | {FALLBACK}
+_TICKED, _EMPTY = "☒", "☐"
+_OFF = ("0", "false", "off")
+_LEAST_SHIFT = 3  # half points that a run is moved up or down before it counts as raised or lowered
+_PRIVATE = re.compile("[\uf020-\uf0ff]")
+
+Piece = tuple[str, str]  # "" | "raised" | "lowered", and the text
+
+
+class Inline:
+    """Reads paragraphs; knows the document's styles and how its notes are numbered."""
+
+    def __init__(self, styles: Styles, objects: Objects) -> None:
+        """Nothing read yet."""
+        self._styles, self._objects = styles, objects
+        self.notes: dict[tuple[str, str], int] = {}
+
+    def text(self, paragraph: etree._Element) -> str:
+        """The text without what is deleted, hidden in field codes, or set in a box of its own."""
+        return joined(self._pieces(paragraph))
+
+    def number(self, kind: str, note: str) -> int:
+        """The number of a note: in the order in which the text refers to them."""
+        count = sum(one == kind for one, _ in self.notes)
+        return self.notes.setdefault((kind, note), count + 1)
+
+    def _pieces(self, node: etree._Element, shift: str = "") -> Iterator[Piece]:
+        for child in node:
+            tag = child.tag
+            if not isinstance(tag, str) or tag in _UNSEEN:
+                continue
+            if tag == f"{W}t":
+                yield shift, self._lettered(child.text or "", node)
+            elif tag in _BREAKS:
+                yield "", _BREAKS[tag]
+            elif tag == f"{W}r":
+                yield from self._run(child)
+            elif tag in (f"{M}oMath", f"{M}oMathPara"):
+                yield "", linear(child)
+            elif tag == f"{W}sdt" and (box := child.find(f"{W}sdtPr/{_CHECKBOX}")) is not None:
+                yield "", _TICKED if _is_on(box, "checked", absent=False) else _EMPTY
+            elif tag in (f"{W}footnoteReference", f"{W}endnoteReference"):
+                yield "", self._reference(child, tag.removeprefix(W).removesuffix("Reference"))
+            elif tag == f"{W}sym":
+                yield shift, self._sign(child.get(f"{W}font", ""), child.get(f"{W}char", ""))
+            elif tag == f"{W}fldChar":
+                yield "", _form_field(child)
+            elif tag in (f"{W}drawing", f"{W}pict", f"{W}object"):
+                yield "", self._objects.text(child)
+            else:
+                yield from self._pieces(child, shift)
+
+    def _run(self, run: etree._Element) -> Iterator[Piece]:
+        properties = run.find(f"{W}rPr")
+        if properties is not None and self._is_hidden(properties):
+            self._objects.gathered.note(CaveatKind.HIDDEN_CONTENT, "text that is formatted as hidden, read here")
+        yield from self._pieces(run, self._shift(properties) if properties is not None else "")
+
+    def _shift(self, properties: etree._Element) -> str:
+        align, position = properties.find(f"{W}vertAlign"), properties.find(f"{W}position")
+        style = properties.find(f"{W}rStyle")
+        named = align.get(f"{W}val") if align is not None else None
+        if named is None and style is not None:
+            named = self._styles.run_property(style.get(f"{W}val"), "vertAlign")
+        if named in ("superscript", "subscript"):
+            return "raised" if named == "superscript" else "lowered"
+        found = re.match(r"(-?)(\d+)", position.get(f"{W}val", "")) if position is not None and named is None else None
+        if found is None or int(found[2]) < _LEAST_SHIFT:
+            return ""
+        return "lowered" if found[1] else "raised"
+
+    def _is_hidden(self, properties: etree._Element) -> bool:
+        return properties.find(f"{W}vanish") is not None and _is_on(properties, "vanish", absent=False)
+
+    def _reference(self, node: etree._Element, kind: str) -> str:
+        number = self.number(kind, node.get(f"{W}id", ""))
+        return "" if node.get(f"{W}customMarkFollows") in ("1", "true", "on") else f"[{kind} {number}]"
+
+    def _lettered(self, text: str, run: etree._Element) -> str:
+        """Text whose font makes signs of its letters."""
+        fonts = run.find(f"{W}rPr/{W}rFonts")
+        font = fonts.get(f"{W}ascii", "") if fonts is not None else ""
+        if is_symbol_font(font) and (_PRIVATE.search(text) or font.lower() == "symbol"):
+            return "".join(self._known(font, ord(char)) if not char.isspace() else char for char in text)
+        return _PRIVATE.sub(lambda match: self._known("Symbol", ord(match[0])), text) if _PRIVATE.search(text) else text
+
+    def _sign(self, font: str, code: str) -> str:
+        return self._known(font, int(code, 16)) if re.fullmatch(r"[0-9A-Fa-f]{1,5}", code) else ""
+
+    def _known(self, font: str, code: int) -> str:
+        found = sign(font, code)
+        if found is None:
+            self._objects.gathered.note(
+                CaveatKind.GLYPHS_UNMAPPED, f"signs of the font {font} whose meaning is not known"
+            )
+        return found if found is not None else "\ufffd"
+
+
+def joined(pieces: Iterator[Piece]) -> str:
+    """The text of pieces; neighbours that are raised or lowered alike are taken together."""
+    groups: list[list[str]] = []
+    for shift, text in pieces:
+        if not text:
+            continue
+        if groups and groups[-1][0] == shift:
+            groups[-1][1] += text
+        else:
+            groups.append([shift, text])
+    return "".join(raised(text) if shift == "raised" else lowered(text) if shift else text for shift, text in groups)
+
+
+def _form_field(node: etree._Element) -> str:
+    """A box to tick, or the chosen entry of a list, of the older form fields: neither is in the text."""
+    box, choice = node.find(f"{W}ffData/{W}checkBox"), node.find(f"{W}ffData/{W}ddList")
+    if box is not None:
+        ticked = _is_on(box, "checked", absent=False) if box.find(f"{W}checked") is not None else _is_on(box, "default")
+        return _TICKED if ticked else _EMPTY
+    if choice is not None:
+        entries = [item.get(f"{W}val", "") for item in choice.iterfind(f"{W}listEntry")]
+        found = choice.find(f"{W}result")
+        at = found.get(f"{W}val", "0") if found is not None else "0"
+        return entries[int(at)] if at.isdecimal() and int(at) < len(entries) else ""
+    return ""
+
+
+def _is_on(parent: etree._Element, name: str, *, absent: bool = False) -> bool:
+    """A switch: on where it stands without a value."""
+    found = parent.find(f"{{*}}{name}")
+    if found is None:
+        return absent
+    value = next((str(value) for key, value in found.attrib.items() if str(key).endswith("}val")), "1")
+    return value not in _OFF

@@ -1,0 +1,140 @@
+"""Graphs of documents as rows: each version's evidence replaced in one transaction of the ledger."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cluster.basics.scope import Scope
+from cluster.state.db.postgres import Database, Transaction, load_queries
+from pipelines.documents.document import VersionId
+from pipelines.documents.graph.model import Entity, Graph, PageText, Relation, entity_id, relation_id
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A version's text, and what its graph was made of.
+
+    Attributes:
+        pages: those that could be read, in order.
+        reads: the version's counter when the text was taken.
+        made_of: `reads` and fingerprint of the graph that is there; None where there is none.
+    """
+
+    pages: tuple[PageText, ...]
+    reads: int
+    made_of: tuple[int, str] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Payer:
+    """The agent in whose name a model is asked; its config says which, and how much it may spend."""
+
+    agent: str
+    config: Mapping[str, Any]
+
+
+class GraphStore:
+    """The write side of the graph."""
+
+    def __init__(self, database: Database) -> None:
+        """Queries are read from store.sql beside this file."""
+        self._db = database
+        self._sql = load_queries(Path(__file__).with_suffix(".sql"))
+
+    async def source(self, scope: Scope, version: VersionId) -> Source | None:
+        """The text to read; None where the version is not, or no longer, the one that readers see."""
+        named = {"version": version, "workspace": scope.workspace}
+        async with self._db.transaction(scope) as tx:
+            # The counter first: pages written in between make the text newer than the number says, never older.
+            row = await tx.one(self._sql["recorded"], **named)
+            if row is None:
+                return None
+            pages = await tx.all(self._sql["texts"], **named)
+        made = None if row["made_of"] is None else (int(row["made_of"]), str(row["fingerprint"]))
+        return Source(tuple(PageText(page["number"], page["text"]) for page in pages), int(row["reads"]), made)
+
+    async def payer(self, scope: Scope, version: VersionId, agent: str | None) -> Payer | None:
+        """The agent of the job, else the first that the document is linked to; None where there is none."""
+        async with self._db.transaction(scope) as tx:
+            row = await tx.one(self._sql["payer"], version=version, workspace=scope.workspace, agent=agent)
+        return Payer(str(row["id"]), row["config"]) if row else None
+
+    async def write(
+        self, tx: Transaction, scope: Scope, version: VersionId, graph: Graph, *, reads: int, fingerprint: str
+    ) -> bool:
+        """Put a version's graph in the place of whatever its document said before.
+
+        Args:
+            tx: a transaction of the ledger.
+            scope: the job's; it sees all documents of the workspace.
+            version: which one.
+            graph: what was found.
+            reads: the version's counter when its text was taken.
+            fingerprint: of the rules.
+
+        Returns:
+            False where the text was read again meanwhile: nothing was written, and it is to be done again.
+            True also where the document is gone or has a newer version; then there is nothing to write.
+        """
+        await tx.one(self._sql["lock_workspace"], workspace=scope.workspace, tenant=scope.tenant)
+        owner = await tx.one(self._sql["lock_version"], version=version, workspace=scope.workspace)
+        if owner is None:
+            return True
+        if owner["reads"] != reads:
+            return False
+        named = {
+            "version": version, "document": owner["document_id"], "tenant": scope.tenant, "workspace": scope.workspace
+        }  # fmt: skip
+        await tx.run(self._sql["drop_relations"], workspace=scope.workspace, document=owner["document_id"])
+        await tx.run(self._sql["drop_mentions"], workspace=scope.workspace, document=owner["document_id"])
+        await self._put_entities(tx, scope, named, graph.entities)
+        await self._put_relations(tx, scope, named, graph.relations)
+        await tx.run(
+            self._sql["record"],
+            **named, reads=reads, fingerprint=fingerprint, entities=len(graph.entities),
+            relations=len(graph.relations), note=graph.note,
+        )  # fmt: skip
+        return True
+
+    async def _put_entities(
+        self, tx: Transaction, scope: Scope, named: Mapping[str, Any], entities: Sequence[Entity]
+    ) -> None:
+        if not entities:
+            return
+        await tx.run(
+            self._sql["put_entities"],
+            tenant=scope.tenant, workspace=scope.workspace,
+            ids=[entity_id(scope.workspace, one.key) for one in entities],
+            types=[str(one.key.type) for one in entities], names=[one.key.name for one in entities],
+        )  # fmt: skip
+        rows = [(one.key, mention) for one in entities for mention in one.mentions]
+        await tx.run(
+            self._sql["put_mentions"], **named,
+            ids=[entity_id(scope.workspace, key) for key, _ in rows], types=[str(key.type) for key, _ in rows],
+            pages=[m.page for _, m in rows], names=[m.name for _, m in rows],
+            aliases=[m.alias for _, m in rows], starts=[m.start for _, m in rows], ends=[m.end for _, m in rows],
+            quote_starts=[m.quote[0] for _, m in rows], quote_ends=[m.quote[1] for _, m in rows],
+            occurrences=[m.occurrences for _, m in rows], confidences=[m.confidence for _, m in rows],
+            found_by=[m.found_by for _, m in rows],
+        )  # fmt: skip
+
+    async def _put_relations(
+        self, tx: Transaction, scope: Scope, named: Mapping[str, Any], relations: Sequence[Relation]
+    ) -> None:
+        if not relations:
+            return
+        ids = [relation_id(scope.workspace, one.source, one.target, one.type) for one in relations]
+        await tx.run(
+            self._sql["put_relations"],
+            tenant=scope.tenant, workspace=scope.workspace, ids=ids,
+            sources=[entity_id(scope.workspace, one.source) for one in relations],
+            targets=[entity_id(scope.workspace, one.target) for one in relations],
+            types=[str(one.type) for one in relations],
+        )  # fmt: skip
+        await tx.run(
+            self._sql["put_evidence"], **named, ids=ids,
+            pages=[one.page for one in relations], starts=[one.start for one in relations],
+            ends=[one.end for one in relations], evidence=[one.text for one in relations],
+            strengths=[one.strength for one in relations], found_by=[one.found_by for one in relations],
+        )  # fmt: skip

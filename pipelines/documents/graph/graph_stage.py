@@ -1,0 +1,142 @@
+"""The graph as a stage of a job: one unit a version, done after its index; what fails here fails no document."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from cluster.basics.errors import Transient
+from cluster.basics.scope import Scope
+from cluster.state.db.postgres import Transaction
+from cluster.state.work.jobs import Job, Jobs, Lane, Lease, Settled, Unit, UnitStatus
+from configs.sections_retrieval import GraphSettings
+from pipelines.documents.document import Failure, Reason, VersionId
+from pipelines.documents.graph.extract import Extractor, fingerprint
+from pipelines.documents.graph.graph_rows import GraphStore, Payer, Source
+from pipelines.documents.graph.model import Graph, PageText, characters
+from pipelines.documents.graph.model_extraction import Read, joined
+from pipelines.documents.store.page_codec import failure_to_json
+
+GRAPH = "graph"
+VERSIONS_A_TURN = 64
+MOST_ATTEMPTS = 3
+
+
+class ModelReader(Protocol):
+    """Reads a document by model: graph.routed.RoutedReader."""
+
+    async def read(self, scope: Scope, payer: Payer, pages: Sequence[PageText]) -> Read | str:
+        """What the model says, or why there is nothing."""
+        ...
+
+
+class GraphStage:
+    """Makes the graphs of versions that were indexed; it can be resumed at any version."""
+
+    def __init__(
+        self,
+        jobs: Jobs,
+        store: GraphStore,
+        extractor: Callable[[], Extractor],
+        settings: GraphSettings,
+        reader: ModelReader | None = None,
+    ) -> None:
+        """Collaborators are injected.
+
+        Args:
+            jobs, store: the rows.
+            extractor: makes the rules; called in a thread at the first version, as it reads a gazetteer.
+            settings: what is kept, and whether a model is asked.
+            reader: None where no model can be asked from here.
+        """
+        self._jobs, self._store, self._settings, self._reader = jobs, store, settings, reader
+        self._make = extractor
+        self._extractor: Extractor | None = None
+        self._fingerprint = fingerprint(settings)
+
+    async def expect(self, tx: Transaction, lease: Lease, version: VersionId) -> None:
+        """In the transaction that writes a version's index: its graph is to be made, also if it was made before."""
+        if not self._settings.enabled:
+            return
+        if not await self._jobs.expect(tx, lease, GRAPH, [Unit(version, version, self._fingerprint)]):
+            await self._jobs.reopen(tx, lease, GRAPH, [version])
+
+    async def run(self, job: Job, after: str, stopped: Callable[[], bool]) -> int:
+        """Make the graphs of some versions whose stage `after` is done; returns how many units came to their end.
+
+        Raises:
+            LeaseLost: another worker has the job; nothing more was written.
+        """
+        pending = await self._jobs.pending(job.lease, GRAPH, VERSIONS_A_TURN, after=after)
+        if not self._settings.enabled:  # it was switched off while the job waited
+            return await self._settle(job.lease, [Settled(unit.key, UnitStatus.UNCHANGED) for unit in pending])
+        failed = failure_to_json(Failure(GRAPH, Reason.CRASHED, "its graph ended the worker every time"))
+        worn_out = [unit for unit in pending if unit.attempts >= MOST_ATTEMPTS]
+        done = await self._settle(job.lease, [Settled(unit.key, UnitStatus.FAILED, failed) for unit in worn_out])
+        # Attempts are counted for all that are begun together: what was there when a worker ended is tried alone.
+        alone = [[unit] for unit in pending if 0 < unit.attempts < MOST_ATTEMPTS]
+        for units in ([unit for unit in pending if not unit.attempts], *alone):
+            done += await self._begin(job, units, stopped)
+        return done
+
+    async def _begin(self, job: Job, units: Sequence[Unit], stopped: Callable[[], bool]) -> int:
+        """Count an attempt before the work, and give back those of units that came to no end."""
+        if not units or stopped():
+            return 0
+        await self._jobs.begin(job.lease, GRAPH, units)
+        left = {unit.key for unit in units}
+        try:
+            for unit in units:
+                if stopped():
+                    break
+                if await self._make_one(job, VersionId(unit.key)):
+                    left.discard(unit.key)
+        except Transient:
+            await self._jobs.refund(job.lease, GRAPH, sorted(left))
+            raise
+        await self._jobs.refund(job.lease, GRAPH, sorted(left))
+        return len(units) - len(left)
+
+    async def _make_one(self, job: Job, version: VersionId) -> int:
+        source = await self._store.source(job.lease.scope, version)
+        graph = None
+        if source is not None and source.made_of != (source.reads, self._fingerprint):
+            graph = await self._graph(job, version, source)
+        async with self._jobs.writing(job.lease) as tx:
+            if graph is not None and source is not None:
+                written = await self._store.write(
+                    tx, job.lease.scope, version, graph, reads=source.reads, fingerprint=self._fingerprint
+                )
+                if not written:
+                    return 0  # its text was read again meanwhile: the unit stays and is done again
+            await self._jobs.settle(tx, job.lease, GRAPH, [Settled(version, UnitStatus.DONE)])
+        return 1
+
+    async def _graph(self, job: Job, version: VersionId, source: Source) -> Graph:
+        if self._extractor is None:
+            self._extractor = await asyncio.to_thread(self._make)
+        rules = await asyncio.to_thread(self._extractor.extract, source.pages)
+        if not self._asks(job.lane, source):
+            return rules
+        assert self._reader is not None
+        agent = job.payload.get("agent_id")
+        payer = await self._store.payer(job.lease.scope, version, agent)
+        if payer is None:
+            return Graph(rules.entities, rules.relations, f"{rules.note}; no agent to ask a model for")
+        said = await self._reader.read(job.lease.scope, payer, source.pages)
+        if isinstance(said, str):
+            return Graph(rules.entities, rules.relations, f"{rules.note}; {said}")
+        most = self._settings
+        return joined(rules, said, most_entities=most.max_entities, most_relations=most.max_relations)
+
+    def _asks(self, lane: Lane, source: Source) -> bool:
+        """Whether a model is to read it: one that is there, for a document that is short enough."""
+        wanted = self._settings.model
+        if self._reader is None or wanted == "off" or (wanted == "small" and lane is not Lane.SMALL):
+            return False
+        return 0 < characters(source.pages) < self._settings.model_chars
+
+    async def _settle(self, lease: Lease, settled: Sequence[Settled]) -> int:
+        if settled:
+            async with self._jobs.writing(lease) as tx:
+                await self._jobs.settle(tx, lease, GRAPH, settled)
+        return len(settled)

@@ -1,0 +1,35 @@
+"""Which units are tried next and together, and what becomes of those that are too slow or were tried too often."""
+
+from collections.abc import Sequence
+
+from cluster.state.work.jobs import Job, Lane, Unit
+from configs.sections import ReadSettings
+from pipelines.documents.document import Failure, Page, Reason, VersionId
+from pipelines.documents.ingest.slices import ReadPage
+
+
+class TooSlow(Exception):
+    """A file or page costs more than those that wait beside it should wait for."""
+
+
+def refuse_slow(job: Job, failure: Failure | None) -> None:
+    """In the small lane a limit that was overrun is no answer yet: raises TooSlow."""
+    if job.lane is Lane.SMALL and failure is not None and failure.reason is Reason.TIMEOUT:
+        raise TooSlow(failure.detail)
+
+
+def suspects_apart(pending: Sequence[Unit], read: ReadSettings) -> list[Unit]:
+    """Which of the next units to do together: one that has a single attempt left is done alone.
+
+    Attempts are counted for a whole batch. Without this, three restarts would make every page that waited beside them
+    look as if it had ended its worker.
+    """
+    left = [unit for unit in pending if unit.attempts < read.max_attempts]
+    last_chance = [unit for unit in left if unit.attempts + 1 == read.max_attempts and unit.attempts > 0]
+    return last_chance[:1] or left
+
+
+def given_up(unit: Unit) -> ReadPage:
+    """A page whose worker died each time it was tried."""
+    failure = Failure("read", Reason.CRASHED, f"reading this page ended its worker {unit.attempts} times")
+    return ReadPage(VersionId(unit.subject), Page(int(unit.payload["number"]), "", engine="none", failure=failure))

@@ -1,0 +1,136 @@
+"""What reading a folder would take: files and pages by kind, counted by looking at them, and time by recent jobs."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Final
+
+from pipelines.documents.document import Unreadable
+from pipelines.documents.extract.reader import Reader
+from pipelines.documents.sources.files import Limits, walk
+from pipelines.documents.sources.housekeeping import housekeeping
+
+MOST_FOLDERS: Final = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """A file that was looked at: its kind, hash and pages, or the reason why it cannot be read."""
+
+    path: Path
+    kind: str
+    file_hash: str | None
+    pages: int
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """A folder for choosing: the folders in it by name, and how many files lie in it directly."""
+
+    folders: tuple[str, ...]
+    files: int
+    more: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What a scan would find.
+
+    Attributes:
+        files: all there are, or that were found.
+        complete: whether those are all there are.
+        looked_at: of how many the pages were counted; where that is fewer, the rest is inferred from them.
+        unchanged: files, inferred alike, whose bytes are known already.
+        pages: to be read, those of unchanged files not among them.
+        kinds: files by kind; reasons: files that cannot be read by reason. Both of those looked at.
+    """
+
+    files: int
+    looked_at: int
+    unchanged: int
+    pages: int
+    kinds: Mapping[str, int]
+    reasons: Mapping[str, int]
+    complete: bool = True
+
+    @property
+    def exact(self) -> bool:
+        """Whether every file was looked at."""
+        return self.complete and self.looked_at == self.files
+
+
+def listing(root: Path, enough: Callable[[], bool], passed: Counter[str] | None = None) -> tuple[list[Path], bool]:
+    """The files of a scan, as the scan itself would find them, and whether those are all: the walk ends when it is
+    enough, as a folder may hold more than anybody waits for. `passed` counts what a scan passes over, by kind. May take
+    seconds: for a thread."""
+    found: list[Path] = []
+    for path in walk(root, Limits(), passed):
+        if found and enough():
+            return found, False
+        found.append(path)
+    return found, True
+
+
+def look(reader: Reader, paths: Sequence[Path], enough: Callable[[], bool]) -> list[Looked]:
+    """Survey files until it is enough, spread over the whole list so that what was seen stands for the rest."""
+    seen: list[Looked] = []
+    for path in spread(paths):
+        if seen and enough():
+            break
+        seen.append(_looked(reader, path))
+    return seen
+
+
+def reckon(files: int, seen: Sequence[Looked], known: Mapping[Path, str | None], complete: bool = True) -> Estimate:
+    """From those looked at to all; `known` are hashes of what is stored by path, `complete` as in Estimate."""
+    same = [one for one in seen if one.file_hash is not None and known.get(one.path) == one.file_hash]
+    pages = sum(one.pages for one in seen) - sum(one.pages for one in same)
+    scale = files / len(seen) if seen else 0.0
+    return Estimate(
+        files,
+        len(seen),
+        round(len(same) * scale),
+        round(pages * scale),
+        Counter(one.kind for one in seen if one.reason is None),
+        Counter(one.reason for one in seen if one.reason is not None),
+        complete,
+    )
+
+
+def spread(paths: Sequence[Path]) -> list[Path]:
+    """The same files, so that any first part of them is evenly taken from the whole (van der Corput, base 2)."""
+    count = len(paths)
+    bits = max(1, (count - 1).bit_length())
+    order = (int(f"{n:0{bits}b}"[::-1], 2) for n in range(2**bits))
+    return [paths[n] for n in order if n < count]
+
+
+def folder(root: Path) -> Folder:
+    """What lies directly in a folder, without what a scan passes over.
+
+    Raises:
+        OSError: it cannot be entered.
+    """
+    shown = sorted((one for one in root.iterdir() if housekeeping(one.name) is None), key=lambda one: one.name)
+    inside = [one.name for one in shown if _seen(one.is_dir)]
+    files = sum(_seen(one.is_file) for one in shown)
+    return Folder(tuple(islice(inside, MOST_FOLDERS)), files, len(inside) > MOST_FOLDERS)
+
+
+def _seen(look: Callable[[], bool]) -> bool:
+    """False where the file system does not let it be seen."""
+    try:
+        return look()
+    except OSError:
+        return False
+
+
+def _looked(reader: Reader, path: Path) -> Looked:
+    try:
+        found = reader.survey(path, path.name)
+    except Unreadable as error:
+        return Looked(path, "", None, 0, str(error.reason))
+    return Looked(path, str(found.kind), found.file_hash, found.pages, None)

@@ -1,0 +1,38 @@
+"""How a job is getting on and how it ends, by what became of its documents."""
+
+from cluster.state.work.jobs import Jobs, JobState, Lease
+from pipelines.documents.ingest.job_plan import SURVEY
+from pipelines.documents.ingest.outcome import Outcome
+from pipelines.documents.store.document_writes import Store
+
+
+class Verdicts:
+    """Tells a job's readers, and gives it its end."""
+
+    def __init__(self, jobs: Jobs, store: Store) -> None:
+        """Both hold rows of the same database."""
+        self._jobs, self._store = jobs, store
+
+    async def tell(self, lease: Lease) -> None:
+        """Tell its readers how far it is."""
+        counted = await self._jobs.tally(lease)
+        outcome = Outcome.of(counted.progress, counted.ended)
+        await self._jobs.note(lease, "progress", {**counted.progress, "outcome": outcome.as_json()})
+
+    async def finish(self, lease: Lease) -> None:
+        """Give a job whose units are all settled its last state, and say what became of its documents."""
+        state, outcome = await self._end(lease)
+        await self._jobs.finish(lease, state, told={"outcome": outcome.as_json()})
+
+    async def _end(self, lease: Lease) -> tuple[JobState, Outcome]:
+        """How the job ends; one that looks at files answers for all that they hold, one that indexes for its work."""
+        counted = await self._jobs.tally(lease)
+        outcome = Outcome.of(counted.progress, counted.ended)
+        failed = any(c["failed"] for c in counted.progress.values())
+        if not failed and not (SURVEY in counted.progress and outcome.doubtful):
+            return JobState.COMPLETED, outcome
+        # Opening a file is no success: something new to search is, or nothing new to read.
+        survey, ended = counted.progress.get(SURVEY, {}), counted.ended.get(SURVEY, {})
+        unchanged = survey.get("unchanged", 0) - ended.get("failed", 0)
+        good = unchanged or await self._store.any_good(lease.scope, lease.job)
+        return JobState.PARTIAL if good else JobState.FAILED, outcome

@@ -1,0 +1,210 @@
+"""A worker's shift in one lane: claim a job, keep its lease alive, do a turn, let the next tenant have its own."""
+
+import asyncio
+import contextlib
+import functools
+import logging
+import math
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+from cluster.basics.disk import Room
+from cluster.basics.errors import DiskFull, LeaseLost, Permanent, Transient, Unavailable
+from cluster.models.model_errors import AWAY, Unusable
+from cluster.state.work import wait_reasons
+from cluster.state.work.jobs import Job, Jobs, JobState, Lane, Lease
+from configs.sections import WorkerSettings
+from pipelines.documents.index.generations import Recipe
+from pipelines.documents.ingest.ingestion import Runner
+
+log = logging.getLogger(__name__)
+
+REBUILD = "reindex"  # has no end of its own while nothing of it can be done
+WAIT_SECONDS = 1.0  # between two looks whether a restart is over
+SEEN_SECONDS = 5.0  # a worker tells so often that it is there
+LONGEST_WAIT = 5.0  # seconds after a claim in vain: other jobs of the lane wait as long
+
+
+@dataclass
+class _Signals:
+    """What the heartbeat has learned while a turn runs."""
+
+    cancelled: bool = False
+    lost: bool = False
+    stopping: Callable[[], bool] = field(default=lambda: False)
+
+    def stop(self) -> bool:
+        return self.cancelled or self.lost or self.stopping()
+
+    def stop_by(self, moment: float) -> bool:
+        """Also once a moment of `time.monotonic` has passed."""
+        return self.stop() or time.monotonic() > moment
+
+
+class Shift:
+    """Works until it is told to stop. Errors that have a name end a job or a turn; any other ends the worker."""
+
+    def __init__(
+        self,
+        jobs: Jobs,
+        runner: Runner,
+        recipe: Callable[[bool], Awaitable[Recipe]],
+        settings: WorkerSettings,
+        owner: str,
+        moving: Callable[[], Awaitable[bool]] | None = None,
+        *,
+        room: Room | None = None,
+        strain: Callable[[], str | None] = lambda: None,
+    ) -> None:
+        """Nothing is claimed yet.
+
+        Args:
+            jobs, runner, settings: the rows, what does the work, and how often it is asked for.
+            recipe: tells what the embedder is, asking it anew where that is wanted.
+            owner: names this worker in the job's row.
+            moving: whether the embedder or the workers are being replaced; a re-index begins after that.
+            room: of the disk; without it nothing is begun.
+            strain: what keeps this machine from getting on faster, as `waits` writes it.
+        """
+        self._jobs, self._runner, self._recipe = jobs, runner, recipe
+        self._settings, self._owner, self._moving = settings, owner, moving
+        self._room, self._strain = room, strain
+        self._stopping = False
+        self._seen: tuple[float, str | None] = (-math.inf, None)
+        self._held: Lease | None = None
+
+    def stop(self) -> None:
+        """End after what is being written now."""
+        self._stopping = True
+
+    async def give_back(self) -> None:
+        """Whoever cannot wait for its end takes the job from it now: nobody has to wait until the lease runs out."""
+        if self._held is not None:
+            await self._jobs.release(self._held, untouched=True)
+
+    async def work(self, lane: Lane) -> None:
+        """Claim and run jobs of this lane, one at a time."""
+        while not self._stopping:
+            why = None
+            try:
+                busy = await self.once(lane)
+            except AWAY as error:  # also an embedding server that takes the key no more
+                log.warning("lane %s waits: %s", lane, error)
+                busy, why = False, wait_reasons.told(error)
+            if not busy:
+                await self._be_seen(lane, why)
+                await asyncio.sleep(self._settings.poll_seconds)
+
+    async def once(self, lane: Lane) -> bool:
+        """Run turns of the next job until it ends or another tenant waits; False where nothing waits."""
+        if self._room is not None:
+            self._room.require()
+        await self._recipe(False)  # where the embedder is away, jobs wait without being claimed
+        job = await self._jobs.claim(self._owner, lane, self._settings.lease_seconds)
+        if job is None:
+            return False
+        self._held = job.lease
+        signals = _Signals(stopping=lambda: self._stopping)
+        heartbeat = asyncio.create_task(self._beat(job, signals))
+        try:
+            await self._settled(job, signals)
+            await self._turns(job, await self._recipe_of_now(), signals)
+        except LeaseLost as error:
+            await self._refused(job, error)
+        except Transient as error:
+            await self._back_to_the_queue(job, error)
+        except Permanent as error:
+            await self._end(job, JobState.FAILED, f"{error} {error.hint}".strip())
+        finally:
+            self._held = None
+            heartbeat.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await heartbeat
+        return True
+
+    async def _turns(self, job: Job, recipe: Recipe, signals: _Signals) -> None:
+        sliced = job.lane is not Lane.BULK
+        while True:
+            began = time.monotonic()
+            over = began + self._settings.slice_seconds if sliced else math.inf
+            turn = await self._runner.turn(job, recipe, functools.partial(signals.stop_by, over))
+            wait_reasons = await self._jobs.end_turn(job, max(turn.units, round(time.monotonic() - began)))
+            if turn.ended:
+                return
+            if signals.cancelled:
+                await self._end(job, JobState.CANCELLED, None)
+                return
+            # Whoever waits is served before this job's next slice, be it of another tenant or of the same.
+            if sliced or wait_reasons or turn.moved or signals.stop():
+                await self._jobs.release(job.lease, behind=sliced)
+                return
+            if self._room is not None:
+                self._room.require()
+            job = await self._jobs.reload(job)
+
+    async def _be_seen(self, lane: Lane, why: str | None) -> None:
+        """Whoever asks what a job waits for hears who takes some, and what keeps them from it."""
+        at, before = self._seen
+        if why == before and time.monotonic() - at < SEEN_SECONDS:
+            return
+        self._seen = (time.monotonic(), why)
+        try:
+            await self._jobs.seen(self._owner, lane, why)
+        except Transient as error:
+            log.warning("lane %s cannot say so: %s", lane, error)
+
+    async def _settled(self, job: Job, signals: _Signals) -> None:
+        """Whatever a re-index did while its embedder is replaced would be done again, and slow the replacement down."""
+        told = False
+        while job.kind == REBUILD and self._moving is not None and not signals.stop() and await self._moving():
+            if not told:
+                await self._jobs.note(job.lease, "waiting", {"for": "a restart that is under way"})
+                told = True
+            await asyncio.sleep(WAIT_SECONDS)
+
+    async def _recipe_of_now(self) -> Recipe:
+        """Whatever it was at the last job: settings may have changed it, and its replicas were replaced beside us."""
+        try:
+            return await self._recipe(True)
+        except Unusable as error:  # of the embedder, not of the job
+            raise Unavailable(str(error), fix=error.hint) from error
+
+    async def _back_to_the_queue(self, job: Job, error: Transient) -> None:
+        """Somebody tries it again, a little later each time; a re-index for which that is vain ends with the reason."""
+        claims = await self._jobs.claimed_in_vain(job.lease)
+        # There will be room again: what was asked for is not given up for that.
+        vain = job.kind == REBUILD and claims >= self._settings.vain_claims
+        if vain and not isinstance(error, DiskFull):
+            await self._end(job, JobState.FAILED, f"no progress in {claims} claims, the last time because: {error}")
+            return
+        log.warning("job %s goes back to the queue: %s", job.lease.job, error)
+        await self._jobs.release(job.lease, waiting=wait_reasons.told(error))
+        await asyncio.sleep(min(LONGEST_WAIT, self._settings.poll_seconds * 2**claims))
+
+    async def _end(self, job: Job, state: JobState, error: str | None) -> None:
+        try:
+            await self._runner.abandon(job.lease, error or "the job was cancelled")
+            await self._jobs.finish(job.lease, state, error)
+        except LeaseLost as lost:
+            await self._refused(job, lost)
+
+    async def _refused(self, job: Job, error: LeaseLost) -> None:
+        """Whoever follows the job sees that a worker came back too late and wrote nothing."""
+        log.warning("a write was refused, another worker has taken over: %s", error)
+        await self._jobs.note(job.lease, "write_refused", {"owner": self._owner, "token": job.lease.fence})
+
+    async def _beat(self, job: Job, signals: _Signals) -> None:
+        """A stall is a missing heartbeat, never slow progress: this runs beside the work, not in it."""
+        while True:
+            try:
+                if await self._jobs.heartbeat(job.lease, self._settings.lease_seconds):
+                    signals.cancelled = True
+                await self._be_seen(job.lane, self._strain())
+            except LeaseLost as error:
+                signals.lost = True
+                await self._refused(job, error)
+                return
+            except Transient as error:
+                log.warning("heartbeat of job %s: %s", job.lease.job, error)
+            await asyncio.sleep(self._settings.heartbeat_seconds)

@@ -1,0 +1,85 @@
+"""What became of a job's documents: each that it looked at counts once, so the counts add up."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from cluster.state.work.jobs import Settled, UnitStatus
+from pipelines.documents.document import Caveat, Status, VersionId, Weight
+from pipelines.documents.ingest.job_plan import INDEX, READ, SURVEY
+
+Counters = Mapping[str, Mapping[str, int]]
+DOUBTFUL = frozenset({Status.DEGRADED, Status.PARTIAL, Status.FAILED})
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Documents of a job; the first six add up to those it is about.
+
+    Attributes:
+        completed: nothing is missing or doubtful.
+        degraded: everything was looked at, and some of it may be wrong.
+        partial: something was not read.
+        failed: nothing of it was read this time.
+        unchanged: as it was, and nothing was missing or doubtful then.
+        pending: still to be done; also what a job left that was ended early.
+        pages_with_caveats: pages that were read and have something missing or doubtful.
+    """
+
+    completed: int = 0
+    degraded: int = 0
+    partial: int = 0
+    failed: int = 0
+    unchanged: int = 0
+    pending: int = 0
+    pages_with_caveats: int = 0
+
+    @classmethod
+    def of(cls, progress: Counters, ended: Counters) -> "Outcome":
+        """From the counters of a job's stages, see `cluster.state.work.job_counts.Tally`."""
+        survey, index = progress.get(SURVEY, {}), progress.get(INDEX, {})
+        looked, made, read = (ended.get(stage, {}) for stage in (SURVEY, INDEX, READ))
+        both = {name: looked.get(name, 0) + made.get(name, 0) for name in ("degraded", "partial", "failed")}
+        settled = {
+            "completed": index.get("done", 0) - sum(made.values()),
+            "degraded": both["degraded"],
+            "partial": both["partial"],
+            "failed": survey.get("failed", 0) + index.get("failed", 0) + both["failed"],
+            "unchanged": survey.get("unchanged", 0) + index.get("unchanged", 0) - sum(looked.values()),
+        }
+        expected = max(survey.get("expected", 0), index.get("expected", 0))
+        return cls(
+            **settled,
+            pending=max(0, expected - sum(settled.values())),
+            pages_with_caveats=read.get("degraded", 0) + read.get("partial", 0),
+        )
+
+    @property
+    def doubtful(self) -> bool:
+        """Whether anything is missing or may be wrong."""
+        return bool(self.degraded or self.partial or self.failed)
+
+    def as_json(self) -> dict[str, Any]:
+        """As events tell it."""
+        return asdict(self)
+
+
+def outcome_of(status: str | None) -> str | None:
+    """What a document's status says in a unit: None where nothing is missing or doubtful."""
+    return status if status in DOUBTFUL else None
+
+
+def index_settled(version: VersionId, standing: Mapping[str, Any] | None) -> Settled:
+    """The end of an index unit; a document that is gone or superseded meanwhile is none that was done."""
+    if standing is None:
+        return Settled(version, UnitStatus.UNCHANGED)
+    outcome = outcome_of(standing["status"])
+    return Settled(version, UnitStatus.DONE, None, outcome, standing["caveats"] if outcome else ())
+
+
+def outcome_of_page(caveats: tuple[Caveat, ...]) -> str | None:
+    """What a page's caveats would make of its document."""
+    weights = {caveat.kind.weight for caveat in caveats}
+    if Weight.UNREAD in weights:
+        return Status.PARTIAL
+    return Status.DEGRADED if Weight.UNSURE in weights else None

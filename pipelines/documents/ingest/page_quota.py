@@ -1,0 +1,35 @@
+"""How many pages all files of a tenant may have together."""
+
+from pathlib import Path
+
+from cluster.basics.errors import TooLarge
+from cluster.basics.scope import Scope
+from cluster.state.db.postgres import Database, Transaction, load_queries
+
+SQL = load_queries(Path(__file__).with_suffix(".sql"))
+FIX = "Delete documents, or raise read.tenant_pages (AOS_READ_TENANT_PAGES)."
+
+
+class OverQuota(TooLarge):
+    """The tenant may have no more pages."""
+
+    fix = FIX
+
+
+async def used(tx: Transaction, scope: Scope) -> int:
+    """Pages of the tenant's documents, with those that `tx` has written; its row is locked by whoever writes some."""
+    row = await tx.one(SQL["used"], tenant=scope.tenant)
+    return int(row["pages"]) if row else 0
+
+
+async def pages_left(database: Database, scope: Scope, most: int) -> int:
+    """How many more the tenant may have; 0 where there is no room."""
+    async with database.transaction(scope) as tx:
+        return max(0, most - await used(tx, scope))
+
+
+async def refuse_beyond(tx: Transaction, scope: Scope, most: int, pages: int) -> None:
+    """Where a file's pages were just written, and are too many: raises OverQuota, which undoes that."""
+    total = await used(tx, scope)
+    if total > most:
+        raise OverQuota(f"{pages} pages; this tenant has {total - pages} of the {most} that it may have")

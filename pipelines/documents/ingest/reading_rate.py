@@ -1,0 +1,118 @@
+"""How fast documents are read: one job's stages, engines, pace and end, and what recent jobs took."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from cluster.basics.errors import NotFound
+from cluster.basics.scope import Scope
+from cluster.state.db.postgres import Database, Row, load_queries
+from cluster.state.work.jobs import JobState
+
+WINDOW_SECONDS: Final = 60.0
+ORDER: Final = ("survey", "read", "index", "graph")
+OPEN: Final = frozenset({JobState.QUEUED, JobState.RUNNING})
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """What `jobs` recent jobs took; `per_second` is None where none has read a page."""
+
+    pages: int
+    seconds: float
+    jobs: int
+
+    @property
+    def per_second(self) -> float | None:
+        """Pages a second, from a job's start to its end."""
+        return self.pages / self.seconds if self.pages and self.seconds else None
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How a job gets on.
+
+    Attributes:
+        about: the folder or the document; None where the reader may not see it.
+        per_second: pages a second of the last minute, or of the whole job once it has ended.
+        left: seconds until all known pages are read, at that pace.
+        elapsed: seconds since it began.
+        engines: None where they were not asked for.
+    """
+
+    about: str | None
+    elapsed: float | None
+    per_second: float | None
+    left: float | None
+    stages: Sequence[Row]
+    engines: Sequence[Row] | None
+    failures: Sequence[Row]
+
+
+class Paces:
+    """Reads the ledger; nothing is measured here."""
+
+    def __init__(self, database: Database) -> None:
+        """Queries are read from pace.sql beside this file."""
+        self._db = database
+        self._sql = load_queries(Path(__file__).with_suffix(".sql"))
+
+    async def of(self, scope: Scope, job: str, *, engines: bool) -> Pace:
+        """How a job gets on.
+
+        Raises:
+            NotFound: no such job in this workspace.
+        """
+        named = {"job": job, "workspace": scope.workspace}
+        async with self._db.transaction(scope) as tx:
+            row = await tx.one(self._sql["job"], **named)
+            if row is None:
+                raise NotFound(f"job {job}")
+            stages = sorted(await tx.all(self._sql["stages"], **named), key=_place)
+            lately = await tx.one(self._sql["lately"], **named, seconds=WINDOW_SECONDS)
+            failures = await tx.all(self._sql["failures"], **named)
+            used = await tx.all(self._sql["engines"], **named) if engines else None
+        elapsed = _elapsed(row)
+        read = next((stage for stage in stages if stage["stage"] == "read"), None)
+        pace = per_second(row["state"], elapsed, read, int(lately["pages"]) if lately else 0)
+        return Pace(row["about"], elapsed, pace, _left(row["state"], read, pace), stages, used, failures)
+
+    async def about(self, scope: Scope, jobs: Sequence[str]) -> Mapping[str, str | None]:
+        """What several jobs are about, by their ids."""
+        async with self._db.transaction(scope) as tx:
+            rows = await tx.all(self._sql["about"], jobs=list(jobs), workspace=scope.workspace)
+        return {str(row["id"]): row["about"] for row in rows}
+
+    async def recent(self, scope: Scope) -> Rate:
+        """What the workspace's newest jobs took."""
+        async with self._db.transaction(scope) as tx:
+            row = await tx.one(self._sql["recent"], workspace=scope.workspace)
+        return Rate(int(row["pages"]), float(row["seconds"]), int(row["jobs"])) if row else Rate(0, 0.0, 0)
+
+
+def per_second(state: str, elapsed: float | None, read: Row | None, lately: int) -> float | None:
+    """Pages a second: of the last minute while it runs, of the whole once it has ended."""
+    if elapsed is None or elapsed <= 0 or read is None:
+        return None
+    if state in OPEN:
+        return lately / min(WINDOW_SECONDS, elapsed) if lately else None
+    settled = int(read["done"]) + int(read["failed"])
+    return settled / elapsed if settled else None
+
+
+def _left(state: str, read: Row | None, pace: float | None) -> float | None:
+    if state not in OPEN or read is None or not pace:
+        return None
+    return max(0, read["expected"] - read["done"] - read["failed"] - read["unchanged"]) / pace
+
+
+def _elapsed(row: Row) -> float | None:
+    if row["started_at"] is None:
+        return None
+    return float(((row["finished_at"] or row["now"]) - row["started_at"]).total_seconds())
+
+
+def _place(stage: Row) -> int:
+    name = str(stage["stage"])
+    return ORDER.index(name) if name in ORDER else len(ORDER)

@@ -1,0 +1,159 @@
+"""What a job does to files, pages and versions: one port, and the way that stays in this process."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+from cluster.basics.disk import full_at, means_full
+from cluster.basics.scope import Scope
+from pipelines.documents.document import Failure, Reason, Unreadable, VersionId
+from pipelines.documents.index.chunk_and_embed import Indexer
+from pipelines.documents.index.generations import Indexed
+from pipelines.documents.ingest.slices import PageReader, ReadPage, Slice, read_slice
+from pipelines.documents.sources.files import Kind
+
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True, slots=True)
+class FileTask:
+    """A file to survey; `key` is its unit's, `encoding` and `language` are as in Slice."""
+
+    key: str
+    path: str
+    filename: str
+    encoding: str | None = None
+    language: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Surveyed:
+    """What a file is, or why it cannot be opened.
+
+    Attributes:
+        key: the unit's.
+        kind, file_hash, file_size, mtime_ns, pages: as in Slice; empty where `failure` is set.
+        failure: the reason.
+    """
+
+    key: str
+    kind: str = ""
+    file_hash: str = ""
+    file_size: int = 0
+    mtime_ns: int = 0
+    pages: int = 0
+    failure: Failure | None = None
+
+
+class SurveyFacts(Protocol):
+    """What a reader tells of a file."""
+
+    @property
+    def kind(self) -> Kind:
+        """Its format, by content first."""
+        ...
+
+    @property
+    def file_hash(self) -> str:
+        """SHA-256 in hex."""
+        ...
+
+    @property
+    def size(self) -> int:
+        """Bytes."""
+        ...
+
+    @property
+    def pages(self) -> int:
+        """How many pages, slides, sheets or parts it has."""
+        ...
+
+
+class FileReader(PageReader, Protocol):
+    """Surveys files and reads their pages."""
+
+    def survey(
+        self, path: Path, filename: str | None = None, *, encoding: str | None = None, language: str | None = None
+    ) -> SurveyFacts:
+        """What the file is; raises Unreadable with the reason."""
+        ...
+
+
+class Stages(Protocol):
+    """Where the work of a job is done."""
+
+    def survey(self, files: Sequence[FileTask]) -> AsyncIterator[list[Surveyed]]:
+        """Open each file far enough to count its pages."""
+        ...
+
+    def read(self, slices: Sequence[Slice]) -> AsyncIterator[list[ReadPage]]:
+        """Read pages; results come in any order, in lists that are written together."""
+        ...
+
+    def index(self, scope: Scope, versions: Sequence[VersionId]) -> AsyncIterator[list[Indexed]]:
+        """Split and embed the stored pages of versions."""
+        ...
+
+
+class HereStages:
+    """Small inputs: the stage functions in this process, with a warm reader and no Dataset."""
+
+    def __init__(self, reader: FileReader, indexer: Indexer) -> None:
+        """Both live as long as the worker."""
+        self._reader, self._indexer = reader, indexer
+
+    async def survey(self, files: Sequence[FileTask]) -> AsyncIterator[list[Surveyed]]:
+        """One list a file."""
+        async for surveyed in in_thread(survey_file(self._reader, task) for task in files):
+            yield [surveyed]
+
+    async def read(self, slices: Sequence[Slice]) -> AsyncIterator[list[ReadPage]]:
+        """One list a page."""
+        async for page in in_thread(page for piece in slices for page in read_slice(self._reader, piece)):
+            yield [page]
+
+    async def index(self, scope: Scope, versions: Sequence[VersionId]) -> AsyncIterator[list[Indexed]]:
+        """One list for all."""
+        yield await self._indexer.index(scope, versions)
+
+
+def survey_file(reader: FileReader, task: FileTask) -> Surveyed:
+    """Survey one file; a file that cannot be opened is a value with a reason."""
+    path = Path(task.path)
+    try:
+        mtime_ns = path.stat().st_mtime_ns
+        facts = reader.survey(path, task.filename, encoding=task.encoding, language=task.language)
+    except Unreadable as error:
+        return Surveyed(task.key, failure=error.as_failure("survey"))
+    except OSError as error:
+        if means_full(error):
+            raise
+        return Surveyed(task.key, failure=_cannot_open(error))
+    return Surveyed(task.key, str(facts.kind), facts.file_hash, facts.size, mtime_ns, facts.pages)
+
+
+def _cannot_open(error: OSError) -> Failure:
+    return Failure("survey", Reason.CHANGED, f"the file cannot be opened: {error.strerror}", retryable=True)
+
+
+async def in_thread(items: Iterable[Item]) -> AsyncIterator[Item]:
+    """Take blocking items one by one off the event loop; the iterator is closed when the reader of this stops.
+
+    Raises:
+        DiskFull: the work needed room that no disk had; whatever else it raises, it raises here.
+    """
+    iterator: Iterator[Item] = iter(items)
+    end = object()
+    try:
+        while (item := await asyncio.to_thread(next, iterator, end)) is not end:
+            yield item  # type: ignore[misc]
+    except OSError as error:
+        if not means_full(error):
+            raise
+        raise full_at() from error
+    finally:
+        close = getattr(iterator, "close", None)
+        if close is not None:
+            await asyncio.to_thread(close)

@@ -1,0 +1,1 @@
+"""Documents, versions, pages, blobs and agent links as rows."""

@@ -1,0 +1,274 @@
+"""Documents, versions and pages as rows: the write side, always inside a transaction of the ledger."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from psycopg.types.json import Jsonb
+
+from cluster.basics.scope import Scope
+from cluster.state.db.postgres import Database, Transaction, load_queries
+from pipelines.documents.document import DocumentId, Failure, Page, VersionId, document_id, page_id
+from pipelines.documents.ingest.page_quota import refuse_beyond
+from pipelines.documents.store.encoding import code_of
+from pipelines.documents.store.ocr_languages import OcrLanguages
+from pipelines.documents.store.page_codec import failure_to_json, page_from_json, page_to_json
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """A file that came in, before it was opened.
+
+    Attributes:
+        origin: `file:<absolute path>` or `upload:<filename>`; names the document in its workspace.
+        filename: what people call it.
+        location: where its bytes are.
+        agent: the agent to link it to.
+        readers: principals who may see it; empty means the workspace.
+        refresh: a document that is there is only looked at again; its links stay, and one that is gone stays gone.
+        encoding: of its text, as a person set it.
+        language: of the workspace (ISO 639-1), where it is known.
+    """
+
+    origin: str
+    filename: str
+    location: str
+    agent: str | None = None
+    readers: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    description: str = ""
+    created_by: str | None = None
+    refresh: bool = False
+    encoding: str | None = None
+    language: str | None = None
+
+    def document(self, scope: Scope) -> DocumentId:
+        """The id of the document that this file is a version of."""
+        return document_id(scope.workspace, self.origin)
+
+    @property
+    def source_type(self) -> str:
+        """`folder` or `upload`, by the origin."""
+        return "upload" if self.origin.startswith("upload:") else "folder"
+
+    @classmethod
+    def from_payload(cls, payload: Mapping[str, Any], **more: Any) -> "Arrival":
+        """From a unit's or a job's JSON."""
+        return cls(
+            origin=payload["origin"],
+            filename=payload["filename"],
+            location=payload["location"],
+            agent=more.get("agent_id"),
+            readers=tuple(more.get("readers") or ()),
+            tags=tuple(more.get("tags") or ()),
+            description=more.get("description") or "",
+            created_by=more.get("created_by"),
+            refresh=bool(more.get("refresh")),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What the store has of a document.
+
+    Attributes:
+        exists: there is such a document; an upload's is announced before its job, so its absence means a delete.
+        current_version: None where nothing of it can be searched yet.
+        status: where it stands; None where there is no such document.
+        caveats: what its current version's caveats come to, as documents.caveats has them.
+        settled: its last run has ended, and the live index holds this version's text as it is now.
+        read_with: number of each stored page to the fingerprint it was read with, retryable failures left out.
+    """
+
+    exists: bool
+    current_version: str | None
+    settled: bool
+    read_with: Mapping[int, str]
+    status: str | None = None
+    caveats: Sequence[Mapping[str, Any]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPage:
+    """A page on its way into the store."""
+
+    version: VersionId
+    page: Page
+
+
+class Store:
+    """Statements about documents, versions and pages."""
+
+    def __init__(self, database: Database) -> None:
+        """Queries are read from store.sql beside this file."""
+        self._db = database
+        self._sql = load_queries(Path(__file__).with_suffix(".sql"))
+
+    async def known(self, scope: Scope, document: DocumentId, version: VersionId) -> Known:
+        """What is there already of this document and of this version's pages."""
+        async with self._db.transaction(scope) as tx:
+            row = await tx.one(self._sql["document"], document=document, version=version, workspace=scope.workspace)
+            pages = await tx.all(self._sql["pages_read"], version=version, workspace=scope.workspace)
+        return Known(
+            exists=row is not None,
+            current_version=row["current_version"] if row else None,
+            settled=bool(row and row["settled"]),
+            read_with={p["number"]: p["fingerprint"] for p in pages if not p["retryable"]},
+            status=row["status"] if row else None,
+            caveats=row["caveats"] if row else (),
+        )
+
+    async def told(self, scope: Scope, arrivals: Mapping[str, Arrival]) -> dict[str, Arrival]:
+        """Arrivals by any key, with what people have said of how their texts are to be read."""
+        documents = [arrival.document(scope) for arrival in arrivals.values()]
+        async with self._db.transaction(scope) as tx:
+            rows = await tx.all(
+                self._sql["told"], documents=documents, workspace=scope.workspace, tenant=scope.tenant
+            )  # fmt: skip
+        language = code_of(rows[0]["language"]) if rows else None
+        set_ = {row["id"]: row["encoding"] for row in rows}
+        return {
+            key: replace(one, encoding=set_.get(one.document(scope)), language=language)
+            for key, one in arrivals.items()
+        }
+
+    async def add(
+        self, tx: Transaction, scope: Scope, arrival: Arrival, version: Mapping[str, Any], most_pages: int
+    ) -> bool:
+        """Write a document and its version, and link it; False where it was to be refreshed and is gone.
+
+        Args:
+            tx: a transaction of the ledger.
+            scope: the job's.
+            arrival: the file.
+            version: version, file_hash, file_size, kind, page_count.
+            most_pages: that all documents of the tenant may have together.
+
+        Raises:
+            OverQuota: the pages of a version that is new are too many.
+        """
+        await self._lock(tx, scope)
+        if not await self._still_there(tx, scope, arrival):
+            return False
+        await tx.run(
+            self._sql["retyped"],
+            document=arrival.document(scope), tenant=scope.tenant, workspace=scope.workspace,
+            file_type=version["kind"],
+        )  # fmt: skip
+        await tx.run(self._sql["put_document"], **self._named(scope, arrival), file_type=version["kind"])
+        row = await tx.one(
+            self._sql["put_version"],
+            document=arrival.document(scope), tenant=scope.tenant, workspace=scope.workspace,
+            location=arrival.location, **version,
+        )  # fmt: skip
+        await self._drop_pages_beyond(tx, scope, version)
+        if row and row["fresh"]:
+            await refuse_beyond(tx, scope, most_pages, int(version["page_count"]))
+        await self.link(tx, scope, arrival)
+        return True
+
+    async def link(self, tx: Transaction, scope: Scope, arrival: Arrival) -> None:
+        """Link a document that is there already and as it was; a refresh leaves its links to people."""
+        await self._lock(tx, scope)
+        await tx.run(self._sql["seen_well"], document=arrival.document(scope), workspace=scope.workspace)
+        if arrival.refresh:
+            return
+        named = {"document": arrival.document(scope), "workspace": scope.workspace}
+        if await tx.run(self._sql["link"], **named, agent=arrival.agent):
+            await tx.run(self._sql["corpus_changed"], **named, tenant=scope.tenant)
+
+    async def fail(self, tx: Transaction, scope: Scope, arrival: Arrival, failure: Failure) -> None:
+        """Write a file that could not be opened as a document with a reason."""
+        await self._lock(tx, scope)
+        if not await self._still_there(tx, scope, arrival):
+            return
+        suffix = Path(arrival.filename).suffix.lstrip(".").lower()
+        await tx.run(
+            self._sql["put_failed"],
+            **self._named(scope, arrival), file_type=suffix or "unknown", failure=Jsonb(failure_to_json(failure)),
+        )  # fmt: skip
+        await self.link(tx, scope, arrival)
+
+    async def put_pages(self, tx: Transaction, scope: Scope, pages: Sequence[StoredPage], fingerprint: str) -> None:
+        """Write pages; those of a document that was deleted meanwhile are left out."""
+        rows = [(stored.version, page_to_json(stored.page)) for stored in pages]
+        versions = sorted({version for version, _ in rows})
+        await self._lock(tx, scope)
+        await tx.run(self._sql["reread"], tenant=scope.tenant, workspace=scope.workspace, versions=versions)
+        await tx.run(self._sql["count_reads"], workspace=scope.workspace, versions=versions)
+        await tx.run(
+            self._sql["put_pages"],
+            workspace=scope.workspace, fingerprint=fingerprint,
+            versions=[version for version, _ in rows],
+            numbers=[row["number"] for _, row in rows],
+            ids=[page_id(version, row["number"]) for version, row in rows],
+            texts=[row["text"] for _, row in rows],
+            words=[Jsonb(row["words"]) for _, row in rows],
+            engines=[row["engine"] for _, row in rows],
+            confidences=[row["confidence"] for _, row in rows],
+            attempts=[Jsonb(row["attempts"]) for _, row in rows],
+            ms=[row["ms"] for _, row in rows],
+            failures=[None if row["failure"] is None else Jsonb(row["failure"]) for _, row in rows],
+            caveats=[Jsonb(row["caveats"]) for _, row in rows],
+        )  # fmt: skip
+
+    async def ocr_languages(self, scope: Scope) -> tuple[str, ...]:
+        """Those of the workspace's scans; empty where it takes those of the settings."""
+        return await OcrLanguages(self._db).current(scope)
+
+    async def load_pages(self, scope: Scope, version: VersionId) -> tuple[list[Page], int]:
+        """The stored pages of a version in order, and its `reads`: another number later means another text."""
+        named = {"version": version, "workspace": scope.workspace}
+        async with self._db.transaction(scope) as tx:
+            # The counter first: pages written in between make the text newer than the number says, never older.
+            counter = await tx.one(self._sql["reads"], **named)
+            rows = await tx.all(self._sql["load_pages"], **named)
+        return [page_from_json(row) for row in rows], int(counter["reads"]) if counter else 0
+
+    async def abandon(
+        self, tx: Transaction, scope: Scope, job: str, failure: Failure, *, only: Sequence[str] | None = None
+    ) -> None:
+        """Tell the documents that a job leaves unfinished why; `only` names versions."""
+        await tx.run(
+            self._sql["abandon"],
+            workspace=scope.workspace, job=job, failure=Jsonb(failure_to_json(failure)),
+            only=None if only is None else list(only),
+        )  # fmt: skip
+
+    async def any_good(self, scope: Scope, job: str) -> bool:
+        """Whether anything of a job's documents can be searched."""
+        async with self._db.transaction(scope) as tx:
+            row = await tx.one(self._sql["any_good"], workspace=scope.workspace, job=job)
+        return bool(row and row["good"])
+
+    async def _drop_pages_beyond(self, tx: Transaction, scope: Scope, version: Mapping[str, Any]) -> None:
+        """A reader that came to more pages of the same bytes (another encoding, another cut) left some behind."""
+        named = {"version": version["version"], "workspace": scope.workspace}
+        if await tx.run(self._sql["drop_pages_beyond"], **named, page_count=version["page_count"]):
+            await tx.run(self._sql["count_reads"], workspace=scope.workspace, versions=[version["version"]])
+
+    async def _lock(self, tx: Transaction, scope: Scope) -> None:
+        """Before rows of documents, as whoever writes an index does: two that wait for each other would both fail."""
+        await tx.one(self._sql["lock_workspace"], tenant=scope.tenant, workspace=scope.workspace)
+
+    async def _still_there(self, tx: Transaction, scope: Scope, arrival: Arrival) -> bool:
+        """Whether it may be written: one that is refreshed is locked, so that it is not deleted meanwhile."""
+        if not arrival.refresh:
+            return True
+        row = await tx.one(self._sql["hold_document"], document=arrival.document(scope), workspace=scope.workspace)
+        return row is not None
+
+    def _named(self, scope: Scope, arrival: Arrival) -> dict[str, Any]:
+        return {
+            "document": arrival.document(scope),
+            "tenant": scope.tenant,
+            "workspace": scope.workspace,
+            "origin": arrival.origin,
+            "filename": arrival.filename,
+            "source_type": arrival.source_type,
+            "readers": list(arrival.readers),
+            "tags": list(arrival.tags),
+            "description": arrival.description,
+            "created_by": arrival.created_by,
+        }

@@ -1,0 +1,263 @@
+"""The documents as people see them: list, show, page by page, remove."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from cluster.basics.errors import NotFound
+from cluster.basics.scope import Scope
+from cluster.state.db.postgres import Database, Row, Transaction, load_queries
+from pipelines.documents.document import DocumentId, Span, Status
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which documents a list is to have; None leaves a filter out. Those that came from `since` on, before `before`."""
+
+    status: Status | None = None
+    file_type: str | None = None
+    search: str | None = None
+    since: datetime | None = None
+    before: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NewUpload:
+    """An upload that was accepted; `location` is where its bytes are."""
+
+    document: DocumentId
+    origin: str
+    location: str
+    filename: str
+    file_type: str
+    readers: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A document's bytes by their SHA-256 in hex, and those that a job has yet to read, by their location."""
+
+    document: DocumentId
+    file_hash: str | None
+    arriving: str | None = None
+    job: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Impact:
+    """What a deletion takes along; `agents` are the names of those that lose it."""
+
+    versions: int
+    pages: int
+    chunks: int
+    embeddings: int
+    agents: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PageText:
+    """A page's text with the spans of the chunks that are to be marked; `failure` where it could not be read.
+
+    `caveats` are what its text does not hold or may have wrong: kind, weight, detail, count.
+    """
+
+    number: int
+    text: str
+    marks: tuple[Span, ...]
+    failure: Mapping[str, Any] | None
+    caveats: Sequence[Mapping[str, Any]] = ()
+
+
+class Library:
+    """Reads documents, and removes them. Pages and content are those of the version that readers see."""
+
+    def __init__(self, database: Database) -> None:
+        """Queries are read from library.sql beside this file."""
+        self._db = database
+        self._sql = load_queries(Path(__file__).with_suffix(".sql"))
+
+    async def page_of(self, scope: Scope, wanted: Wanted, skip: int, limit: int) -> tuple[list[Row], int]:
+        """A page of the list, newest first, and how many there are."""
+        named = {
+            "workspace": scope.workspace,
+            "status": wanted.status,
+            "file_type": wanted.file_type,
+            "search": None if wanted.search is None else f"%{_literal(wanted.search)}%",
+            "since": wanted.since,
+            "before": wanted.before,
+        }
+        async with self._db.transaction(scope) as tx:
+            rows = await tx.all(self._sql["list"], **named, skip=skip, limit=limit)
+            total = await tx.one(self._sql["count"], **named)
+        return rows, int(total["total"]) if total else 0
+
+    async def show(self, scope: Scope, document: str) -> Row:
+        """The document with its version, the count of its pages and its agents.
+
+        Raises:
+            NotFound: no such document in this scope.
+        """
+        named = {"document": document, "workspace": scope.workspace}
+        async with self._db.transaction(scope) as tx:
+            row = await self._row(tx, scope, document)
+            counts = await tx.one(self._sql["page_counts"], version=row["version_id"], workspace=scope.workspace)
+            row["agents"] = await tx.all(self._sql["agents_of"], **named)
+        row["pages"] = {"expected": row["page_count"] or 0, **(counts or {"stored": 0, "failed": 0, "with_caveats": 0})}
+        return row
+
+    async def page(self, scope: Scope, document: str, number: int) -> Row:
+        """One page as it was read, with the document's version beside it.
+
+        Raises:
+            NotFound: no such document or page.
+        """
+        async with self._db.transaction(scope) as tx:
+            row = await self._row(tx, scope, document)
+            page = await tx.one(self._sql["page"], version=row["version_id"], number=number, workspace=scope.workspace)
+        if page is None:
+            raise NotFound(f"page {number} of document {document}")
+        return {**row, "page": page}
+
+    async def content(
+        self, scope: Scope, document: str, *, first: int, limit: int, chunks: Sequence[str]
+    ) -> tuple[Row, list[PageText]]:
+        """The text of up to `limit` pages from page `first` on, with the places of these chunks.
+
+        Raises:
+            NotFound: no such document.
+        """
+        async with self._db.transaction(scope) as tx:
+            row = await self._row(tx, scope, document)
+            named = {"version": row["version_id"], "workspace": scope.workspace}
+            pages = await tx.all(self._sql["texts"], **named, first=first, limit=limit)
+            marked = await tx.all(self._sql["spans"], **named, chunks=list(chunks)) if chunks else []
+        spans = [Span(*span) for chunk in marked for span in chunk["spans"]]
+        return row, [
+            PageText(
+                p["number"], p["text"], tuple(s for s in spans if s.page == p["number"]), p["failure"], p["caveats"]
+            )
+            for p in pages
+        ]
+
+    async def impact(self, scope: Scope, document: str) -> Impact:
+        """What a deletion would take along.
+
+        Raises:
+            NotFound: no such document.
+        """
+        async with self._db.transaction(scope) as tx:
+            return await self._impact(tx, scope, document)
+
+    async def delete(self, tx: Transaction, scope: Scope, document: str) -> tuple[Impact, list[str]]:
+        """Remove it with everything that hangs on it.
+
+        Returns:
+            What went, and the locations of bytes that the caller removes once the transaction has ended.
+
+        Raises:
+            NotFound: no such document.
+        """
+        named = {"document": document, "workspace": scope.workspace}
+        await self._lock_workspace(tx, scope)
+        if await tx.one(self._sql["lock"], **named) is None:
+            raise NotFound(f"document {document}")
+        impact = await self._impact(tx, scope, document)
+        locations = await tx.all(self._sql["locations"], **named)
+        await tx.run(self._sql["delete_vectors"], **named)
+        await tx.run(self._sql["delete"], **named)
+        await tx.run(self._sql["corpus_changed"], workspace=scope.workspace)
+        return impact, [row["location"] for row in locations]
+
+    async def same_bytes(self, scope: Scope, file_hash: str) -> Row | None:
+        """A document that the caller may see and that has this content now."""
+        async with self._db.transaction(scope) as tx:
+            return await tx.one(self._sql["same_bytes"], workspace=scope.workspace, hash=file_hash)
+
+    async def announce(self, tx: Transaction, scope: Scope, upload: NewUpload) -> None:
+        """Let an accepted upload be seen before it is read."""
+        await self._lock_workspace(tx, scope)
+        await tx.run(
+            self._sql["announce"],
+            document=upload.document, tenant=scope.tenant, workspace=scope.workspace, origin=upload.origin,
+            filename=upload.filename, file_type=upload.file_type, readers=list(upload.readers),
+            tags=list(upload.tags), description=upload.description, user=scope.user,
+        )  # fmt: skip
+        await tx.run(
+            self._sql["remember_upload"],
+            document=upload.document, workspace=scope.workspace, location=upload.location,
+        )  # fmt: skip
+
+    async def set_encoding(self, tx: Transaction, scope: Scope, document: str, encoding: str | None) -> None:
+        """How its text is to be decoded when it is read again; None leaves that to its bytes."""
+        await tx.run(self._sql["set_encoding"], document=document, workspace=scope.workspace, encoding=encoding)
+
+    async def require(self, scope: Scope, document: str) -> Row:
+        """The document's row.
+
+        Raises:
+            NotFound: no such document.
+        """
+        async with self._db.transaction(scope) as tx:
+            return await self._row(tx, scope, document)
+
+    async def held(self, scope: Scope, origins: Sequence[str]) -> Mapping[str, Held]:
+        """What is there under these names, by name; what is not is left out."""
+        named = {"workspace": scope.workspace, "origins": list(origins)}
+        async with self._db.transaction(scope) as tx:
+            rows = await tx.all(self._sql["current_bytes"], **named)
+            arriving = {row["origin"]: row for row in await tx.all(self._sql["arriving"], **named)}
+        return {
+            row["origin"]: Held(row["id"], row["file_hash"], **_coming(arriving.get(row["origin"]))) for row in rows
+        }
+
+    async def below(self, scope: Scope, prefix: str, limit: int) -> list[Row]:
+        """Documents that were read and whose origins begin so: id, origin, location of their bytes."""
+        async with self._db.transaction(scope) as tx:
+            return await tx.all(self._sql["below"], workspace=scope.workspace, prefix=prefix, limit=limit)
+
+    async def stats(self, scope: Scope, agent: str | None) -> Row:
+        """What there is to search: documents by status, pages, chunks, vectors, the live generation and its indexes."""
+        named = {"workspace": scope.workspace, "agent": agent}
+        async with self._db.transaction(scope) as tx:
+            statuses = await tx.all(self._sql["by_status"], **named)
+            volume = await tx.one(self._sql["volume"], **named)
+            generation = await tx.one(self._sql["generation"], workspace=scope.workspace)
+        assert volume is not None
+        return {
+            "documents": sum(row["documents"] for row in statuses),
+            "by_status": {row["status"]: row["documents"] for row in statuses},
+            "without_vectors": sum(row["without_vectors"] for row in statuses),
+            **{name: int(volume[name]) for name in ("pages", "chunks", "embeddings")},
+            "generation": generation or {},
+        }
+
+    async def _lock_workspace(self, tx: Transaction, scope: Scope) -> None:
+        """First of all locks, as indexing does; in any other order the two can wait for each other."""
+        await tx.one(self._sql["lock_workspace"], workspace=scope.workspace, tenant=scope.tenant)
+
+    async def _row(self, tx: Transaction, scope: Scope, document: str) -> Row:
+        row = await tx.one(self._sql["show"], document=document, workspace=scope.workspace)
+        if row is None:
+            raise NotFound(f"document {document}")
+        return row
+
+    async def _impact(self, tx: Transaction, scope: Scope, document: str) -> Impact:
+        named = {"document": document, "workspace": scope.workspace}
+        row = await tx.one(self._sql["impact"], **named)
+        if row is None:
+            raise NotFound(f"document {document}")
+        agents = await tx.all(self._sql["agents_of"], **named)
+        return Impact(**row, agents=tuple(agent["name"] for agent in agents))
+
+
+def _coming(row: Row | None) -> dict[str, str]:
+    return {} if row is None else {"arriving": row["location"], "job": str(row["job"])}
+
+
+def _literal(text: str) -> str:
+    """For `like`: its signs stand for themselves."""
+    return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")

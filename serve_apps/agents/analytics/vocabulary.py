@@ -1,0 +1,46 @@
+"""Figures as an answer: one sentence, a small table, the definition; the same figures always give the same text."""
+
+import re
+
+from serve_apps.agents.analytics.figures import Figures
+from serve_apps.agents.analytics.metric_catalogue import Catalogue, Metric
+from serve_apps.agents.analytics.query_plan import MetricPlan
+
+_MARKUP = re.compile(r"([\\`*_{}\[\]()#+!|<>~])")
+
+
+def answer(asked: MetricPlan, figures: Figures, doubt: str | None, catalogue: Catalogue) -> str:
+    """Markdown; `doubt` is what a second reading confirmed."""
+    metric = catalogue.metrics[asked.metric]
+    narrowed = f", only {asked.state}" if asked.state else ""
+    value = "nothing was recorded" if figures.total is None else f"{_number(figures.total, metric)} {metric.unit}"
+    lines = [f"**{metric.title}**{narrowed}, {asked.when.label}: {value}."]
+    if figures.groups:
+        lines += ["", f"| {asked.by} | {metric.unit} |", "|---|---:|"]
+        lines += [f"| {_plain(name)} | {_number(amount, metric)} |" for name, amount in figures.groups]
+        if figures.more:
+            lines += ["", f"There are more; these are {len(figures.groups)}."]
+    if doubt and doubt != "empty":
+        lines += ["", f"Note: {doubt}, confirmed by a second reading."]
+    lines += ["", f"Definition: {metric.definition} Days are in UTC."]
+    return "\n".join(lines)
+
+
+def none_such(why: str, catalogue: Catalogue) -> str:
+    """Why there is no answer, and what there are answers to."""
+    lines = [why, "", "These metrics exist:"]
+    lines += [
+        f"- {metric.name.replace('_', ' ')} ({metric.title}, {metric.unit}), by {', '.join(metric.dimensions)}"
+        for metric in catalogue.metrics.values()
+    ]
+    return "\n".join([*lines, "", 'Ask for one, for example: "documents by status last month".'])
+
+
+def _number(value: float, metric: Metric) -> str:
+    text = f"{value:,.{metric.decimals}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def _plain(name: str) -> str:
+    """Names are data: they cannot break the table or become markup."""
+    return _MARKUP.sub(r"\\\1", " ".join(name.split()))[:120]

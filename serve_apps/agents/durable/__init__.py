@@ -1,0 +1,1 @@
+"""Durable runs: journal, recorder, replay cursor, the loop that carries runs out."""

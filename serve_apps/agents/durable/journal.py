@@ -1,0 +1,301 @@
+"""The journal of a run that is carried out: what is on record answers, the rest is performed once and recorded."""
+
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from cluster.basics.errors import AosError, Conflict
+from cluster.models.messages import ChatRequest, Fallback, Reply
+from cluster.state.approvals import Category, Found, Wanted
+from cluster.state.canonical_json import action_digest, normal
+from cluster.state.work.run_record import Step, StepState
+from serve_apps.agents.durable.message_codec import fallback_to_json, reply_to_json
+from serve_apps.agents.durable.recorder import Decided, Grant, Recorder
+from serve_apps.agents.durable.replay_cursor import (
+    ASKED,
+    MODEL,
+    Walk,
+    error_of,
+    error_to_json,
+    model_request,
+    said_within,
+    usage_of,
+)
+from serve_apps.agents.events import Event, EventKind
+from serve_apps.agents.inquiries.inquiry import NAME as INQUIRY
+from serve_apps.agents.inquiries.pending_questions import answered, asked, wanted_of
+from serve_apps.agents.streams.cancellation import closing, unbroken
+from serve_apps.agents.turn_errors import Diverged, Rejected, Waiting, recorded
+from serve_apps.agents.turn_ports import Json, Perform, Redo, RunId, Said, Saying
+
+TOOL = "tool"
+
+
+class LiveJournal(Walk):
+    """Performs what is not on record. It is used by one handler at a time, one step after the other."""
+
+    def __init__(
+        self,
+        run: RunId,
+        seed: int,
+        steps: Sequence[Step],
+        stored: int,
+        *,
+        recorder: Recorder,
+        show: Callable[[Event], None],
+        clock: Callable[[], float],
+        now: Callable[[], datetime],
+        patience: timedelta,
+    ) -> None:
+        """Collaborators are injected.
+
+        Args:
+            run, seed, steps: of the run as it is on record.
+            stored: number of the last event that is stored.
+            recorder: keeps steps, events and requests.
+            show: takes events at once; it must not block.
+            clock, now: seconds that only grow, and the moment.
+            patience: how long a request waits for a decision.
+        """
+        super().__init__(run, seed, steps)
+        self._stored, self._recorder, self._sink = stored, recorder, show
+        self._clock, self._now, self._patience = clock, now, patience
+        self._pending: list[Event] = []
+        self._grant: Grant | None = None
+
+    def _same(self, known: Step, wanted: Step) -> bool:
+        """What acts has to be the same. Prompts and settings may have changed: what came of them then is on record."""
+        if known.kind in (*ASKED, TOOL) or known.state is StepState.STARTED:
+            return super()._same(known, wanted)
+        return (known.kind, known.name) == (wanted.kind, wanted.name)
+
+    def last(self, kind: EventKind, **data: Json) -> Event:
+        """The event that ends the run or its stream, not told before it is stored; it comes after all that is."""
+        self._events = max(self._events, self._stored)  # a walk that is refused ends before what was told once
+        event = self._number(kind, data)
+        self._pending.append(event)
+        return event
+
+    @property
+    def pending(self) -> Sequence[Event]:
+        """Events that are not stored yet."""
+        return tuple(self._pending)
+
+    async def step(self, kind: str, name: str, request: Json, perform: Perform, *, redo: Redo = Redo.REPEAT) -> Json:
+        """See `Journal.step`. The request of a `tool` step is the tool's arguments: a grant is bound to them."""
+        step, known = self._next(kind, name, request)
+        grant = self._use_grant(step)
+        if step.state is not StepState.STARTED:
+            return self._answer(step)
+        if known:
+            self._repeat(step)
+        if known and redo is Redo.RECONCILE:
+            step, ended = await self._reconcile(step, grant)
+            if ended:
+                return self._outcome(step)
+        elif not known and (redo is Redo.RECONCILE or grant):
+            await self._begin(step, grant)
+        carried = self._perform(step, grant, perform)
+        return self._outcome(await (unbroken(carried) if redo is Redo.RECONCILE else carried))
+
+    async def stream(
+        self, name: str, request: ChatRequest, saying: Saying, *, about: Json = None
+    ) -> AsyncIterator[Said]:
+        """See `Journal.stream`. Fallbacks come once they are on record: another walk may leave no connection."""
+        step, _ = self._next(MODEL, name, model_request(request, about))
+        self._grant = None
+        if step.state is not StepState.STARTED:
+            async for item in self._resay(step):
+                yield item
+            return
+        self._open = step.seq
+        began, left = self._clock(), list[Fallback]()
+        reply: Reply | None = None
+        error: AosError | None = None
+        try:
+            async with closing(saying()) as said:
+                async for item in said:
+                    if isinstance(item, Reply):
+                        reply = item
+                        break
+                    if isinstance(item, Fallback):
+                        left.append(item)
+                        self._shown = 0  # what the one that was left has said is said anew
+                        continue
+                    yield item
+        except AosError as raised:
+            error = raised
+        if reply is None and error is None:
+            raise RuntimeError(f"the model of step {step.seq} ended without a reply")
+        ended = self._closed(step, began, ok=reply and reply_to_json(reply), error=error, fallbacks=left)
+        await self._end(ended if reply is None else replace(ended, **usage_of(reply)), None)
+        self._open = None
+        for fallback in left:
+            yield fallback
+        if error is not None:
+            raise error
+        assert reply is not None, "without one there was an error"
+        yield reply
+
+    async def ask(self, tool: str, arguments: Mapping[str, Json], reason: str) -> Mapping[str, Json]:
+        """See `Journal.ask`."""
+        found = await self._decided(tool, arguments, reason, Category.APPROVAL)
+        self._grant = Grant(found["approval"], tool, found["digest"])
+        approved: Mapping[str, Json] = found["arguments"]
+        return approved
+
+    async def inquire(self, question: Mapping[str, Json]) -> str:
+        """See `Journal.inquire`."""
+        found = await self._decided(INQUIRY, question, "", Category.INPUT)
+        return str(found["arguments"]["reply"])
+
+    async def _decided(self, tool: str, arguments: Mapping[str, Json], reason: str, category: Category) -> Json:
+        """What a person said, once they have."""
+        step, known = self._next(str(category), tool, {"arguments": arguments, "reason": reason})
+        if step.state is not StepState.STARTED:
+            return self._answer(step)
+        wanted = wanted_of(self._run, step, arguments, reason, self._now() + self._patience, category)
+        if known:
+            self._repeat(step)
+        decided = await self._recorder.decided(wanted.id) if known else None
+        if decided is None or decided.state == "pending":
+            raise await self._put_before_a_person(step, wanted, None, fresh=decided is None)
+        return self._outcome(await self._take(step, wanted, decided))
+
+    async def _perform(self, step: Step, grant: Grant | None, perform: Perform) -> Step:
+        """The step as it ended, on record."""
+        began = self._clock()
+        try:
+            value = normal(await perform(self._key(step)))
+        except (Waiting, Diverged) as error:
+            raise self._halt(error) from None
+        except AosError as error:
+            await self._end(self._closed(step, began, error=error), grant)
+            raise
+        return await self._end(self._closed(step, began, ok=value), grant)
+
+    async def _take(self, step: Step, wanted: Wanted, decided: Decided) -> Step:
+        """Record a decision as the end of the step that asked for it."""
+        arguments = normal(decided.arguments if decided.arguments is not None else wanted.arguments)
+        said = self._told_decision(step, wanted, decided, arguments)
+        if decided.state != "approved":
+            error = error_to_json(Rejected(decided.state.upper()))
+            return await self._end(replace(step, state=StepState.FAILED, reply={"said": said, "error": error}), None)
+        ok = {"approval": wanted.id, "digest": action_digest(wanted.tool, arguments), "arguments": arguments}
+        return await self._end(replace(step, state=StepState.DONE, reply={"said": said, "ok": ok}), None)
+
+    async def _reconcile(self, step: Step, grant: Grant | None) -> tuple[Step, bool]:
+        """The step as a person says it stands, and whether that is its end.
+
+        Raises:
+            Waiting: nobody has said.
+        """
+        why = "it was begun, and nobody recorded whether it happened"
+        wanted = wanted_of(self._run, step, step.request, why, None, Category.RECONCILE)
+        decided = await self._recorder.decided(wanted.id)
+        if decided is None or decided.state == "pending" or decided.begun:
+            fresh = decided is None or decided.state != "pending" or not step.reply
+            raise await self._put_before_a_person(step, wanted, grant, fresh=fresh)
+        answer = decided.arguments or {}
+        found = Found(answer["found"])
+        step = replace(step, reply={"said": self._told_decision(step, wanted, decided, {"found": found})})
+        if found is Found.HAPPENED:
+            ended = {**step.reply, "ok": answer.get("result")}
+            return await self._end(replace(step, state=StepState.DONE, reply=ended), grant), True
+        if found is Found.GIVE_UP:
+            error = error_to_json(recorded("given_up", "nobody knows whether it happened", False))
+            ended = {**step.reply, "error": error}
+            return await self._end(replace(step, state=StepState.FAILED, reply=ended), grant), True
+        await self._begin(step, Grant(wanted.id, step.name, ""))
+        return step, False
+
+    async def _put_before_a_person(self, step: Step, wanted: Wanted, grant: Grant | None, *, fresh: bool) -> AosError:
+        """Ask, wait, and tell once the request can be decided; one that is there already was told when it was made."""
+        asking: list[Event] = []
+        if fresh:
+            asking += [self.last(kind, **data) for kind, data in asked(wanted)]
+            step = replace(step, reply={"said": [*said_within(step), *([str(one.kind), one.data] for one in asking)]})
+
+        async def put() -> None:
+            async with self._recording() as events:
+                await self._recorder.ask(step, events, wanted, None if grant is None else grant.approval)
+            self._halt(Waiting(wanted.id))  # before it is told: a reader may leave with that
+            for event in asking:
+                self._sink(event)
+
+        await unbroken(put())
+        return Waiting(wanted.id)
+
+    def _told_decision(self, step: Step, wanted: Wanted, decided: Decided, arguments: Mapping[str, Json]) -> list[Json]:
+        kind, data = answered(wanted, decided, arguments)
+        said = self._say(step, kind, **data)
+        return self._say(replace(step, reply={"said": said}), EventKind.STATUS, state="resumed")
+
+    def _say(self, step: Step, kind: EventKind, **data: Json) -> list[Json]:
+        """Tell something within a step, and what was told within it so far."""
+        event = self.emit(kind, **data)
+        return [*said_within(step), [str(kind), event.data]]
+
+    def _use_grant(self, step: Step) -> Grant | None:
+        """The approval that this action uses up: one is good for the very next step and nothing else.
+
+        Raises:
+            Conflict: the tool was approved, but not with these arguments.
+        """
+        grant, self._grant = self._grant, None
+        if grant is None or (step.kind, step.name) != (TOOL, grant.tool):
+            return None
+        if grant.digest != action_digest(step.name, step.request):
+            raise self._halt(Conflict(f"{step.name} was not approved with these arguments"))
+        return grant
+
+    def _closed(
+        self,
+        step: Step,
+        began: float,
+        *,
+        ok: Json = None,
+        error: AosError | None = None,
+        fallbacks: Sequence[Fallback] = (),
+    ) -> Step:
+        """The step as it ended; its time begins now to count."""
+        reply = dict(step.reply or {}) | ({"fallbacks": [*map(fallback_to_json, fallbacks)]} if fallbacks else {})
+        reply |= {"ok": ok} if error is None else {"error": error_to_json(error)}
+        state = StepState.DONE if error is None else StepState.FAILED
+        return replace(step, state=state, reply=normal(reply), ms=max(0, round((self._clock() - began) * 1000)))
+
+    async def _begin(self, step: Step, grant: Grant | None) -> None:
+        async with self._recording() as events:
+            await self._recorder.begin(step, events, *((grant.approval, grant.digest) if grant else (None, "")))
+
+    async def _end(self, step: Step, grant: Grant | None) -> Step:
+        async with self._recording() as events:
+            await unbroken(self._recorder.end(step, events, None if grant is None else grant.approval))
+        self._count(step)
+        return step
+
+    def _outcome(self, step: Step) -> Json:
+        """What a step gave that has just ended, told and counted."""
+        if step.state is StepState.FAILED:
+            raise error_of(step)
+        return step.reply["ok"]
+
+    @asynccontextmanager
+    async def _recording(self) -> AsyncIterator[Sequence[Event]]:
+        """Events told so far go with what is recorded; what cannot be recorded ends the walk."""
+        events = tuple(self._pending)
+        try:
+            yield events
+        except AosError as error:
+            raise self._halt(error) from None
+        del self._pending[: len(events)]
+        self._stored += len(events)
+
+    def _tell(self, event: Event) -> None:
+        if event.seq > self._stored + len(self._pending):
+            self._pending.append(event)
+        self._sink(event)
+
+    def _show(self, piece: Event) -> None:
+        self._sink(piece)

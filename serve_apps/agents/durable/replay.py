@@ -1,0 +1,265 @@
+"""A recorded run walked again: offline byte for byte, or with another model or prompt to the first other decision."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+from cluster.basics.errors import AosError
+from cluster.basics.scope import Scope
+from cluster.models.messages import ChatRequest, Reply, ToolSpec
+from cluster.state.canonical_json import canonical
+from cluster.state.work.run_queries import Recording
+from cluster.state.work.run_record import RunState, Step, StepState
+from serve_apps.agents.durable.message_codec import reply_from_json
+from serve_apps.agents.durable.replay_cursor import ASK, ASKED, INPUT, MODEL, Walk, model_request
+from serve_apps.agents.durable.run_loop import carried_out, done, failure
+from serve_apps.agents.events import Event, EventKind
+from serve_apps.agents.inquiries.inquiry import NAME as INQUIRY
+from serve_apps.agents.intake.toolset import recorded
+from serve_apps.agents.intake.turn import load
+from serve_apps.agents.parse import read
+from serve_apps.agents.streams.cancellation import closing
+from serve_apps.agents.turn_errors import Diverged, Waiting
+from serve_apps.agents.turn_ports import Handler, Json, Outcome, Path, Perform, Redo, RunId, Said, Saying, Turn
+
+_BOUND = ASKED | {"tool"}  # compared also where another model is asked: they are what it decides
+
+
+@dataclass(frozen=True, slots=True)
+class Divergence:
+    """Where a walk left the recorded run: a step, or the number of an event."""
+
+    step: int | None
+    event: int | None
+    name: str
+    recorded: Json
+    now: Json
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What came of a replay; `events` is how many were told again."""
+
+    run: str
+    state: str
+    events: int
+    steps: int
+    diverged: Divergence | None
+
+    @property
+    def same(self) -> bool:
+        """Nothing differed."""
+        return self.diverged is None
+
+    def json(self) -> dict[str, Any]:
+        """As it is shown."""
+        other = self.diverged
+        diverged = None if other is None else {
+            "step": other.step, "event": other.event, "name": other.name, "recorded": other.recorded, "now": other.now,
+        }  # fmt: skip
+        return {
+            "run_id": self.run, "state": self.state, "same": self.same, "events": self.events, "steps": self.steps,
+            "diverged": diverged,
+        }  # fmt: skip
+
+
+class Recordings(Protocol):
+    """Where recorded runs are: the run desk, or a file."""
+
+    async def recording(self, scope: Scope, run: str) -> Recording:
+        """A whole run.
+
+        Raises:
+            NotFound: no such run in this scope.
+        """
+        ...
+
+
+class ReplayJournal(Walk):
+    """Performs nothing: every answer is on record, and where the record ends the walk waits for ever."""
+
+    def __init__(self, run: RunId, seed: int, steps: Sequence[Step]) -> None:
+        """`events` and `divergence` are what came of the walk."""
+        super().__init__(run, seed, steps)
+        self.events: list[Event] = []
+        self.divergence: Divergence | None = None
+
+    @property
+    def steps_walked(self) -> int:
+        """How many steps were asked for."""
+        return self._at
+
+    async def step(self, kind: str, name: str, request: Json, perform: Perform, *, redo: Redo = Redo.REPEAT) -> Json:
+        """See `Journal.step`; `perform` is not called."""
+        return self._answer(self._ended(kind, name, request))
+
+    async def stream(
+        self, name: str, request: ChatRequest, saying: Saying, *, about: Json = None
+    ) -> AsyncIterator[Said]:
+        """See `Journal.stream`; `saying` is not called."""
+        async for item in self._resay(self._ended(MODEL, name, model_request(request, about))):
+            yield item
+
+    async def ask(self, tool: str, arguments: Mapping[str, Json], reason: str) -> Mapping[str, Json]:
+        """See `Journal.ask`; nobody is asked."""
+        found = self._answer(self._ended(ASK, tool, {"arguments": arguments, "reason": reason}))
+        approved: Mapping[str, Json] = found["arguments"]
+        return approved
+
+    async def inquire(self, question: Mapping[str, Json]) -> str:
+        """See `Journal.inquire`; nobody is asked."""
+        found = self._answer(self._ended(INPUT, INQUIRY, {"arguments": question, "reason": ""}))
+        return str(found["arguments"]["reply"])
+
+    def _ended(self, kind: str, name: str, request: Json) -> Step:
+        step, known = self._next(kind, name, request)
+        if not known or step.state is StepState.STARTED:
+            self._repeat(step)
+            raise self._halt(Waiting("", "the recording ends here"))
+        return step
+
+    def _other(self, known: Step, wanted: Step) -> AosError:
+        """The walk asks for something else than is on record."""
+        self.divergence = Divergence(
+            known.seq, None, wanted.name, {"kind": known.kind, "name": known.name, "request": known.request},
+            {"kind": wanted.kind, "name": wanted.name, "request": wanted.request},
+        )  # fmt: skip
+        return super()._other(known, wanted)
+
+    def _tell(self, event: Event) -> None:
+        self.events.append(event)
+
+    def _show(self, piece: Event) -> None:
+        """Nobody watches."""
+
+
+class ComparingJournal(ReplayJournal):
+    """Models are asked in earnest, and what they decide is compared; everything goes on as it was recorded."""
+
+    def __init__(self, run: RunId, seed: int, steps: Sequence[Step], tools: Sequence[ToolSpec]) -> None:
+        """`tools` are those that a reply may call in its text."""
+        super().__init__(run, seed, steps)
+        self._tools = tools
+
+    async def stream(
+        self, name: str, request: ChatRequest, saying: Saying, *, about: Json = None
+    ) -> AsyncIterator[Said]:
+        """See `Journal.stream`."""
+        step = self._ended(MODEL, name, model_request(request, about))
+        if step.state is StepState.DONE:
+            tools = request.tools or self._tools
+            before = decision(reply_from_json(step.reply["ok"]), tools)
+            now = decision(await self._whole(saying), tools)
+            if before != now:
+                self.divergence = Divergence(step.seq, None, name, before, now)
+                raise self._halt(Diverged(f"step {step.seq}: another decision"))
+        async for item in self._resay(step):
+            yield item
+
+    async def _whole(self, saying: Saying) -> Reply:
+        try:
+            async with closing(saying()) as said:
+                async for item in said:
+                    if isinstance(item, Reply):
+                        return item
+        except AosError as error:
+            raise self._halt(error) from None
+        raise RuntimeError("a model ended without a reply")
+
+    def _same(self, known: Step, wanted: Step) -> bool:
+        """What a model reads may differ: that is what is being tried."""
+        if known.kind in _BOUND:
+            return super()._same(known, wanted)
+        return (known.kind, known.name) == (wanted.kind, wanted.name)
+
+
+class Replayer:
+    """Walks recorded runs again."""
+
+    def __init__(
+        self, recordings: Recordings, handlers: Mapping[Path, Handler], tools: Sequence[ToolSpec] = ()
+    ) -> None:
+        """The handlers are those that carried the runs out; `tools` are those that every agent has."""
+        self._recordings, self._handlers, self._tools = recordings, handlers, tools
+
+    async def replay(
+        self, scope: Scope, run: str, *, model: str | None = None, prompt: str | None = None
+    ) -> dict[str, Any]:
+        """Walk a run again. With a model (a connection's id or name) or a system prompt, models are asked in earnest.
+
+        Raises:
+            NotFound: no such run.
+            AosError: the other model cannot be asked.
+        """
+        recording = await self._recordings.recording(scope, run)
+        turn = load(recording.input)
+        if model is None and prompt is None:
+            return (await walk_again(recording, self._handlers[turn.path])).json()
+        journal = ComparingJournal(turn.run, recording.seed, recording.steps, (*self._tools, *recorded(recording)))
+        error, _ = await _walk(_changed(turn, model, prompt), journal, self._handlers[turn.path])
+        if journal.divergence is None and isinstance(error, AosError) and not isinstance(error, Waiting):
+            raise error
+        state = str(recording.state)
+        return Report(run, state, len(journal.events), journal.steps_walked, journal.divergence).json()
+
+
+async def walk_again(recording: Recording, handler: Handler) -> Report:
+    """Walk a run again with nothing but its record: every event must come out byte for byte."""
+    turn = load(recording.input)
+    journal = ReplayJournal(turn.run, recording.seed, recording.steps)
+    error, outcome = await _walk(turn, journal, handler)
+    if journal.divergence is None:
+        _close(recording, journal, error, outcome)
+    told = [[event.seq, event.kind, event.data] for event in journal.events]
+    kept = [[event.seq, event.type, event.payload] for event in recording.events]
+    diverged = journal.divergence or _first_difference(recording.state, kept, told)
+    return Report(turn.run, str(recording.state), len(told), journal.steps_walked, diverged)
+
+
+def decision(reply: Reply, tools: Sequence[ToolSpec]) -> Json:
+    """What a reply decides: its calls, or to be the answer."""
+    calls = read(reply, tools, "").calls
+    return [[call.name, call.arguments] for call in calls] or "answer"
+
+
+async def _walk(turn: Turn, journal: ReplayJournal, handler: Handler) -> tuple[BaseException | None, Outcome | None]:
+    """How the handler ended: with an error or with an outcome."""
+    task = asyncio.create_task(carried_out(handler, turn, journal))
+    await asyncio.wait({task})
+    raised = task.exception()  # looked at in any case, or asyncio complains of it
+    error = journal.halted or raised
+    return error, None if error is not None else task.result()
+
+
+def _close(recording: Recording, journal: ReplayJournal, error: BaseException | None, outcome: Outcome | None) -> None:
+    """The last event, as the runner writes it."""
+    if outcome is not None and recording.state is RunState.COMPLETED:
+        journal.emit(EventKind.DONE, **done(outcome, journal))
+    elif outcome is not None and recording.state is RunState.FAILED and recording.events:
+        # Its conversation refused the answer: that is no decision of the turn.
+        journal.emit(EventKind.ERROR, **recording.events[-1].payload)
+    elif error is not None and not isinstance(error, Waiting):
+        journal.emit(EventKind.ERROR, **failure(error, f"{recording.run}.{recording.fence}"))
+
+
+def _first_difference(state: RunState, kept: list[list[Any]], told: list[list[Any]]) -> Divergence | None:
+    """The first event that differs; a run that was broken off told more than it could store, and then its end."""
+    whole = state in (RunState.COMPLETED, RunState.FAILED, RunState.WAITING)
+    if state is RunState.CANCELLED:
+        kept = kept[:-1]
+    for number in range(max(len(kept), len(told)) if whole else len(kept)):
+        before = kept[number] if number < len(kept) else None
+        now = told[number] if number < len(told) else None
+        if canonical(before) != canonical(now):
+            return Divergence(None, number + 1, str((before or now or ["", ""])[1]), before, now)
+    return None
+
+
+def _changed(turn: Turn, model: str | None, prompt: str | None) -> Turn:
+    agent = turn.agent
+    if model is not None:
+        agent = replace(agent, config={**agent.config, "llm_routing": {"primary_connection_id": model}})
+    if prompt is not None:
+        agent = replace(agent, system_prompt=prompt)
+    return replace(turn, agent=agent)

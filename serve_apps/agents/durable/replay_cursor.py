@@ -1,0 +1,197 @@
+"""The part of a journal that walks what is recorded: numbers for steps and events, answers without effects."""
+
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any
+from uuid import UUID, uuid5
+
+from cluster.basics.errors import AosError, Transient
+from cluster.models.messages import ChatRequest, Delta, Fallback, Reply
+from cluster.state.canonical_json import digest, normal
+from cluster.state.work.run_record import Step, StepState
+from serve_apps.agents.durable.message_codec import reply_from_json, request_to_json
+from serve_apps.agents.events import Event, EventKind
+from serve_apps.agents.turn_errors import Diverged, recorded
+from serve_apps.agents.turn_ports import Json, RunId, Said
+
+MODEL, ASK, INPUT = "model", "approval", "input"
+ASKED = frozenset({ASK, INPUT})  # of a person; the kinds are named as the categories of what waits
+
+# A text that was being shown ends with one of these; pieces that follow begin another.
+_TEXT_ENDS = frozenset({EventKind.TEXT, EventKind.THINKING})
+
+
+class Walk(ABC):
+    """What live journals and replays have in common. `halted` is what ended the walk before its time, if anything did.
+
+    A reply is recorded as `{"said": [[kind, data], ...], "ok": value}` or with `error` in place of `ok`; `said` are the
+    events that the journal itself told within the step.
+    """
+
+    def __init__(self, run: RunId, seed: int, steps: Sequence[Step]) -> None:
+        """`steps` are those on record, in order from 1."""
+        self.halted: AosError | None = None
+        self.delegates: dict[str, None] = {}  # who carried parts of the run out, in the order in which they began
+        self._run, self._seed = run, seed
+        self._steps = {step.seq: step for step in steps}
+        self._at = 0  # the step that was asked for last
+        self._events = 0  # number of the last event
+        self._shown = 0  # characters of the text that is being shown
+        self._spent = 0
+        self._used = {"prompt_tokens": 0, "completion_tokens": 0, "cost_usd": 0.0}
+        self._open: int | None = None  # a model step whose reply was not read to its end
+
+    @property
+    def run(self) -> RunId:
+        """Whose journal."""
+        return self._run
+
+    @property
+    def seed(self) -> int:
+        """Of everything random in this run."""
+        return self._seed
+
+    @property
+    def spent_ms(self) -> int:
+        """Time of all recorded steps so far; waiting for people does not count."""
+        return self._spent
+
+    @property
+    def usage(self) -> Mapping[str, Any]:
+        """Tokens and cost of all recorded steps so far."""
+        return {**self._used, "cost_usd": round(self._used["cost_usd"], 12)}
+
+    def emit(self, kind: EventKind, **data: Json) -> Event:
+        """Number an event and tell it."""
+        event = self._number(kind, data)
+        self._tell(event)
+        if kind is EventKind.STATUS and "agent" in data:
+            self.delegates[str(data["agent"])] = None
+        return event
+
+    def _number(self, kind: EventKind, data: Json) -> Event:
+        self._events += 1
+        event = Event(self._events, kind, normal(data), self._shown if kind is EventKind.TEXT else 0)
+        if kind in _TEXT_ENDS:
+            self._shown = 0
+        return event
+
+    def piece(self, text: str) -> None:
+        """Show a piece of the next TEXT event."""
+        if text:
+            self._show(Event(self._events + 1, EventKind.TEXT, {"text": text}, self._shown, piece=True))
+            self._shown += len(text)
+
+    @abstractmethod
+    def _tell(self, event: Event) -> None:
+        """A whole event."""
+
+    @abstractmethod
+    def _show(self, piece: Event) -> None:
+        """A piece of a text."""
+
+    def _next(self, kind: str, name: str, request: Json) -> tuple[Step, bool]:
+        """The next step, and whether it is on record; one that is not has no state yet but `started`.
+
+        Raises:
+            Diverged: another step is on record there.
+            AosError: what has halted the walk, again.
+        """
+        if self.halted is not None:
+            raise self.halted
+        if self._open is not None:
+            raise RuntimeError(f"the reply of step {self._open} was not read to its end")
+        self._at += 1
+        wanted = normal(request)
+        step = Step(self._at, kind, name, wanted, digest([kind, name, _bound(kind, wanted)]), StepState.STARTED)
+        known = self._steps.get(self._at)
+        if known is None:
+            return step, False
+        if not self._same(known, step):
+            raise self._halt(self._other(known, step))
+        return known, True
+
+    def _same(self, known: Step, wanted: Step) -> bool:
+        """Whether the step on record is the one that is asked for now."""
+        return known.request_hash == wanted.request_hash
+
+    def _other(self, known: Step, wanted: Step) -> AosError:
+        was, now = f"{known.kind} {known.name}", f"{wanted.kind} {wanted.name}"
+        return Diverged(f"step {known.seq} was {was}, now it is {now}{' with another request' * (was == now)}")
+
+    def _answer(self, step: Step) -> Json:
+        """What an ended step gave, with the events of that time."""
+        self._repeat(step)
+        self._count(step)
+        if step.state is StepState.FAILED:
+            raise error_of(step)
+        return step.reply["ok"]
+
+    def _count(self, step: Step) -> None:
+        self._spent += step.ms
+        self._used["prompt_tokens"] += step.prompt_tokens
+        self._used["completion_tokens"] += step.completion_tokens
+        self._used["cost_usd"] += step.cost_usd
+
+    def _repeat(self, step: Step) -> None:
+        """Tell again what the journal itself told within the step."""
+        for kind, data in said_within(step):
+            self.emit(EventKind(kind), **data)
+
+    async def _resay(self, step: Step) -> AsyncIterator[Said]:
+        """A recorded reply of a model, in one piece."""
+        ended = step.reply or {}
+        for fallback in ended.get("fallbacks", ()):
+            yield Fallback(**fallback)
+        reply = reply_from_json(self._answer(step))
+        if reply.content or reply.reasoning:
+            yield Delta(reply.content, reply.reasoning)
+        yield reply
+
+    def _halt(self, error: AosError) -> AosError:
+        self.halted = error
+        return error
+
+    def _key(self, step: Step) -> str:
+        """The same at every repetition of the step."""
+        return str(uuid5(UUID(self._run), str(step.seq)))
+
+
+def _bound(kind: str, request: Json) -> Json:
+    """What a step is compared by: why an action was put before a person is no part of the action."""
+    return {"arguments": request["arguments"]} if kind in ASKED else request
+
+
+def said_within(step: Step) -> Sequence[Any]:
+    """What the journal itself told within a step: [kind, data] each."""
+    said: Sequence[Any] = (step.reply or {}).get("said", ())
+    return said
+
+
+def model_request(request: ChatRequest, about: Json) -> dict[str, Any]:
+    """What a model step is compared by."""
+    return {"request": request_to_json(request), "about": about}
+
+
+def error_to_json(error: AosError) -> dict[str, Any]:
+    """An error as it is recorded."""
+    transient = isinstance(error, Transient)
+    return {"code": error.code, "detail": error.detail, "transient": transient, "fix": error.hint}
+
+
+def usage_of(reply: Reply) -> Mapping[str, Any]:
+    """What a reply cost, by the names of a step's fields."""
+    usage = reply.usage
+    return {
+        "prompt_tokens": usage.prompt_tokens,
+        "completion_tokens": usage.completion_tokens,
+        "cost_usd": reply.cost_usd,
+    }
+
+
+def error_of(step: Step) -> AosError:
+    """What a failed step raised."""
+    found = step.reply["error"]
+    error = recorded(found["code"], found["detail"], found["transient"])
+    error.hint = found["fix"]
+    return error

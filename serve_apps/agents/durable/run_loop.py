@@ -1,0 +1,296 @@
+"""Carries runs out: claims, heartbeats, shows events, and gives each run an end that is on record."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime, timedelta
+from enum import Enum, auto
+from functools import partial
+from typing import Any
+
+from cluster.basics.errors import AosError, LeaseLost, Permanent, Transient
+from cluster.state.approvals import Approvals
+from cluster.state.audit import Audit
+from cluster.state.audit import Outcome as Done
+from cluster.state.db.postgres import Transaction
+from cluster.state.work.run_record import Lease, RunState
+from cluster.state.work.runs import Runs
+from configs.sections import AgentSettings
+from serve_apps.agents.durable.journal import LiveJournal
+from serve_apps.agents.durable.recorder import LedgerRecorder, told
+from serve_apps.agents.durable.replay_cursor import Walk
+from serve_apps.agents.events import Event, EventKind
+from serve_apps.agents.intake.turn import dump, load
+from serve_apps.agents.streams.subscriber import Outlet
+from serve_apps.agents.turn_errors import Waiting
+from serve_apps.agents.turn_ports import Handler, Journal, Outcome, Path, Turn
+
+GRACE_SECONDS = 4.0  # for a handler that is to stop; a reader who leaves stops the model within five
+RECALLED = "recalled"  # of a turn's options: the trace's line on its memory
+BACKGROUND = 8  # runs without a reader at a time
+
+# What is to be done once the answer is committed, if anything.
+Kept = Callable[[], Awaitable[None]]
+Remember = Callable[[Transaction, Turn, Outcome], Awaitable[Kept | None]]
+Say = Callable[[Turn, Transaction, str], Awaitable[None]]
+_log = logging.getLogger("aos.agents")
+
+
+class _Beat(Enum):
+    """Why a heartbeat ended."""
+
+    CANCEL = auto()
+    LOST = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """Clocks, so that tests can move them: seconds that grow, the moment, and a way to sleep."""
+
+    clock: Callable[[], float]
+    now: Callable[[], datetime]
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+
+
+class Runner:
+    """Runs turns under their leases. A run whose owner dies is taken up where its journal ends."""
+
+    def __init__(
+        self,
+        runs: Runs,
+        approvals: Approvals,
+        handlers: Mapping[Path, Handler],
+        settings: AgentSettings,
+        *,
+        owner: str,
+        timing: Timing,
+        remember: Remember,
+        audit: Audit,
+        say: Say | None = None,
+    ) -> None:
+        """Collaborators are injected.
+
+        Args:
+            runs, approvals: the record.
+            handlers: one for each path.
+            settings: lease, heartbeat, pauses, patience.
+            owner: who claims, for people.
+            timing: clocks.
+            remember: stores the answer in its conversation, in the transaction that completes the run.
+            say: stores a question in its conversation, in the transaction in which the run begins to wait.
+            audit: each execution of an agent is a line of the trail, written with the run's end (AT-01).
+        """
+        self._runs, self._approvals, self._handlers = runs, approvals, handlers
+        self._settings, self._owner, self._timing, self._remember = settings, owner, timing, remember
+        self._audit, self._say = audit, say
+
+    async def run(self, turn: Turn, lease: Lease) -> AsyncIterator[Event]:
+        """Carry a claimed run out and tell its events from the first; closing the iterator stops it.
+
+        The last event is DONE, ERROR, APPROVAL_REQUIRED, INPUT_REQUIRED, or STATUS `cancelled`.
+
+        Raises:
+            LeaseLost: another owner has the run; nothing more was written.
+            Unavailable, Overloaded: the record cannot be written; the run can be resumed.
+        """
+        outlet, stop = Outlet(), asyncio.Event()
+        carried = asyncio.create_task(self._carry(turn, lease, outlet, stop))
+        carried.add_done_callback(lambda _: outlet.close())
+        try:
+            async for event in outlet:
+                yield event
+            await carried
+        finally:
+            stop.set()
+            await asyncio.wait({carried})
+            if carried.done() and not carried.cancelled():
+                carried.exception()  # a reader who left is not told
+
+    async def claim(self, turn: Turn) -> Lease:
+        """The lease of a turn's run, for somebody who reads along.
+
+        Raises:
+            NotFound, Conflict: see `Runs.claim`.
+        """
+        return await self._runs.claim(turn.scope, turn.run, self._owner, self._settings.lease_seconds)
+
+    async def sweep(self, stop: asyncio.Event) -> None:
+        """Carry out what nobody reads, such as runs that a decision resumed; ends when told to stop and they have.
+
+        Runs that somebody reads are their readers' to end: they are not waited for.
+        """
+        room, unattended = asyncio.Semaphore(BACKGROUND), set[asyncio.Task[None]]()
+        stopping = asyncio.create_task(stop.wait())
+        while not stop.is_set():
+            await room.acquire()
+            lease = await self._claim_next()
+            if lease is None:
+                room.release()
+                await asyncio.wait({stopping}, timeout=self._settings.poll_seconds)
+                continue
+            unread = Outlet(0)
+            unread.close()
+            carried = asyncio.create_task(self._carry(None, lease, unread, stop))
+            unattended.add(carried)
+            carried.add_done_callback(unattended.discard)
+            carried.add_done_callback(_report)
+            carried.add_done_callback(lambda _: room.release())
+        if unattended:
+            await asyncio.wait(unattended)
+
+    async def _claim_next(self) -> Lease | None:
+        try:
+            return await self._runs.claim_next(self._owner, self._settings.lease_seconds)
+        except Transient as error:
+            _log.warning("no run can be claimed now: %s", error)
+            return None
+
+    async def _carry(self, turn: Turn | None, lease: Lease, outlet: Outlet, stop: asyncio.Event) -> None:
+        """One run from its first event to where it ends or waits; without a turn, the frozen one."""
+        loaded = await self._runs.load(lease.scope, lease.run)
+        turn = load(loaded.input if turn is None else dump(turn))
+        lease = replace(lease, scope=turn.scope)
+        say = None if self._say is None else partial(self._say, turn)
+        recorder = LedgerRecorder(self._runs, self._approvals, lease, say)
+        journal = LiveJournal(
+            turn.run, loaded.seed, loaded.steps, loaded.last_event,
+            recorder=recorder, show=outlet.put,
+            clock=self._timing.clock, now=self._timing.now, patience=timedelta(hours=self._settings.approval_hours),
+        )  # fmt: skip
+        handler = asyncio.create_task(carried_out(self._handlers[turn.path], turn, journal))
+        beat = asyncio.create_task(self._beat(lease))
+        leaving = asyncio.create_task(stop.wait())
+        try:
+            await asyncio.wait({handler, beat, leaving}, return_when=asyncio.FIRST_COMPLETED)
+            if not handler.done():
+                handler.cancel()
+                await asyncio.wait({handler}, timeout=GRACE_SECONDS)
+        finally:
+            for task in (handler, beat, leaving):
+                task.cancel()
+        why = beat.result() if beat.done() and not beat.cancelled() else None
+        last = await self._settle(turn, lease, journal, handler, why)
+        if last is not None:
+            outlet.put(last)
+
+    async def _settle(
+        self, turn: Turn, lease: Lease, journal: LiveJournal, handler: asyncio.Task[Outcome], why: _Beat | None
+    ) -> Event | None:
+        """Write how the run ended and return its last event; None where it waits or was given back."""
+        ended = handler.done() and not handler.cancelled()
+        raised = handler.exception() if ended else None
+        error = journal.halted or raised
+        if isinstance(error, Waiting):
+            return None
+        if why is _Beat.LOST or isinstance(error, LeaseLost):
+            raise LeaseLost(f"run {lease.run}, token {lease.fence}")
+        if journal.halted is not None and isinstance(error, Transient):
+            await self._runs.interrupt(lease)
+            raise error
+        if error is not None:
+            return await self._fail(turn, lease, journal, error)
+        if ended:
+            try:
+                return await self._complete(turn, lease, journal, handler.result())
+            except LeaseLost:
+                raise
+            except Permanent as refused:  # the answer cannot be kept, such as in a closed conversation
+                return await self._fail(turn, lease, journal, refused)
+        if why is _Beat.CANCEL:
+            event = journal.last(EventKind.STATUS, state="cancelled")
+            async with self._runs.writing(lease) as tx:
+                await self._runs.put_events(tx, lease, told(journal.pending))
+                await self._runs.finish(tx, lease, RunState.CANCELLED)
+                await self._record(tx, turn, journal, RunState.CANCELLED)
+            return event
+        await self._runs.interrupt(lease)
+        return None
+
+    async def _complete(self, turn: Turn, lease: Lease, journal: LiveJournal, outcome: Outcome) -> Event:
+        async with self._runs.writing(lease) as tx:
+            kept = await self._remember(tx, turn, outcome)
+            event = journal.last(EventKind.DONE, **done(outcome, journal))
+            await self._runs.put_events(tx, lease, told(journal.pending))
+            await self._runs.finish(tx, lease, RunState.COMPLETED, outcome=asdict(outcome))
+            await self._record(tx, turn, journal, RunState.COMPLETED)
+        if kept is not None:
+            await kept()
+        return event
+
+    async def _fail(self, turn: Turn, lease: Lease, journal: LiveJournal, error: BaseException) -> Event:
+        """A named error is told as it is; any other is a bug, told by a number that the log explains."""
+        data = failure(error, f"{lease.run}.{lease.fence}")
+        if not isinstance(error, AosError):
+            _log.error("run %s failed: %s", lease.run, data["detail"], exc_info=error)
+        event = journal.last(EventKind.ERROR, **data)
+        async with self._runs.writing(lease) as tx:
+            await self._runs.put_events(tx, lease, told(journal.pending))
+            await self._runs.finish(tx, lease, RunState.FAILED, error=data)
+            await self._record(tx, turn, journal, RunState.FAILED, code=data["code"])
+        return event
+
+    async def _record(self, tx: Transaction, turn: Turn, journal: Walk, state: RunState, **more: str) -> None:
+        """Who had which agent do something, who helped, and how it ended; what was said stays in the run."""
+        outcome = Done.FAILED if state is RunState.FAILED else Done.DONE
+        detail: dict[str, Any] = {"run": turn.run, "session": turn.session, "path": turn.path, "state": state, **more}
+        if journal.delegates:
+            detail["delegates"] = list(journal.delegates)
+        await self._audit.record(tx, turn.scope, "agent.execute", turn.agent.id, outcome, detail)
+
+    async def _beat(self, lease: Lease) -> _Beat:
+        """Keep the lease until somebody wants the run to end or another owner has it."""
+        alive = self._timing.clock()
+        while True:
+            await self._timing.sleep(self._settings.heartbeat_seconds)
+            try:
+                if await self._runs.heartbeat(lease, self._settings.lease_seconds):
+                    return _Beat.CANCEL
+                alive = self._timing.clock()
+            except LeaseLost:
+                return _Beat.LOST
+            except Transient:
+                if self._timing.clock() - alive > self._settings.lease_seconds:
+                    return _Beat.LOST
+
+
+async def carried_out(handler: Handler, turn: Turn, journal: Journal) -> Outcome:
+    """The turn from its first event to its outcome, whose trace begins with what was remembered for it."""
+    opening(turn, journal)
+    outcome = await handler(turn, journal)
+    line = turn.options.get(RECALLED)
+    return outcome if line is None else replace(outcome, trace=(line, *outcome.trace))
+
+
+def opening(turn: Turn, journal: Journal) -> None:
+    """What every run tells first."""
+    journal.emit(EventKind.STATUS, state="accepted", run_id=turn.run, session_id=turn.session, agent_id=turn.agent.id)
+    if "route" in turn.options:
+        journal.emit(EventKind.ROUTE, **turn.options["route"])
+
+
+def done(outcome: Outcome, journal: Walk) -> dict[str, Any]:
+    """The data of DONE."""
+    return {
+        "answer": outcome.answer,
+        "finish_reason": outcome.finish_reason,
+        "confidence": outcome.confidence,
+        "citations": outcome.citations,
+        "usage": journal.usage,
+        "agent_trace": outcome.trace,
+        "tool_calls": outcome.tool_calls,
+    }
+
+
+def failure(error: BaseException, reference: str) -> dict[str, Any]:
+    """The data of ERROR: nothing of the inside of what nobody expected."""
+    if isinstance(error, AosError):
+        return {"code": error.code, "title": error.title, "detail": error.detail, "fix": error.hint}
+    title = "Something went wrong inside of AOS."
+    return {"code": "internal", "title": title, "detail": f"reference {reference}", "fix": "Look it up in the log."}
+
+
+def _report(task: asyncio.Task[None]) -> None:
+    """A run in the background that could not be carried on; another owner takes it up, or the next round does."""
+    if not task.cancelled() and (error := task.exception()) is not None:
+        _log.warning("a run in the background was left: %s", error, exc_info=not isinstance(error, AosError) and error)

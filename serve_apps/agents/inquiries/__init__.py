@@ -1,0 +1,1 @@
+"""Inquiries: questions that an agent asks a person, what waits, and what a reply means."""

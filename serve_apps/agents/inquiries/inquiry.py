@@ -1,0 +1,113 @@
+"""`request_user_input`: an agent asks the person it talks to, and its turn ends until their next message (HI-06)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from cluster.basics.errors import Invalid, Permanent
+from cluster.models.messages import ToolSpec
+from serve_apps.agents.inquiries.reply_intent import Intent, chosen, intent_of
+from serve_apps.agents.turn_errors import Rejected
+from serve_apps.agents.turn_ports import Journal, Json, Turn
+from skills.delegate.tool import TurnBound
+from skills.framework.builtin import named
+from skills.framework.catalogue import Catalog
+from skills.framework.contract import Call, Effect
+
+NAME = "request_user_input"
+PERSON = "person"  # of a turn's options: somebody reads along who can be asked
+NOBODY = (
+    f"there is nobody to ask: this turn has no person who reads along, so {NAME} cannot be called; go on with what you "
+    "know, and say in your answer what you would have asked."
+)
+AGAIN = "I could not read that as a yes or a no."
+
+
+class Asked(StrEnum):
+    """What a question is about."""
+
+    CLARIFICATION = "clarification"
+    SELECTION = "selection"
+    CONFIRMATION = "confirmation"
+    TEAM_SELECTION = "team_selection"
+    APPROVAL = "approval"
+
+
+_DECIDED = frozenset({Asked.CONFIRMATION, Asked.APPROVAL})
+_CHOSEN = frozenset({Asked.SELECTION, Asked.TEAM_SELECTION})
+
+
+class Unanswered(Permanent):
+    """Nobody answered the question in time."""
+
+    code, status = "unanswered", 409
+    fix = "Go on with what you know, and say what you would have asked."
+
+
+class NobodyToAsk(Permanent):
+    """There is nobody to ask in this turn."""
+
+    code, status = "nobody_to_ask", 409
+
+
+@dataclass(frozen=True, slots=True)
+class Inquiry(TurnBound):
+    """The tool, bound to one turn's journal. Each question is a recorded step, not the call as a whole."""
+
+    journal: Journal
+
+    @property
+    def spec(self) -> ToolSpec:
+        """See `Tool`."""
+        return named(NAME).spec
+
+    @property
+    def effect(self) -> Effect:
+        """Asking changes nothing outside."""
+        return Effect.READ
+
+    async def run(self, call: Call) -> Json:
+        """{reply, ...}: with `intent` where it is decided, with `selected` where it is chosen.
+
+        Raises:
+            Waiting: nobody has answered; the turn ends here and is resumed by the answer.
+            Unanswered: nobody has, in time.
+            Invalid: there is nothing to choose from.
+        """
+        category = Asked(call.arguments["category"])
+        if category in _CHOSEN and not call.arguments.get("options"):
+            raise Invalid(f"options: a {category} needs what can be chosen from")
+        question = {
+            name: call.arguments[name] for name in ("question", "category", "options") if name in call.arguments
+        }
+        try:
+            reply = await self.journal.inquire(question)
+            if category in _CHOSEN:
+                return {"reply": reply, "selected": chosen(reply, question["options"])}
+            if category not in _DECIDED:
+                return {"reply": reply}
+            intent = intent_of(reply)
+            if intent is Intent.UNCLEAR:  # once: whoever is unclear twice is read by the model, as unclear
+                reply = await self.journal.inquire({**question, "question": f"{AGAIN} {question['question']}"})
+                intent = intent_of(reply)
+        except Rejected as error:
+            raise Unanswered(error.detail) from None
+        return {"reply": reply, "intent": str(intent)}
+
+
+def inquiring(tools: Catalog, turn: Turn, journal: Journal) -> Catalog:
+    """The tool as well, where there is a person to ask and the answer has no form that a question would break."""
+    if turn.options.get(PERSON) is not True or turn.options.get("response_format") or turn.depth or NAME in tools:
+        return tools
+    return tools.plus(Inquiry(journal))
+
+
+def as_said(question: str, options: Sequence[str] = ()) -> str:
+    """A question as a message of the agent: what its clients show, and what later turns read."""
+    return "\n".join([question, *(f"{n}. {option}" for n, option in enumerate(options, 1))])
+
+
+def said_of(asked: Mapping[str, Any]) -> str:
+    """As `as_said`, of the data of an event or of what is stored."""
+    return as_said(str(asked.get("question", "")), [str(one) for one in asked.get("options") or ()])

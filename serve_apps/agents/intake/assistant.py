@@ -1,0 +1,25 @@
+"""The agent that every workspace has."""
+
+from cluster.basics.scope import Scope
+from cluster.state.audit import Audit
+from cluster.state.db.postgres import Transaction
+from pipelines.documents.store.agent_links import NewAgent, Standing
+
+ASSISTANT = NewAgent(
+    name="assistant",
+    description="Answers questions about this workspace's documents and does small tasks with tools.",
+    system_prompt=(
+        "You are a helpful assistant for the people of this workspace. You search its documents, calculate, look up"
+        " the time, and act only through your tools. Say so when you do not know."
+    ),
+    whole_workspace=True,
+)
+
+
+def standing(audit: Audit) -> Standing:
+    """It comes to be when somebody first asks for it; the trail says who that was."""
+
+    async def opened(tx: Transaction, scope: Scope, agent: str) -> None:
+        await audit.record(tx, scope, "agent.add", agent, detail={"name": ASSISTANT.name})
+
+    return Standing(ASSISTANT, opened)

@@ -1,0 +1,66 @@
+"""The path router with its decisions remembered in Redis, as the first documents want it; also without Redis."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+from redis.asyncio import Redis
+
+from serve_apps.agents.intake.path_router import NO_RULE, Routed, Rules, command_of, normalised, route
+from serve_apps.agents.memory.redis_memo import Memo
+from serve_apps.agents.turn_ports import Path
+
+# Ours: the sources name neither key nor lifetime. A decision depends on nothing but the message and the rules, so it
+# never goes stale (other rules have another fingerprint); a day keeps the memory bounded.
+TTL_SECONDS = 24 * 3600
+
+
+@dataclass(frozen=True, slots=True)
+class Traced:
+    """A decision and where it came from: `cached` is `hit`, `miss`, or `off: ` and why."""
+
+    routed: Routed
+    cached: str
+
+    @property
+    def data(self) -> Mapping[str, Any]:
+        """The data of a ROUTE event: path, rule, words, cached."""
+        return {
+            "path": str(self.routed.path),
+            "rule": self.routed.rule,
+            "words": list(self.routed.words),
+            "cached": self.cached,
+        }
+
+
+class CachedRouter:
+    """Routes messages. The key is the SHA-256 of the words that decide, so it tells nothing of a conversation."""
+
+    def __init__(self, rules: Rules, redis: Redis | None, clock: Callable[[], float]) -> None:
+        """`clock` gives seconds that only grow."""
+        self._rules = rules
+        self._names = {NO_RULE, "command", *(rule.name for rule in rules.rows)}
+        self._memo = Memo(redis, f"aos:route:{rules.fingerprint}:", TTL_SECONDS, clock)
+
+    async def route(self, message: str) -> Traced:
+        """As `route`, remembered. What Redis holds is believed only where it could be a decision of these rules."""
+        command, _ = command_of(message)
+        words = normalised(message, self._rules.first_words)
+        key = sha256(f"{command if command in self._rules.commands else ''}/{words}".encode()).hexdigest()
+        found = await self._memo.get(key)
+        known = self._read(found.value)
+        if known is not None:
+            return Traced(known, "hit")
+        routed = route(message, self._rules)
+        value = {"path": str(routed.path), "rule": routed.rule, "words": list(routed.words)}
+        if found.state in ("hit", "miss"):
+            await self._memo.put(key, value)
+        return Traced(routed, "miss" if found.state == "hit" else found.state)
+
+    def _read(self, value: Any) -> Routed | None:
+        match value:
+            case {"path": str(path), "rule": str(rule), "words": list(words)}:
+                fits = path in set(Path) and rule in self._names and all(isinstance(word, str) for word in words)
+                return Routed(Path(path), rule, tuple(words)) if fits else None
+        return None

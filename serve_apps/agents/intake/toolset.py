@@ -1,0 +1,84 @@
+"""The skills that an agent was given, frozen into its turns; without them it has what every agent has (B-11)."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from cluster.models.messages import ToolSpec
+from cluster.state.work.run_queries import Recording
+from cluster.state.work.run_record import StepState
+from serve_apps.agents.turn_ports import Agent
+from skills.delegate.scoped import Executions, Scope, Scoped
+from skills.delegate.tool import Delegate
+from skills.framework.builtin import named
+from skills.framework.catalogue import Catalog
+from skills.framework.frozen_skill import freeze, thaw
+from skills.framework.manifest import Kind, Manifest
+from skills.framework.skill_guard import Fence
+from skills.framework.skill_store import Attached
+
+DELEGATE = "delegate"
+AGENT = "agent"  # the kind of the steps that look up who is delegated to
+CALLS = "calls_per_tool"  # of a config: more calls of one tool are not made, nor one twice
+KEY = "attached"  # of an agent's config; nothing that comes in from outside may set it
+
+_ELSEWHERE = frozenset({Kind.INTERNAL, Kind.DELEGATE})  # in the prompt, or bound to the turn
+_INHERITED = ("llm_routing", "temperature", "max_tokens", "budget_usd", "timeout_seconds", "credentials")
+
+
+def frozen(config: Mapping[str, Any], skills: list[Attached]) -> dict[str, Any]:
+    """An agent's config with its skills as they are now; one that is gone is left out."""
+    own = {name: value for name, value in config.items() if name != KEY}
+    given = [freeze(one.stored.manifest) for one in skills if one.stored is not None]
+    return {**own, KEY: given} if given else own
+
+
+def attached(config: Mapping[str, Any]) -> tuple[Manifest, ...]:
+    """The skills that were frozen into a config.
+
+    Raises:
+        BadManifest: by a version of this program that described skills otherwise.
+    """
+    return tuple(thaw(one) for one in config.get(KEY) or ())
+
+
+def given(config: Mapping[str, Any]) -> set[str]:
+    """Names of the skills that were frozen into a config."""
+    return {str(one["front"]["name"]) for one in config.get(KEY) or ()}
+
+
+def recorded(recording: Recording) -> tuple[ToolSpec, ...]:
+    """What models were told of the skills that the agents of a run were given, those delegated to included."""
+    found = (step for step in recording.steps if step.kind == AGENT and step.state is StepState.DONE)
+    configs = [recording.input["agent"]["config"], *(step.reply["ok"]["config"] for step in found)]
+    return tuple(one.spec for config in configs for one in attached(config) if one.kind is not Kind.INTERNAL)
+
+
+def equipped(tools: Catalog, fence: Fence | None, config: Mapping[str, Any]) -> Catalog:
+    """What every agent has, and what this one was given; internal skills are part of the prompt, never callable."""
+    if fence is None:
+        return tools
+    given = (one for one in attached(config) if one.kind not in _ELSEWHERE and one.name not in tools)
+    return tools.plus(*(fence.around(one) for one in given))
+
+
+def delegating(tools: Catalog, config: Mapping[str, Any], bound: Executions) -> Catalog:
+    """Delegation as well, and the skills that a model carries out; both belong to the turn that `bound` is bound to."""
+    given = (one for one in attached(config) if one.kind is Kind.DELEGATE and one.name not in tools)
+    return tools.plus(Delegate(named(DELEGATE).spec, bound), *(Scoped(one, bound) for one in given))
+
+
+def narrowed(own: Agent, skill: Manifest, scope: Scope) -> Agent:
+    """Who carries a skill out: the agent itself, with the skill's text for a prompt and those of its tools that it has.
+
+    Its spending, documents and credentials are the agent's.
+    """
+    kept = {name: own.config[name] for name in _INHERITED if name in own.config}
+    if scope.model is not None:
+        kept["llm_routing"] = {"primary_connection_id": scope.model}
+    # As `offer` reads it: without a list it has all of them, and what is attached need not be listed.
+    listed, attached_too = own.config.get("tools"), given(own.config)
+    tools = [name for name in scope.tools if listed is None or name in listed or name in attached_too]
+    held = [one for one in own.config.get(KEY) or () if one["front"]["name"] in tools]
+    limits = {"max_iterations": scope.max_turns, CALLS: scope.calls_per_tool}
+    config = {**kept, **limits, "tools": tools, KEY: held}
+    return Agent(own.id, skill.name, skill.text, skill.description, config)

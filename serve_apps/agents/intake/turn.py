@@ -1,0 +1,72 @@
+"""A turn frozen to JSON and back: what a run is resumed and replayed from."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from cluster.basics.scope import Role, Scope, TenantId, UserId, WorkspaceId
+from cluster.state.canonical_json import normal
+from serve_apps.agents.durable.message_codec import message_from_json, message_to_json
+from serve_apps.agents.turn_ports import Agent, AgentId, Path, RunId, SessionId, Turn
+
+
+def dump(turn: Turn) -> dict[str, Any]:
+    """JSON that holds everything that decides what happens, the user's rights included."""
+    frozen: dict[str, Any] = normal(
+        {
+            "run": turn.run,
+            "scope": dump_scope(turn.scope),
+            "session": turn.session,
+            "agent": {
+                "id": turn.agent.id,
+                "name": turn.agent.name,
+                "system_prompt": turn.agent.system_prompt,
+                "description": turn.agent.description,
+                "config": turn.agent.config,
+            },
+            "message": turn.message,
+            "history": [message_to_json(message) for message in turn.history],
+            "memory": turn.memory,
+            "path": turn.path,
+            "options": turn.options,
+            "depth": turn.depth,
+            "ancestors": turn.ancestors,
+        }
+    )
+    return frozen
+
+
+def load(frozen: Any) -> Turn:
+    """The turn, equal to the one that was frozen."""
+    found = normal(frozen)  # jsonb keeps an order of keys of its own, and prompts may show it
+    agent = found["agent"]
+    return Turn(
+        run=RunId(found["run"]),
+        scope=load_scope(found["scope"]),
+        session=SessionId(found["session"]),
+        agent=Agent(AgentId(agent["id"]), agent["name"], agent["system_prompt"], agent["description"], agent["config"]),
+        message=found["message"],
+        history=tuple(message_from_json(message) for message in found["history"]),
+        memory=found["memory"],
+        path=Path(found["path"]),
+        options=found["options"],
+        depth=found["depth"],
+        ancestors=tuple(AgentId(ancestor) for ancestor in found["ancestors"]),
+    )
+
+
+def dump_scope(scope: Scope) -> dict[str, Any]:
+    """A scope as JSON; whoever reads it back trusts the writer."""
+    return {
+        "tenant": scope.tenant,
+        "workspace": scope.workspace,
+        "principals": scope.principals,
+        "user": scope.user,
+        "role": scope.role,
+    }
+
+
+def load_scope(found: Mapping[str, Any]) -> Scope:
+    """The inverse."""
+    user = None if found["user"] is None else UserId(found["user"])
+    tenant, workspace = TenantId(found["tenant"]), WorkspaceId(found["workspace"])
+    return Scope(tenant, workspace, tuple(found["principals"]), user, Role(found["role"]))

@@ -1,0 +1,247 @@
+"""The single way in: who is spoken to, in which conversation, on which path; then a run on record is carried out."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+from uuid import UUID
+
+from cluster.basics.errors import Conflict
+from cluster.basics.scope import Scope
+from cluster.models.messages import Message
+from cluster.state.approvals import Approvals
+from cluster.state.audit import Audit
+from cluster.state.conversations import Conversations, Session
+from cluster.state.db.postgres import Database, Transaction
+from cluster.state.work.run_record import NewRun
+from cluster.state.work.runs import Runs
+from configs.sections import AgentSettings
+from pipelines.documents.store.agent_links import Links
+from serve_apps.agents.durable.run_loop import RECALLED, Kept, Remember, Say
+from serve_apps.agents.events import Event
+from serve_apps.agents.inquiries.inquiry import PERSON
+from serve_apps.agents.inquiries.replies import Replies, Resumed
+from serve_apps.agents.intake.assistant import ASSISTANT
+from serve_apps.agents.intake.injected_context import CONTEXT, ContextInjector, named
+from serve_apps.agents.intake.path_router import command_of
+from serve_apps.agents.intake.route_cache import CachedRouter
+from serve_apps.agents.intake.turn import dump, load
+from serve_apps.agents.memory.episodic import EpisodicMemory
+from serve_apps.agents.memory.memory_guard import masked, safe_memory_write, written
+from serve_apps.agents.memory.recall import Recalled
+from serve_apps.agents.memory.remember import Memory
+from serve_apps.agents.memory.summary import Learning
+from serve_apps.agents.streams.cancellation import closing
+from serve_apps.agents.turn.delegation import StoredAgents
+from serve_apps.agents.turn_ports import Agent, Incoming, Outcome, Path, RunId, SessionId, Turn
+from skills.framework.skill_store import Skills
+
+
+class Carrier(Protocol):
+    """Carries a run out, here or elsewhere."""
+
+    def carry(self, turn: Turn) -> AsyncIterator[Event]:
+        """Claim the turn's run and tell its events; closing the iterator interrupts it.
+
+        Raises:
+            NotFound, Conflict: the run is gone, or cannot be claimed now.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Records:
+    """Where a message leaves its traces."""
+
+    database: Database
+    runs: Runs
+    links: Links
+    conversations: Conversations
+    memory: Memory
+    audit: Audit
+    skills: Skills
+    approvals: Approvals
+
+
+class Desk:
+    """An `Orchestrator`. It holds nothing between two calls; any replica can take the next one."""
+
+    def __init__(
+        self,
+        records: Records,
+        router: CachedRouter,
+        carriers: Mapping[Path, Carrier],
+        settings: AgentSettings,
+        new_id: Callable[[], UUID],
+    ) -> None:
+        """Collaborators are injected.
+
+        Args:
+            records: rows.
+            router: decides the path, without a model.
+            carriers: one for each path.
+            settings: lease of runs.
+            new_id: makes the ids of runs; also the seed of all that is random in one.
+        """
+        self._records, self._router, self._carriers = records, router, carriers
+        self._settings, self._new_id = settings, new_id
+        self._injector = ContextInjector(records.database)
+
+    async def process(self, scope: Scope, incoming: Incoming) -> AsyncIterator[Event]:
+        """See `Orchestrator`."""
+        incoming = await self._masked(incoming)
+        resumed = await self._resumed(scope, incoming)
+        told = 0 if resumed is None else resumed.told
+        turn = await self.accept(scope, incoming) if resumed is None else resumed.turn
+        async with closing(self._carriers[turn.path].carry(turn)) as events:
+            async for event in events:
+                if event.seq > told or event.seq == 1:  # the first says which turn it is
+                    yield event
+
+    async def resume(self, scope: Scope, run: RunId) -> AsyncIterator[Event]:
+        """See `Orchestrator`."""
+        turn = load((await self._records.runs.load(scope, run)).input)
+        if turn.depth:
+            raise Conflict(f"run {run} belongs to another", fix="Resume the run that delegated it.")
+        async with closing(self._carriers[turn.path].carry(turn)) as events:
+            async for event in events:
+                yield event
+
+    async def cancel(self, scope: Scope, run: RunId) -> None:
+        """See `Orchestrator`."""
+        async with self._records.database.transaction(scope) as tx:
+            state = await self._records.runs.cancel(tx, scope, run)
+            await self._records.audit.record(tx, scope, "run.cancel", run, detail={"state": state})
+
+    async def accept(
+        self,
+        scope: Scope,
+        incoming: Incoming,
+        *,
+        run: str | None = None,
+        attended: bool = True,
+        hold: Callable[[Transaction], Awaitable[None]] | None = None,
+    ) -> Turn:
+        """Store the message and the run that is to answer it, in one transaction.
+
+        Args:
+            scope: the user's.
+            incoming: the message.
+            run: its id, where somebody has one for it already.
+            attended: somebody reads along; a run that nobody reads is carried out in the background.
+            hold: looks, in the transaction that stores, whether it still may.
+
+        Raises:
+            NotFound, Conflict: no such agent or session here; the session is closed or belongs to another agent.
+        """
+        incoming = await self._masked(incoming)
+        agent = await self._agent(scope, incoming.agent)
+        new_id = self._new_id() if run is None else UUID(run)
+        records = self._records
+        async with records.database.transaction(scope) as tx:
+            # It gets its title from its first message as that is stored: guarded.
+            session = await records.conversations.open(tx, scope, incoming.session, agent.id)
+        if session.agent is not None and session.agent != agent.id:
+            raise Conflict(f"session {session.id} is with another agent", fix="Begin a session of its own with each.")
+        path, route = await self._route(incoming)
+        context = await self._injector.inject(scope, named(incoming.options))
+        recalled = await self._recall(scope, session, incoming)
+        remembered = {} if recalled.line is None else {RECALLED: recalled.line}
+        injected = {CONTEXT: context} if context else {}
+        person = {PERSON: True} if incoming.person and attended else {}
+        turn = Turn(
+            run=RunId(str(new_id)),
+            scope=scope,
+            session=SessionId(session.id),
+            agent=agent,
+            message=incoming.message,
+            history=recalled.history,
+            memory=recalled.memory,
+            path=path,
+            options={**incoming.options, **person, **remembered, **injected, "route": route},
+        )
+        guarded = await written(incoming.message, scope.tenant, session.id)
+        async with records.database.transaction(scope) as tx:
+            if hold is not None:
+                await hold(tx)
+            stored = await records.memory.keep(tx, scope, session.id, "user", guarded, turn.run)
+            new = NewRun(turn.run, session.id, agent.id, str(path), dump(turn), new_id.int >> 65, attended)
+            await records.runs.create(tx, scope, new, self._settings.lease_seconds)
+        await records.memory.kept(scope, session.id, stored)
+        return turn
+
+    async def _resumed(self, scope: Scope, incoming: Incoming) -> Resumed | None:
+        """The turn that a message goes on with, as it answers what was asked; None where it begins one."""
+        records = self._records
+        replies = Replies(
+            records.database, records.runs, records.approvals, records.memory, self._settings.lease_seconds
+        )
+        question = await replies.pending(scope, incoming)
+        if question is None:
+            return None
+        return await replies.take(scope, question, await self._agent(scope, incoming.agent), incoming)
+
+    async def _masked(self, incoming: Incoming) -> Incoming:
+        """Where `mask_messages` is on, nobody behind this point sees what stored messages do not show either."""
+        if not self._settings.mask_messages:
+            return incoming
+        history = tuple([replace(one, content=await masked(one.content)) for one in incoming.history])
+        options = dict(incoming.options)
+        if trailing := options.get("trailing"):
+            options["trailing"] = [{**one, "content": await masked(one["content"])} for one in trailing]
+        return replace(incoming, message=await masked(incoming.message), history=history, options=options)
+
+    async def _agent(self, scope: Scope, wanted: str) -> Agent:
+        """The agent as it is now; every workspace has a default one as soon as it is spoken to."""
+        agents = StoredAgents(self._records.database, self._records.links, self._records.skills)
+        return await agents.find(scope, wanted or ASSISTANT.name)
+
+    async def _route(self, incoming: Incoming) -> tuple[Path, Mapping[str, Any]]:
+        """By rule; who brings tools of their own wants a model, whatever the words are."""
+        if incoming.options.get("tools") or incoming.options.get("trailing"):
+            return Path.GENERAL, {"path": "general", "rule": "client_tools", "words": [], "cached": "off: not asked"}
+        if named(incoming.options) and not command_of(incoming.message)[0]:  # only a model reads what is named
+            return Path.GENERAL, {"path": "general", "rule": "named_files", "words": [], "cached": "off: not asked"}
+        traced = await self._router.route(incoming.message)
+        return traced.routed.path, traced.data
+
+    async def _recall(self, scope: Scope, session: Session, incoming: Incoming) -> Recalled:
+        """The past of the conversation: the client's own where it keeps one with calls of its tools, as it is."""
+        offered = tuple(_heard(message) for message in incoming.history)
+        if incoming.options.get("trailing") or any(one.role == "tool" or one.tool_calls for one in offered):
+            return Recalled(offered, "")
+        return await self._records.memory.recall(scope, session, incoming.message, offered)
+
+
+def remembering(memory: Memory, learning: Learning, episodic: EpisodicMemory) -> Remember:
+    """How a runner stores an answer in its conversation; long conversations are summed up behind it."""
+
+    async def remember(tx: Transaction, turn: Turn, outcome: Outcome) -> Kept:
+        guarded = await written(outcome.answer, turn.scope.tenant, turn.session)
+        asked = (await written(turn.message, turn.scope.tenant, turn.session)).sanitized_content
+        stored = await memory.keep(tx, turn.scope, turn.session, "assistant", guarded, turn.run, asked)
+
+        async def kept() -> None:
+            await memory.kept(turn.scope, turn.session, stored)
+            learning.begin(turn, stored[-1].seq if stored else 0)
+            episodic.begin(turn)
+
+        return kept
+
+    return remember
+
+
+def asking(memory: Memory) -> Say:
+    """How a runner stores a question in its conversation; Redis learns of it by the next reading."""
+
+    async def say(turn: Turn, tx: Transaction, question: str) -> None:
+        guarded = safe_memory_write(question, turn.scope.tenant, turn.session)  # short: see `inquiry`
+        await memory.keep(tx, turn.scope, turn.session, "assistant", guarded, turn.run)
+
+    return say
+
+
+def _heard(message: Message) -> Message:
+    """What a client calls its system prompt is its user's word, not ours."""
+    if message.role != "system":
+        return message
+    return Message("user", f"Instructions from the application I use:\n{message.content}")

@@ -1,0 +1,174 @@
+"""The newest messages of conversations at hand in Redis; Postgres has them all and is right where the two differ."""
+
+import asyncio
+import json
+import logging
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Any
+
+from redis.asyncio import Redis
+from redis.exceptions import RedisError
+
+from cluster.basics.scope import Scope
+from cluster.state.conversations import Conversations, Stored
+from cluster.state.db.postgres import Database
+from configs.sections import MemorySettings
+
+log = logging.getLogger(__name__)
+
+LRU = "aos:memory:lru"
+SECONDS = 0.3  # longest wait for Redis: Postgres answers in less
+REST_SECONDS = 5.0  # after a failure Redis is left alone for so long: no turn waits for it again and again
+
+# Redis' own errors, a broken connection, and what its client raises over replies that are no replies.
+_AWAY = (RedisError, OSError, ValueError, TypeError, LookupError, AttributeError)
+
+
+class History:
+    """Cache-aside reading, write-through writing.
+
+    A conversation is a sorted set of its newest messages by number. Whoever reads knows from Postgres how many messages
+    there are, so a set with a gap, an old end or anything else in it is a miss: Redis can be flushed, miss writes or
+    hold garbage at any time, and nobody reads anything wrong. A second sorted set holds when each conversation was
+    last used; beyond `sessions` of them the least recent leave Redis.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        conversations: Conversations,
+        redis: Redis | None,
+        settings: MemorySettings,
+        clock: Callable[[], float],
+    ) -> None:
+        """Without `redis` everything is read from Postgres; `clock` gives seconds since 1970, alike on all replicas."""
+        self._db, self._conversations, self._redis = database, conversations, redis
+        self._settings, self._clock = settings, clock
+        self._rests_until, self._away = 0.0, False
+
+    async def load(self, scope: Scope, session: str, upto: int) -> list[Stored]:
+        """The newest `prompt_messages` up to number `upto`, oldest first; whose session it is was checked before.
+
+        Args:
+            scope: tenant and workspace are part of the key.
+            session: its id.
+            upto: number of the last message wanted, as Postgres knows it.
+        """
+        if upto < 1:
+            return []
+        first = max(1, upto - self._settings.prompt_messages + 1)
+        found = await self._read(scope, session, first, upto)
+        if found is not None:
+            return found
+        async with self._db.transaction(scope) as tx:
+            stored = await self._conversations.last(tx, scope, session, upto=upto, limit=upto - first + 1)
+        await self._write(scope, session, stored, afresh=True)
+        return stored
+
+    async def refresh(self, scope: Scope, session: str, stored: Sequence[Stored]) -> None:
+        """Add what was just committed to Postgres; a failure is logged, and heals with the next reading."""
+        if stored:
+            await self._write(scope, session, stored, afresh=False)
+
+    async def forget(self, scope: Scope, session: str) -> None:
+        """Take a conversation out of Redis."""
+        key = _key(scope, session)
+        if (redis := self._at_work()) is None:
+            return
+        try:
+            async with asyncio.timeout(SECONDS), redis.pipeline(transaction=True) as pipe:
+                pipe.delete(key)
+                pipe.zrem(LRU, key)
+                await pipe.execute()
+        except _AWAY as error:
+            self._lost(error)
+            return
+        self._found()
+
+    async def _read(self, scope: Scope, session: str, first: int, upto: int) -> list[Stored] | None:
+        """The messages in Redis if exactly those wanted are there."""
+        key = _key(scope, session)
+        if (redis := self._at_work()) is None:
+            return None
+        try:
+            async with asyncio.timeout(SECONDS), redis.pipeline(transaction=False) as pipe:
+                pipe.zrangebyscore(key, first, upto)
+                pipe.expire(key, self._settings.ttl_seconds)
+                pipe.zadd(LRU, {key: self._clock()}, xx=True)
+                members, *_ = await pipe.execute()
+        except _AWAY as error:
+            self._lost(error)
+            return None
+        self._found()
+        try:
+            stored = [_decode(member) for member in members]
+        except (ValueError, TypeError, LookupError):
+            return None
+        return stored if [one.seq for one in stored] == list(range(first, upto + 1)) else None
+
+    async def _write(self, scope: Scope, session: str, stored: Sequence[Stored], *, afresh: bool) -> None:
+        key, settings = _key(scope, session), self._settings
+        members = {_encode(one): one.seq for one in stored}
+        if (redis := self._at_work()) is None or not members:
+            return
+        try:
+            async with asyncio.timeout(SECONDS), redis.pipeline(transaction=True) as pipe:
+                if afresh:
+                    pipe.delete(key)
+                pipe.zadd(key, members)
+                pipe.zremrangebyrank(key, 0, -settings.prompt_messages - 1)
+                pipe.expire(key, settings.ttl_seconds)
+                pipe.zadd(LRU, {key: self._clock()})
+                # Its entries older than the lifetime of what they stand for say nothing.
+                pipe.expire(LRU, settings.ttl_seconds)
+                pipe.zcard(LRU)
+                *_, known = await pipe.execute()
+                if (many := int(known) - settings.sessions) > 0:
+                    popped: Any = await redis.zpopmin(LRU, many)
+                    if popped:
+                        await redis.delete(*(member for member, _ in popped))
+        except _AWAY as error:
+            self._lost(error)
+            return
+        self._found()
+
+    def _at_work(self) -> Redis | None:
+        return self._redis if self._clock() >= self._rests_until else None
+
+    def _lost(self, error: Exception) -> None:
+        if not self._away:
+            log.warning("conversations: fallback postgres, as Redis is away: %s: %s", type(error).__name__, error)
+        self._away, self._rests_until = True, self._clock() + REST_SECONDS
+
+    def _found(self) -> None:
+        if self._away:
+            log.warning("conversations: Redis is back")
+        self._away = False
+
+
+def _key(scope: Scope, session: str) -> str:
+    """Nothing crosses a tenant or a workspace, even where ids were alike."""
+    return f"aos:memory:{scope.tenant}:{scope.workspace}:{session}"
+
+
+def _encode(stored: Stored) -> str:
+    """The number is part of it: a member of a sorted set stands there once."""
+    return json.dumps(
+        [stored.seq, stored.role, stored.text, stored.run, dict(stored.findings), stored.at.isoformat()],
+        ensure_ascii=False,
+    )
+
+
+def _decode(member: Any) -> Stored:
+    """As `_encode` made it.
+
+    Raises:
+        ValueError, TypeError, LookupError: somebody else made it.
+    """
+    seq, role, text, run, findings, at = json.loads(member)
+    if role not in ("user", "assistant") or not isinstance(text, str) or not isinstance(seq, int):
+        raise ValueError("no message")
+    if not isinstance(findings, dict) or not (run is None or isinstance(run, str)):
+        raise ValueError("no message")
+    return Stored(seq, role, text, run, findings, datetime.fromisoformat(at))

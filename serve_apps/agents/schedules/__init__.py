@@ -1,0 +1,1 @@
+"""Scheduled messages and examinations, carried out by cron expression."""

@@ -1,0 +1,1 @@
+"""Event streams of runs: subscribers, encodings, folding into one reply."""

@@ -1,0 +1,170 @@
+"""A run as OpenAI's chat completions: whole, or in chunks that stock clients read (ST-04)."""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from serve_apps.agents.events import Event, EventKind
+from serve_apps.agents.inquiries.inquiry import said_of
+from serve_apps.agents.streams.collect import Collected
+from serve_apps.agents.streams.encode import Verbosity, is_last
+from serve_apps.agents.turn.stop_sequences import StopSequences
+
+Json = dict[str, Any]
+FINISHES = frozenset({"stop", "length", "tool_calls", "content_filter"})
+END = "[DONE]"
+
+
+@dataclass(slots=True)
+class Chunks:
+    """Writes one completion's chunks.
+
+    Attributes:
+        id: of the completion.
+        model: as the client named it.
+        created: seconds since 1970.
+        usage: the client asked for a last chunk with token counts.
+        verbosity: from VERBOSE on, thoughts are sent as `reasoning_content`.
+        stop: where the client wants the answer to end.
+    """
+
+    id: str
+    model: str
+    created: int
+    usage: bool = False
+    verbosity: Verbosity = Verbosity.DEFAULT
+    stop: StopSequences = field(default_factory=StopSequences)
+    _all: Collected = field(default_factory=Collected)
+    _said: bool = False
+
+    def start(self) -> Json:
+        """The empty acknowledgement that comes before any token."""
+        return self._chunk({"role": "assistant", "content": ""})
+
+    def add(self, event: Event, fresh: str) -> Iterable[Json]:
+        """What the event becomes: most become nothing, the last one ends the completion."""
+        self._all.add(event)
+        if event.kind is EventKind.TEXT and fresh:
+            self._said = True
+            yield from self._text(self.stop.feed(fresh))
+        elif event.kind is EventKind.THINKING and self.verbosity >= Verbosity.VERBOSE:
+            yield self._chunk({"reasoning_content": event.data.get("text", "")})
+        elif event.kind is EventKind.APPROVAL_REQUIRED:
+            yield from self._text(self.stop.flush())
+            yield self._chunk({"content": approval_text(self._all)}) | {"aos": {"approval": self._all.approval}}
+            yield from self._end("stop")
+        elif event.kind is EventKind.INPUT_REQUIRED:
+            yield from self._text(self.stop.flush())
+            yield self._chunk({"content": input_text(self._all)}) | {"aos": {"input": self._all.input}}
+            yield from self._end("stop")
+        elif event.kind is EventKind.ERROR:
+            yield error_body(self._all)
+        elif event.kind is EventKind.STATUS and is_last(event):
+            yield from self._end("stop")
+        elif event.kind is EventKind.DONE:
+            if not self._said and self._all.answer:
+                yield from self._text(self.stop.feed(self._all.answer))
+            yield from self._text(self.stop.flush())
+            if calls := tool_calls(self._all.client_calls):
+                yield self._chunk({"tool_calls": [{"index": n, **call} for n, call in enumerate(calls)]})
+            yield from self._end("stop" if self.stop.ended else finish(self._all))
+
+    def _text(self, text: str) -> Iterable[Json]:
+        if text:
+            yield self._chunk({"content": text})
+
+    def _end(self, reason: str) -> Iterable[Json]:
+        yield self._chunk({}, reason)
+        if self.usage:
+            yield {**self._chunk({}), "choices": [], "usage": tokens(self._all)}
+
+    def _chunk(self, delta: Json, reason: str | None = None) -> Json:
+        choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": reason}
+        more: Json = {"usage": None} if self.usage else {}
+        return {
+            "id": self.id, "object": "chat.completion.chunk", "created": self.created, "model": self.model,
+            "choices": [choice], **more,
+        }  # fmt: skip
+
+
+def whole(collected: Collected, id_: str, model: str, created: int, stop: StopSequences | None = None) -> Json:
+    """The completion at once, cut where `stop` wants it; what is more than OpenAI's stands under `aos`."""
+    calls = tool_calls(collected.client_calls)
+    stop = stop or StopSequences()
+    answer = stop.cut(collected.answer)
+    content: str | None = answer
+    if collected.approval is not None:
+        content = f"{answer}{approval_text(collected)}"
+    elif collected.input is not None:
+        content = f"{answer}{input_text(collected)}"
+    message: Json = {"role": "assistant", "content": None if calls and not content else content, "refusal": None}
+    if calls:
+        message["tool_calls"] = calls
+    reason = "stop" if stop.ended else finish(collected)
+    return {
+        "id": id_,
+        "object": "chat.completion",
+        "created": created,
+        "model": model,
+        "choices": [{"index": 0, "message": message, "logprobs": None, "finish_reason": reason}],
+        "usage": tokens(collected),
+        "aos": {
+            "run_id": collected.run,
+            "session_id": collected.session,
+            "citations": collected.citations,
+            "confidence": collected.confidence,
+            "agent_trace": collected.trace,
+            "approval": collected.approval,
+            "input": collected.input,
+        },
+    }
+
+
+def tool_calls(calls: Sequence[Json]) -> list[Json]:
+    """Calls that the client makes, in OpenAI's shape: arguments are JSON text."""
+    return [
+        {
+            "id": str(call.get("id", "")),
+            "type": "function",
+            "function": {"name": str(call.get("name", "")), "arguments": _text(call.get("arguments", {}))},
+        }
+        for call in calls
+    ]
+
+
+def finish(collected: Collected) -> str:
+    """Why it ended, in OpenAI's words."""
+    return collected.finish_reason if collected.finish_reason in FINISHES else "stop"
+
+
+def tokens(collected: Collected) -> Json:
+    """Token counts in OpenAI's shape."""
+    said, read = collected.completion_tokens, collected.prompt_tokens
+    return {"prompt_tokens": read, "completion_tokens": said, "total_tokens": read + said}
+
+
+def approval_text(collected: Collected) -> str:
+    """What a chat window shows of a pending approval: typing yes there decides nothing, so it says what does."""
+    asked = collected.approval or {}
+    arguments = json.dumps(asked.get("arguments", {}), ensure_ascii=False)
+    start = "\n\n" if collected.answer else ""
+    where = f"POST /api/approvals/{asked.get('id', '')}"
+    return f"{start}This needs approval first: {asked.get('tool', '')} {arguments}. Decide with {where}."
+
+
+def input_text(collected: Collected) -> str:
+    """A question as its agent's words: the next message of this conversation answers it."""
+    start = "\n\n" if collected.answer else ""
+    return f"{start}{said_of(collected.input or {})}"
+
+
+def error_body(collected: Collected) -> Json:
+    """The error of a run that began: `{error: {message, type, param, code}}`."""
+    error = collected.error or {}
+    message = ": ".join(str(part) for part in (error.get("title"), error.get("detail")) if part)
+    return {"error": {"message": message, "type": "server_error", "param": None, "code": error.get("code", "error")}}
+
+
+def _text(arguments: object) -> str:
+    return arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)

@@ -1,0 +1,146 @@
+"""A conversation that ends as its client demands, with a call or with JSON of a form, or with an error that says so."""
+
+from dataclasses import dataclass, replace
+
+from cluster.models.chat.response_format import Form
+from cluster.models.messages import ChatRequest, Message, Reply, ToolSpec
+from serve_apps.agents.intake.response_demand import (
+    ANSWER,
+    Demand,
+    NotCalled,
+    NotInForm,
+    given,
+    misformed,
+    told,
+    uncalled,
+    which,
+)
+from serve_apps.agents.parse import Parsed
+from serve_apps.agents.turn import prompt
+from serve_apps.agents.turn.conversation import Conversation, Crew
+from serve_apps.agents.turn.delegation import CarryOut
+from serve_apps.agents.turn.limits import Allowance
+from serve_apps.agents.turn.model_call import Manner
+from serve_apps.agents.turn.stream_filter import Guard, Release
+from serve_apps.agents.turn.tool_runner import as_messages, native, written
+from serve_apps.agents.turn_ports import Journal, Outcome, Turn
+
+
+@dataclass(frozen=True, slots=True)
+class Held(Manner):
+    """How such a turn asks: providers that can hold a model to it are told to."""
+
+    choice: str | None = None
+    form: Form | None = None
+
+    def request(self, messages: list[Message]) -> ChatRequest:
+        """The request for a reply to these."""
+        return replace(Manner.request(self, messages), tool_choice=self.choice, form=self.form)
+
+
+class Demanding(Conversation):
+    """Nothing of a reply is shown before it is known to be what was demanded; each demand is repeated once.
+
+    Only the turn as a whole is held to it: the agent may use its own tools on the way. A turn that runs out of rounds,
+    time or money still ends as any other, with `length`.
+    """
+
+    def __init__(
+        self, turn: Turn, journal: Journal, crew: Crew, allowance: Allowance, carry_out: CarryOut, demand: Demand
+    ) -> None:
+        """As `Conversation`; `demand` is the turn's."""
+        super().__init__(turn, journal, crew, allowance, carry_out)
+        self._demand = demand
+        self._repeated: set[type[NotCalled | NotInForm]] = set()
+        self._asking = False
+
+    async def _begin(self) -> None:
+        await super()._begin()
+        form, manner = self._demand.form, self._manner
+        if self._react and any(spec.name != ANSWER for spec in self._offer.specs):
+            form = None  # a model that is held to the form cannot write a call
+        tools = tuple(self._as_given(spec) for spec in manner.tools)
+        self._manner = Held(manner.temperature, manner.max_tokens, tools, manner.stop, manner.sampling, None, form)
+        if said := told(self._demand, self._callable, react=self._react):
+            rules = self._messages[0]
+            self._messages[0] = replace(rules, content=f"{rules.content}\n\n{said}")
+
+    def _as_given(self, spec: ToolSpec) -> ToolSpec:
+        """The tool with its properties in the order in which the client gave them, which a frozen turn has lost."""
+        schema = None if self._demand.form is None else self._demand.form.schema
+        return spec if schema is None or spec.name != ANSWER else replace(spec, parameters=schema)
+
+    @property
+    def _callable(self) -> list[ToolSpec]:
+        """The tools that a demanded call may be of: the client's where it has some, for it cannot see the others."""
+        theirs = [spec for spec in self._offer.client if spec.name != ANSWER]
+        return theirs or list(self._offer.own.specs())
+
+    @property
+    def _owes_call(self) -> bool:
+        """A call of a client's tool ends the turn, so that one is owed as long as the turn goes on."""
+        return self._demand.choice is not None and (bool(self._offer.client_names - {ANSWER}) or self._doing.ran == 0)
+
+    @property
+    def _choice(self) -> str | None:
+        """The call that a provider is to hold the model to in the coming round."""
+        if self._owes_call:
+            return self._demand.choice
+        return ANSWER if self._demand.form is not None and self._allowance.rounds == 1 else None
+
+    @property
+    def _is_last(self) -> bool:
+        """A model that owes a call is not told to call nothing."""
+        return super()._is_last and not (self._asking and self._owes_call)
+
+    async def _next(self) -> tuple[Reply, Parsed, Release]:
+        if isinstance(self._manner, Held):
+            self._manner = replace(self._manner, choice=None if self._react else self._choice)
+        self._asking = True
+        try:
+            return await super()._next()
+        finally:
+            self._asking = False
+
+    def _guard(self) -> Guard:
+        if self._owes_call or self._demand.form is not None:
+            return Guard(everything=True)
+        return super()._guard()
+
+    async def _take(self, reply: Reply, parsed: Parsed, release: Release) -> Outcome | None:
+        """As `Conversation`, once the reply is what was demanded or a step on the way to it."""
+        form, choice = self._demand.form, self._demand.choice
+        others = tuple(call for call in parsed.calls if form is None or call.name != ANSWER)
+        if choice is not None and self._owes_call and not others and not parsed.unknown:
+            error = NotCalled(f"it had to call {which(choice, self._callable)}")
+            await self._repeat(reply, parsed, error, uncalled(choice, self._callable, react=self._react))
+            return None
+        if form is None or others:
+            return await super()._take(reply, replace(parsed, calls=others), release)
+        answer, flaw = given(form, reply.content, parsed)
+        if flaw is None:
+            await self._tell(answer, reply, parsed)
+            return self._outcome("stop", 0.9)
+        if parsed.unknown and not parsed.calls:
+            return await super()._take(reply, parsed, release)
+        await self._repeat(reply, parsed, NotInForm(flaw), misformed(flaw))
+        return None
+
+    async def _repeat(self, reply: Reply, parsed: Parsed, error: NotCalled | NotInForm, said: str) -> None:
+        """Say once more what was demanded.
+
+        Raises:
+            NotCalled, NotInForm: it was said already, or there is no round left to say it in.
+        """
+        self._trace.append({"step": "demand", "code": error.code, "unmet": error.detail[:300]})
+        await self._tell("", reply, parsed)
+        if type(error) in self._repeated or self._allowance.rounds < 1:
+            raise error
+        self._repeated.add(type(error))
+        if calls := [wanted for wanted, _ in self._calls(parsed)]:
+            made = native(reply.content, calls) if reply.tool_calls else written(parsed.thought, calls)
+            self._messages += as_messages(made, [(wanted, prompt.neutral(said)) for wanted in calls])
+            return
+        if reply.content.strip():
+            self._messages.append(Message("assistant", reply.content))
+        self._messages.append(Message("user", said))

@@ -1,0 +1,143 @@
+"""The DOCUMENTS path: the answer that retrieval gives, as one recorded step; where it has none, GENERAL goes on."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Protocol
+
+from cluster.basics.errors import AosError
+from cluster.basics.scope import Scope
+from pipelines.documents.store.page_codec import placed_to_json
+from serve_apps.agents.events import EventKind
+from serve_apps.agents.intake.path_router import command_of
+from serve_apps.agents.turn.limits import ENDINGS
+from serve_apps.agents.turn_errors import NoModel
+from serve_apps.agents.turn_ports import Handler, Journal, Json, Outcome, Path, Turn
+from serve_apps.retrieval.answers.answerer import COMMAND_ONLY, Answer, left_out
+from serve_apps.retrieval.answers.follow_up import LAST, leans
+from serve_apps.retrieval.answers.quote import Citation
+from serve_apps.retrieval.search.query import Hit
+
+SURE, DOUBTED = 0.9, 0.6  # confidence, and where something that a model wrote was taken out (EX-14)
+SHOWN_CLAIM = 200  # characters of what was taken out
+NEAREST = 5  # documents that are named where none answers
+_CITED = ("n", "chunk_id", "document_id", "version_id", "filename", "page", "quote", "start", "end", "ocr_confidence")
+_FOUND = ("chunk_id", "document_id", "version_id", "filename", "page", "score")
+_ALONE = (
+    "No language model is configured, so I can only show what is there: sentences of the documents that answer a "
+    "question"
+    " asked in their words, passages by their words and meaning (/search), and figures of this workspace such as "
+    "documents,"
+    " jobs and runs (/metrics). Summaries, conversation and tasks need a model: an administrator adds a connection, "
+    "or sets"
+    " LLM_BASE_URL and LLM_DEFAULT_MODEL."
+)
+
+
+class Answers(Protocol):
+    """Answers from the documents; `retrieval.answer.Answerer` is the one with an index."""
+
+    async def ask(self, scope: Scope, question: str, agent_id: str | None, history: tuple[str, ...] = ()) -> Answer:
+        """Answer from what the scope may see and, with an agent, from what is linked to it."""
+        ...
+
+
+class Documents:
+    """A `Handler`."""
+
+    def __init__(self, answers: Answers, general: Handler) -> None:
+        """`answers` checks every quote against its page before it gives it; `general` goes on where it has none."""
+        self._answers, self._general = answers, general
+
+    async def __call__(self, turn: Turn, journal: Journal) -> Outcome:
+        """Answer with citations. Where nothing supports an answer, FALLBACK says so and the turn goes on as GENERAL.
+
+        Raises:
+            Waiting: a person has to decide first.
+            Unavailable, Overloaded: of Postgres, as recorded.
+            OverBudget, NoReply, Unavailable, Overloaded, Invalid: GENERAL has no model that answers.
+        """
+        _, question = command_of(turn.message)
+        said = tuple(one.content for one in turn.history[-LAST:])
+        history = said if leans(question) else ()
+
+        async def ask(_: str) -> Json:
+            return _as_json(await self._answers.ask(turn.scope, question, turn.agent.id, history))
+
+        request: dict[str, Json] = {"question": question, "agent": turn.agent.id}
+        request |= {"history": list(history)} if history else {}
+        given = await journal.step("retrieval", "answer", request, ask)
+        told = {name: given[name] for name in ("model", "fallback", "generation") if given[name] is not None}
+        bases = given.get("bases", ())  # a run from before it was recorded has none
+        line = {"step": "documents", "outcome": given["mode"], "sources": len(given["sources"]), "bases": bases, **told}
+        if given["mode"] == "not_found":
+            return await self._handed_over(replace(turn, message=question or turn.message), journal, given, line)
+        _retrieved(journal, given)
+        for cited in given["citations"]:
+            journal.emit(EventKind.CITATION, **cited)
+        journal.emit(EventKind.TEXT, text=given["text"])
+        dropped = given.get("dropped", ())
+        sure = DOUBTED if dropped and given["mode"] == "generated" else SURE
+        removed = ({"step": "claim_removed", **one} for one in dropped)
+        return Outcome(given["text"], "stop", sure, tuple(given["citations"]), (line, *removed))
+
+    async def _handed_over(self, turn: Turn, journal: Journal, given: Json, line: dict[str, Json]) -> Outcome:
+        """What GENERAL makes of it; without a model, what can be done without one."""
+        why = given.get("why") or given["text"]
+        journal.emit(EventKind.FALLBACK, left=str(Path.DOCUMENTS), taken=str(Path.GENERAL), why=why)
+        line = {**line, "handed_to": str(Path.GENERAL), "why": why}
+        try:
+            outcome = await self._general(turn, journal)
+        except ENDINGS:
+            raise
+        except AosError as error:
+            if error.code != NoModel.code:  # recorded errors keep their code, not their class
+                raise
+        else:
+            return replace(outcome, trace=(line, *outcome.trace))
+        _retrieved(journal, given)
+        text = "\n\n".join([_nearest(given["sources"], why), _ALONE])
+        journal.emit(EventKind.TEXT, text=text)
+        return Outcome(text, "stop", 0.5, (), (line, {"step": "model", "outcome": NoModel.code}))
+
+
+def _retrieved(journal: Journal, given: Json) -> None:
+    told = {name: given[name] for name in ("sources", "generation", "fallback")}
+    journal.emit(EventKind.RETRIEVED, **told)
+
+
+def _nearest(sources: Sequence[Json], why: str) -> str:
+    """What was found, without the claim that it answers."""
+    if why == COMMAND_ONLY:
+        return f"I did not search the documents: {why}."
+    if not sources:
+        return f"I found nothing about this in the documents: {why}."
+    shown = dict.fromkeys(f"- {one['filename']}, page {one['page']}" for one in sources)
+    return "\n".join(
+        ["No sentence of the documents answers this by itself. Nearest to it are:", *list(shown)[:NEAREST]]
+    )
+
+
+def _as_json(answer: Answer) -> Json:
+    return {
+        "text": answer.text,
+        "why": answer.abstained,
+        "mode": answer.mode,
+        "dropped": [{"text": one.text[:SHOWN_CLAIM], "why": one.why} for one in answer.dropped if left_out([one])],
+        "bases": [one.basis for one in answer.claims],
+        "model": answer.model,
+        "fallback": answer.fallback,
+        "generation": answer.search.generation,
+        "sources": [_source(n, hit) for n, hit in enumerate(answer.search.hits, 1)],
+        "citations": [_citation(cited) for cited in answer.citations],
+    }
+
+
+def _source(n: int, hit: Hit) -> Json:
+    return {"n": n, **{name: getattr(hit, name) for name in _FOUND}}
+
+
+def _citation(cited: Citation) -> Json:
+    """The data of a CITATION event: the same fields as the HTTP API's citations."""
+    boxes = [[one.page, one.box.x0, one.box.y0, one.box.x1, one.box.y1] for one in cited.boxes]
+    told = {"boxes": boxes, "caveats": placed_to_json(cited.caveats), "url": cited.url}
+    return {**{name: getattr(cited, name) for name in _CITED}, **told}

@@ -1,0 +1,44 @@
+"""What the graph says to a turn: entities that a question names, their relations, and the pages that say so."""
+
+from cluster.basics.scope import Scope
+from pipelines.documents.graph.browse import Edge, Evidence, KnowledgeGraph, Node
+from serve_apps.agents.turn_ports import Json
+
+QUOTE = 200  # characters of a sentence that a model is shown
+
+
+class GraphEntities:
+    """`skills.knowledge.entities.Entities` over the graph."""
+
+    def __init__(self, graph: KnowledgeGraph) -> None:
+        """`graph` shows what the scope may see."""
+        self._graph = graph
+
+    async def find(self, scope: Scope, agent: str, query: str, limit: int) -> Json:
+        """{relations, entities}: relations first, as an observation is cut at its end.
+
+        Raises:
+            Unavailable: Postgres cannot be reached.
+        """
+        found = await self._graph.ask(scope, agent, query, limit)
+        return {"relations": [_edge(edge) for edge in found.edges], "entities": [_node(node) for node in found.nodes]}
+
+
+def _node(node: Node) -> Json:
+    shown = {"name": node.name, "type": str(node.type), "documents": node.documents}
+    return {**shown, "also": list(node.aliases)} if node.aliases else shown
+
+
+def _edge(edge: Edge) -> Json:
+    return {
+        "source": edge.source.name,
+        "relation": edge.type,
+        "target": edge.target.name,
+        "evidence": [_evidence(one) for one in edge.evidence],
+    }
+
+
+def _evidence(one: Evidence) -> Json:
+    quote = " ".join(one.quote.split())
+    shown = quote if len(quote) <= QUOTE else quote[:QUOTE] + "…"
+    return {"document_id": one.document_id, "filename": one.filename, "page": one.page, "quote": shown}

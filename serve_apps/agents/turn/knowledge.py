@@ -1,0 +1,216 @@
+"""What the linked documents say to a turn: passages by a recorded search, as numbered sources."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from cluster.basics.errors import AosError
+from cluster.basics.scope import Scope
+from pipelines.documents.document import Weight
+from serve_apps.agents.events import EventKind
+from serve_apps.agents.intake.injected_context import named
+from serve_apps.agents.turn.limits import ENDINGS
+from serve_apps.agents.turn_ports import Journal, Json, Turn
+from serve_apps.retrieval.answers.follow_up import LAST, leans
+from serve_apps.retrieval.answers.quote import locate
+from serve_apps.retrieval.search.query import Filters, Hit, Query, Results, Strategy
+
+RETRIEVAL = "retrieval"  # the kind of its steps
+EXCERPT = 500  # characters
+# Of the best fused score: what ends the list of a tool's call below it is left out. On 300 questions to SciFact that is
+# a fifth of twenty passages, and no right document among the first five.
+LEAST_SHARE = 0.3
+_SHOWN = ("document_id", "version_id", "chunk_id", "filename", "page", "score")
+
+
+class Searches(Protocol):
+    """Finds passages; `retrieval.search.Search` is the one with an index."""
+
+    async def run(self, scope: Scope, query: Query) -> Results:
+        """Search and show.
+
+        Raises:
+            Unavailable: Postgres cannot be reached.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A passage under its number; `spans` are (page, start, end) in page texts, which `text` joins by line ends."""
+
+    n: int
+    chunk_id: str
+    document_id: str
+    version_id: str
+    filename: str
+    page: int
+    score: float
+    text: str
+    spans: tuple[tuple[int, int, int], ...]
+
+    @property
+    def title(self) -> str:
+        """As models see it."""
+        return f"{self.filename}, page {self.page}"
+
+    def place(self, quote: str) -> tuple[int, int, int] | None:
+        """(page, start, end) of a quote in its page's text, word for word; None where the source does not say it."""
+        for page, start, piece in self._pieces():
+            found = locate(quote, piece)
+            if found:
+                return page, start + found[0], start + found[1]
+        return None
+
+    def at(self, place: tuple[int, int, int]) -> str:
+        """The page's text at a place that `place` gave."""
+        for page, start, piece in self._pieces():
+            if page == place[0] and start <= place[1] and place[2] <= start + len(piece):
+                return piece[place[1] - start : place[2] - start]
+        return ""
+
+    def _pieces(self) -> Iterator[tuple[int, int, str]]:
+        """(page, offset in the page, text) of each span."""
+        at = 0
+        for page, start, end in self.spans:
+            yield page, start, self.text[at : at + end - start]
+            at += end - start + 1
+
+
+class Sources:
+    """All that a turn may quote: what was retrieved for it, then what its tools found, numbered as they come."""
+
+    def __init__(self) -> None:
+        """None yet."""
+        self._known: list[Source] = []
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def all(self) -> tuple[Source, ...]:
+        """In the order of their numbers."""
+        return tuple(self._known)
+
+    def get(self, n: int) -> Source | None:
+        """By its number, from 1."""
+        return self._known[n - 1] if 1 <= n <= len(self._known) else None
+
+    def add(self, passages: Sequence[Mapping[str, Any]]) -> list[Source]:
+        """Number passages as `Passages.find` gives them; one that is known keeps its number."""
+        return [self._number(passage) for passage in passages]
+
+    def _number(self, passage: Mapping[str, Any]) -> Source:
+        for known in self._known:
+            if known.chunk_id == passage["chunk_id"] and known.version_id == passage["version_id"]:
+                return known
+        spans = tuple((int(page), int(start), int(end)) for page, start, end in passage["spans"])
+        plain = {name: passage[name] for name in _SHOWN}
+        text = passage["content"] if "content" in passage else passage["text"]  # as older journals have it
+        self._known.append(Source(n=len(self._known) + 1, text=text, spans=spans, **plain))
+        return self._known[-1]
+
+
+class Knowledge:
+    """Passages of the documents that are linked to an agent; an agent without links has none."""
+
+    def __init__(self, search: Searches) -> None:
+        """`search` sees what the scope may see."""
+        self._search = search
+
+    async def find(
+        self,
+        scope: Scope,
+        agent: str,
+        query: str,
+        limit: int,
+        min_similarity: float | None,
+        strategy: Strategy = "hybrid",
+        *,
+        round_robin: bool = False,
+        history: tuple[str, ...] = (),
+        least_share: float = LEAST_SHARE,
+        documents: Sequence[str] = (),
+    ) -> Json:
+        """As the knowledge tools want it: {passages, generation, fallback}; `fallback` says what was left out.
+
+        Args:
+            scope: whose documents; readers are checked.
+            agent: only what is linked to it.
+            query: in natural language.
+            limit: most passages.
+            min_similarity: least cosine similarity to the query; None admits all.
+            strategy: which legs are run.
+            round_robin: each document's best passage before any document's second.
+            history: what was said before; a follow-up question is read together with the last two messages.
+            documents: only in these, of those that are linked; empty for all.
+            least_share: of the best fused score; what is below at the end of the list is left out.
+
+        Raises:
+            Unavailable: the search cannot be reached.
+        """
+        # An agent asks again in other words by itself, and what its run asks of models stands in its journal. What it
+        # answers from are the best passages, wherever they stand.
+        asked = Query(
+            query, limit, agent, min_similarity=min_similarity, strategy=strategy, enhance=False,
+            round_robin=round_robin, spread=False, history=history,
+            filters=Filters(document_ids=tuple(documents) or None),
+        )  # fmt: skip
+        found = await self._search.run(scope, asked)
+        passages = [_passage(hit) for hit in _leading(found.hits, least_share)]
+        return {"passages": passages, "generation": found.generation, "fallback": found.fallback}
+
+    async def recall(self, turn: Turn, journal: Journal, limit: int, sources: Sources) -> list[Source]:
+        """The passages for a turn's question, recorded; told as RETRIEVED.
+
+        A search that fails leaves the turn without sources, and the event says why.
+        """
+        if limit < 1 or not turn.message.strip():
+            return []
+
+        said = tuple(one.content for one in turn.history[-LAST:])
+        history, documents = (said if leans(turn.message) else ()), named(turn.options)
+
+        async def search(_: str) -> Json:
+            return await self.find(
+                turn.scope, turn.agent.id, turn.message, limit, None,
+                history=history, least_share=0, documents=documents,
+            )  # fmt: skip
+
+        request: dict[str, Json] = {"query": turn.message, "agent": turn.agent.id, "limit": limit}
+        request |= {"history": list(history)} if history else {}
+        request |= {"documents": list(documents)} if documents else {}
+        try:
+            found = await journal.step(RETRIEVAL, "recall", request, search)
+        except ENDINGS:
+            raise
+        except AosError as error:
+            why = f"no sources: {error.code}: {error.detail or error.title}"
+            journal.emit(EventKind.RETRIEVED, sources=[], generation=None, fallback=why)
+            return []
+        numbered = sources.add(found["passages"])
+        journal.emit(
+            EventKind.RETRIEVED,
+            sources=[{"n": one.n, **{name: getattr(one, name) for name in _SHOWN}} for one in numbered],
+            generation=found["generation"],
+            fallback=found["fallback"],
+        )
+        return numbered
+
+
+def _leading(hits: Sequence[Hit], share: float) -> Sequence[Hit]:
+    """Without the end of the list as far as its fused scores are below a share of the best one."""
+    fused = [hit.scores.get("fused") for hit in hits]
+    least = share * max((one for one in fused if one is not None), default=0.0)
+    return hits[: max((at for at, one in enumerate(fused, 1) if one is None or one >= least), default=0)]
+
+
+def _passage(hit: Hit) -> Json:
+    doubts = [one.detail for one in hit.caveats if one.weight is not Weight.NOTE]
+    return {
+        **({"caveats": doubts} if doubts else {}),  # so that an agent may say it, too
+        **{name: getattr(hit, name) for name in _SHOWN},
+        "similarity": hit.scores.get("vector_score"),
+        "excerpt": " ".join(hit.text.split())[:EXCERPT],
+        "content": hit.text,
+        "spans": [[span.page, span.start, span.end] for span in hit.spans],
+    }

@@ -1,0 +1,1 @@
+"""Authentication and authorization: login, tokens, guard, permission matrix, throttling."""

@@ -1,0 +1,184 @@
+"""Who comes in: every route checks credentials and role before it reads the body."""
+
+from collections.abc import Callable, Coroutine
+from functools import partial
+from typing import Annotated, Any, cast
+from uuid import UUID
+
+from fastapi import Depends, Request, Response, params
+from fastapi.routing import APIRoute
+from fastapi.security import HTTPBearer
+from starlette.requests import HTTPConnection
+
+from cluster.basics.errors import Forbidden, NotFound, Unauthenticated
+from cluster.basics.scope import WorkspaceId
+from cluster.state.identity.identity import Member
+from serve_apps.agents.intake.rights import NoMember
+from serve_apps.http.auth.permissions import MATRIX, RouteKey, check
+from serve_apps.http.auth.revocation import CredentialEnded, Entry, Look, WatchedResponse, streams
+from serve_apps.http.auth.tokens import KEY_START
+from serve_apps.http.deps import Parts
+from serve_apps.http.problems import PasswordChangeRequired, ScopeMismatch
+from serve_apps.http.routes.documents.content_disposition import FormRequest
+from skills.framework.credentials import CredentialForbidden
+
+# For the document of the API only: the check itself is below, and runs before FastAPI parses a body.
+bearer = HTTPBearer(auto_error=False, description="An access token from POST /api/auth/login, or an API key.")
+
+CURL = b"application/x-www-form-urlencoded"
+IN_TRAIL = "on record already"  # a note (PEP 678) on a refusal that its own row tells more exactly
+PASSWORD_ROUTE = "/api/auth/password"
+Handler = Callable[[Request], Coroutine[Any, Any, Response]]
+
+
+class Guarded(APIRoute):
+    """A route that nobody enters whom the matrix does not let in; what is not in the matrix is shut."""
+
+    def get_route_handler(self) -> Handler:
+        """Wrap FastAPI's handler."""
+        handler = super().get_route_handler()
+        path = self.path_format  # a parameter without its convertor, as the API's document has it
+        takes_json = self.body_field is not None and not isinstance(self.body_field.field_info, params.Form)
+
+        async def guarded(request: Request) -> Response:
+            if takes_json:
+                _read_as_json(request)
+            request = FormRequest(request.scope, request.receive)
+            access = MATRIX.get((request.method, path))
+            if access is None:
+                raise Forbidden(f"{request.method} {path} has no permissions")
+            if access.public:
+                return await handler(request)
+            entry = await _admit(request, path)
+            member = request.state.member = entry.member
+            try:
+                response = await handler(request)
+                # What goes on after this must not outlive the credential that began it.
+                return WatchedResponse(response, parts_of(request).watch, entry) if streams(response) else response
+            except Forbidden as error:
+                await denied(parts_of(request), member, f"{request.method} {path}", request.url.path, error)
+                raise
+
+        return guarded
+
+
+def _read_as_json(request: Request) -> None:
+    """`curl -d` calls what it sends a form where nobody says otherwise; a route without a form takes it as JSON."""
+    headers = request.scope["headers"]
+    request.scope["headers"] = [
+        (name, b"application/json" if name == b"content-type" and value == CURL else value) for name, value in headers
+    ]
+
+
+async def _admit(request: Request, path: str) -> Entry:
+    parts = parts_of(request)
+    kind, _, credential = request.headers.get("authorization", "").partition(" ")
+    credential = credential if kind.lower() == "bearer" else ""
+    return await admit(request, parts, (request.method, path), credential)
+
+
+async def admit(connection: HTTPConnection, parts: Parts, key: RouteKey, credential: str) -> Entry:
+    """Who is behind a credential, if the matrix lets them in here, and how to look again.
+
+    Args:
+        connection: a request or a socket.
+        parts: the app's.
+        key: method (`WS` for sockets) and path template.
+        credential: an access token or an API key.
+
+    Raises:
+        Unauthenticated, Forbidden, NotFound: not let in; denials are audited.
+    """
+    entry = await _identify(parts, credential, connection.headers.get("x-workspace"))
+    member = entry.member
+    if member.must_change_password and key[1] != PASSWORD_ROUTE:
+        raise PasswordChangeRequired
+    try:
+        check(member, MATRIX[key])
+        agree(member, connection.query_params.get("tenant_id"), connection.query_params.get("workspace_id"))
+    except Forbidden as error:
+        await denied(parts, member, f"{key[0]} {key[1]}", connection.url.path, error)
+        raise
+    return entry
+
+
+async def denied(parts: Parts, member: Member, action: str, object_: str, error: Forbidden) -> None:
+    """Put a refusal into the audit trail, where it is not in it already."""
+    if isinstance(error, NoMember | CredentialForbidden) or IN_TRAIL in getattr(error, "__notes__", ()):
+        return  # what looks at the rights of a turn, or at a credential, puts on record itself what it refuses
+    # Postgres' text has no NUL, and an address may be as long as a caller likes.
+    told, why = (text.replace("\0", "\ufffd")[:300] for text in (object_, str(error)))
+    await parts.audit.denied(member.scope, action, told, {"why": why})
+
+
+async def _identify(parts: Parts, credential: str, wanted: str | None) -> Entry:
+    """From the token alone; X-Workspace only chooses among the user's own memberships."""
+    if not credential:
+        raise Unauthenticated
+    identity = parts.identity
+    look: Look
+    if credential.startswith(KEY_START):
+        look = partial(identity.member_by_key, credential)
+        member = await look()
+        if member is not None and wanted is not None and wanted != member.workspace:
+            raise NotFound(f"workspace {wanted}", fix="An API key belongs to one workspace.")
+    else:
+        claims = parts.tokens.verify(credential, parts.clock())
+        whose = partial(
+            identity.member_by_token, claims.tenant, claims.user, session=claims.session, version=claims.version
+        )
+        look = partial(whose, workspace=claims.workspace if wanted is None else _workspace(wanted))
+        member = await look()
+        # Only where it failed: whether the token is of no use any more, or is good for other workspaces.
+        if member is None and wanted is not None and await whose(workspace=None) is not None:
+            raise NotFound(f"workspace {wanted}")
+    if member is None:
+        raise CredentialEnded
+    return Entry(member, credential, look)
+
+
+def check_age(parts: Parts, credential: str) -> None:
+    """Refuse an access token that has run out since it was let in.
+
+    Raises:
+        TokenRefused: it has; API keys do not run out.
+    """
+    if not credential.startswith(KEY_START):
+        parts.tokens.verify(credential, parts.clock())
+
+
+def _workspace(wanted: str) -> WorkspaceId:
+    try:
+        return WorkspaceId(str(UUID(wanted)))
+    except ValueError:
+        raise NotFound(f"workspace {wanted}") from None
+
+
+def agree(member: Member, tenant: object, workspace: object, user: object = None) -> None:
+    """A tenant, workspace or user that a request names is compared with the token's, never believed (X-39).
+
+    Raises:
+        ScopeMismatch: it is another one.
+    """
+    if (
+        (tenant is not None and str(tenant) != member.tenant)
+        or (workspace is not None and str(workspace) != member.workspace)
+        or (user is not None and str(user) not in (member.user, member.email))
+    ):
+        raise ScopeMismatch
+
+
+def parts_of(request: HTTPConnection) -> Parts:
+    """What the app was made of."""
+    return cast(Parts, request.app.state.parts)
+
+
+def _member_of(request: Request, _: Annotated[object, Depends(bearer)]) -> Member:
+    member: Member | None = getattr(request.state, "member", None)
+    if member is None:
+        raise Unauthenticated
+    return member
+
+
+Me = Annotated[Member, Depends(_member_of)]
+Its = Annotated[Parts, Depends(parts_of)]

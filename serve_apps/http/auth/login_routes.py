@@ -1,0 +1,204 @@
+"""Signing in and out: password to tokens, refresh to refresh, the change of a password, the end of a session."""
+
+from dataclasses import replace
+from typing import Annotated
+from uuid import uuid4
+
+from fastapi import APIRouter, Request, Response
+from pydantic import Field
+
+from cluster.basics.errors import Invalid, Unauthenticated
+from cluster.state.identity.identity import Member, Refresh, SignInAgain, TokenReused, secret_hash
+from configs.section import KNOWN_DEFAULT_SECRETS
+from serve_apps.http.auth.guard import Guarded, Its, Me, agree, denied
+from serve_apps.http.auth.throttle import Guesses
+from serve_apps.http.auth.tokens import Claims
+from serve_apps.http.deps import Parts
+from serve_apps.http.fields import Body, Email, Password
+from serve_apps.http.problems import ScopeMismatch
+from serve_apps.http.response_shapes import Session
+
+router = APIRouter(route_class=Guarded, tags=["auth"])
+
+LEAST_PASSWORD = 12
+CONSOLE_HEADER = "X-Console-Client"
+
+
+class WrongCredentials(Unauthenticated):
+    """E-mail or password are not right."""
+
+    code = "wrong_credentials"
+    fix = "Check both; an administrator can make you a new user."
+
+
+class Login(Body):
+    """E-mail and password."""
+
+    email: Email
+    password: Password
+
+
+class RefreshRequest(Body):
+    """The refresh token of the last answer; it works once."""
+
+    refresh_token: Annotated[Password, Field(max_length=200)]
+
+
+class LogoutRequest(RefreshRequest):
+    """The refresh token of the session that ends; with `everywhere` all sessions of its user do."""
+
+    everywhere: bool = False
+
+
+class PasswordChange(Body):
+    """Every session ends with it, access tokens included; the answer begins a new one. API keys go on."""
+
+    current_password: Password
+    new_password: Password
+
+
+@router.post("/api/auth/login")
+async def login(body: Login, request: Request, parts: Its) -> Session:
+    """Sign in. Unknown users take as long as wrong passwords, and guessing gets slower.
+
+    Guesses are counted for an account from one address, and from all of them together; the latter does not keep its
+    owner out, who has signed in from theirs before.
+    """
+    guesses = Guesses(parts.throttle, body.email, _address(request, parts))
+    await guesses.check()
+    known = await parts.identity.credentials(body.email)
+    right = await parts.passwords.holds(known.password_hash if known else None, body.password)
+    member = await parts.identity.member(known.tenant, known.user) if known and right else None
+    if known is None or member is None:
+        await guesses.failed()
+        if known is not None:
+            await parts.audit.denied(known.scope, "session.begin", known.user)
+        raise WrongCredentials
+    await _agreed(parts, member, body, "session.begin")
+    await guesses.succeeded()
+    return await _begin(parts, member)
+
+
+@router.post("/api/auth/refresh")
+async def refresh(body: RefreshRequest, parts: Its) -> Session:
+    """New tokens for a refresh token. One that comes a second time ends its login's session, access tokens included."""
+    now = parts.clock()
+    text, expires = parts.tokens.refresh(now)
+    new = Refresh(secret_hash(text), expires, uuid4())
+    try:
+        member = await parts.identity.rotate(secret_hash(body.refresh_token), new, now)
+    except TokenReused as error:
+        await parts.audit.denied(error.scope, "session.refresh", error.scope.user or "")
+        raise
+    await _agreed(parts, member, body, "session.refresh")
+    return _session(parts, member, text)
+
+
+@router.post("/api/auth/logout", status_code=204)
+async def logout(body: LogoutRequest, parts: Its) -> Response:
+    """End the session of a refresh token; one that is of no use any more is answered alike (RFC 7009).
+
+    Its access tokens are refused from then on, and streams that were opened with them are closed within five seconds.
+    """
+    now = parts.clock()
+    # Spent for one that nobody is told: the last of its login.
+    last = Refresh(secret_hash(parts.tokens.refresh(now)[0]), now, uuid4())
+    try:
+        member = await parts.identity.rotate(secret_hash(body.refresh_token), last, now)
+    except TokenReused as error:
+        await parts.audit.denied(error.scope, "session.end", error.scope.user or "")
+        return Response(status_code=204)
+    except SignInAgain:
+        return Response(status_code=204)
+    await _agreed(parts, member, body, "session.end")
+    async with parts.database.transaction(member.scope) as tx:
+        if body.everywhere:
+            await parts.identity.end_all(tx, member.tenant, member.user)
+        else:
+            await parts.identity.end(tx, member, last.hash)
+        detail = {"everywhere": True} if body.everywhere else {}
+        await parts.audit.record(tx, member.scope, "session.end", member.user, detail=detail)
+    return Response(status_code=204)
+
+
+@router.post("/api/auth/password")
+async def password(body: PasswordChange, request: Request, me: Me, parts: Its) -> Session:
+    """Choose a new password of at least 12 characters. Every session ends; the answer begins a new one.
+
+    API keys go on: GET /api/api-keys lists them, and an administrator's reset of the password revokes those made
+    meanwhile.
+    """
+    agree(me, body.tenant_id, body.workspace_id)
+    guesses = Guesses(parts.throttle, me.email, _address(request, parts))
+    await guesses.check()
+    known = await parts.identity.credentials_of(me)
+    if not await parts.passwords.holds(known.password_hash, body.current_password):
+        await guesses.failed()
+        await parts.audit.denied(me.scope, "password.change", me.user)
+        raise WrongCredentials
+    await guesses.succeeded()
+    check_password(body.new_password)
+    if body.new_password == body.current_password:
+        raise Invalid("the new password is the old one")
+    hashed = await parts.passwords.hash(body.new_password)
+    async with parts.database.transaction(me.scope) as tx:
+        await parts.identity.change_password(tx, me, hashed)
+        await parts.audit.record(tx, me.scope, "password.change", me.user)
+    member = await parts.identity.member(me.tenant, me.user, me.workspace)
+    if member is None:
+        raise Unauthenticated
+    return await _begin(parts, member)
+
+
+def check_password(text: str) -> None:
+    """Refuse what is short or published.
+
+    Raises:
+        Invalid: with what to do.
+    """
+    if len(text) < LEAST_PASSWORD or text in KNOWN_DEFAULT_SECRETS:
+        raise Invalid("this password is too easy", fix=f"Choose at least {LEAST_PASSWORD} characters of your own.")
+
+
+def _address(request: Request, parts: Parts) -> str:
+    """Whose guess it is: of the browser where the console vouches for it, else of who is connected.
+
+    What stands in X-Forwarded-For is not read here: the proxy in front replaces it, unless a proxy of the operator's
+    (`http.proxies`) has written it.
+    """
+    word = request.headers.get(CONSOLE_HEADER)
+    vouched = None if word is None else parts.tokens.vouched(word, parts.clock())
+    return vouched or (request.client.host if request.client else "")
+
+
+async def _agreed(parts: Parts, member: Member, body: Body, action: str) -> None:
+    """As `agree`, for a public route, which does not know into whose trail a refusal belongs."""
+    try:
+        agree(member, body.tenant_id, body.workspace_id)
+    except ScopeMismatch as error:
+        await denied(parts, member, action, member.user, error)
+        raise
+
+
+async def _begin(parts: Parts, member: Member) -> Session:
+    now, family = parts.clock(), uuid4()
+    text, expires = parts.tokens.refresh(now)
+    async with parts.database.transaction(member.scope) as tx:
+        await parts.identity.remember(tx, member, Refresh(secret_hash(text), expires, family), now)
+        await parts.audit.record(tx, member.scope, "session.begin", member.user)
+    return _session(parts, replace(member, session=str(family)), text)
+
+
+def _session(parts: Parts, member: Member, refresh_token: str) -> Session:
+    assert member.session is not None
+    claims = Claims(member.user, member.tenant, member.workspace, member.session, member.token_version)
+    return Session(
+        access_token=parts.tokens.access(claims, parts.clock()),
+        refresh_token=refresh_token,
+        expires_in=parts.tokens.access_seconds,
+        must_change_password=member.must_change_password,
+        tenant_id=member.tenant,
+        workspace_id=member.workspace,
+        user_id=member.user,
+        role=member.role,
+    )

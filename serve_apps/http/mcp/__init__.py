@@ -1,0 +1,1 @@
+"""The product as an MCP server."""

@@ -1,0 +1,249 @@
+"""What is offered over MCP: each tool is a route of the API under another name, with that route's permissions."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from cluster.state.identity.identity import Member
+from pipelines.documents.document import Status
+from serve_apps.agents.streams.collect import Collected
+from serve_apps.http.auth.permissions import RouteKey
+from serve_apps.http.deps import Parts
+from serve_apps.http.fields import DocumentKey, Name, Question, Text
+from serve_apps.http.response_shapes import CaveatShape
+from serve_apps.http.routes.agents import agents, answers
+from serve_apps.http.routes.agents.chat import Problem
+from serve_apps.http.routes.documents import documents, reprocess
+from serve_apps.http.routes.documents import search as asking
+from serve_apps.http.streams.response import begin, closed
+from serve_apps.http.streams.turn_response import Said, SessionKey, incoming
+
+AgentName = Annotated[Name | None, Field(description="An agent's UUID or its display name: only its documents.")]
+Some = Annotated[int, Field(ge=1, le=200)]
+Before = Annotated[int, Field(ge=0, le=1_000_000_000, description="So many are left out.")]
+
+
+class Arguments(BaseModel):
+    """What a tool takes; unknown arguments are refused."""
+
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
+
+
+class SearchArguments(asking.Narrowed):
+    """As POST /api/documents/search takes it."""
+
+    query: Question
+    limit: Annotated[int, Field(ge=1, le=50)] = 8
+    agent_id: AgentName = None
+    min_similarity: Annotated[float | None, Field(ge=-1, le=1)] = None
+
+
+class AskArguments(Arguments):
+    """As POST /api/ask takes it."""
+
+    question: Question
+    agent_id: AgentName = None
+
+
+class ListArguments(Arguments):
+    """As GET /api/documents/ takes it."""
+
+    skip: Before = 0
+    limit: Some = 50
+    status: Status | None = None
+    file_type: Annotated[Text | None, Field(max_length=50, description="Such as pdf.")] = None
+    search: Annotated[Text | None, Field(max_length=200, description="In name or description.")] = None
+
+
+class PageArguments(Arguments):
+    """A document and a page of it."""
+
+    document_id: DocumentKey
+    page: Annotated[int, Field(ge=1, le=1_000_000, description="1-based.")] = 1
+
+
+class DocumentArguments(Arguments):
+    """A document."""
+
+    document_id: DocumentKey
+
+
+class ReprocessArguments(DocumentArguments):
+    """As POST /api/documents/{document_id}/reprocess takes it."""
+
+    encoding: Annotated[
+        Text | None,
+        Field(max_length=40, description="Read the file again and decode it so; auto: as its bytes say."),
+    ] = None
+
+
+class AgentsArguments(Arguments):
+    """Which part of the list."""
+
+    skip: Before = 0
+    limit: Some = 50
+
+
+class ChatArguments(Arguments):
+    """A message to an agent; without a session a conversation begins."""
+
+    agent: Annotated[Text, Field(min_length=1, max_length=200, description="An agent's UUID or its display name.")]
+    message: Said
+    session_id: Annotated[SessionKey | None, Field(description="`conversation_id` of an earlier answer.")] = None
+
+
+class PageText(BaseModel):
+    """A page's text, and how it was read; `confidence` is null where the text is the document's own.
+
+    `caveats` say what the text does not hold or may have wrong.
+    """
+
+    document_id: str
+    version_id: str
+    filename: str
+    page: int
+    page_count: int
+    text: str
+    confidence: float | None
+    failure: dict[str, Any] | None
+    caveats: list[CaveatShape]
+
+
+class AgentLine(BaseModel):
+    """An agent."""
+
+    id: str
+    name: str
+    description: str
+    documents: int
+
+
+class AgentLines(BaseModel):
+    """A page of agents by name."""
+
+    items: list[AgentLine]
+    total: int
+
+
+class Reply(BaseModel):
+    """An agent's answer. With `requires_approval` it waits for a person: POST /api/approvals/{id} decides."""
+
+    conversation_id: str
+    run_id: str
+    answer: str
+    citations: list[dict[str, Any]]
+    tools_used: list[str]
+    requires_approval: bool
+    approval_request: dict[str, Any] | None
+    error: Problem | None
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A tool.
+
+    Attributes:
+        route: whose permissions it has.
+        takes, gives: shapes of arguments and result.
+        run: carries it out with the caller's rights; raises AosError.
+        reads: nothing is changed by it.
+        destroys: something may be lost by it.
+        open: it may reach beyond this system.
+    """
+
+    description: str
+    route: RouteKey
+    takes: type[BaseModel]
+    gives: type[BaseModel]
+    run: Callable[[Any, Member, Parts], Awaitable[BaseModel]]
+    reads: bool = True
+    destroys: bool = False
+    open: bool = False
+
+
+async def _search(given: SearchArguments, me: Member, parts: Parts) -> BaseModel:
+    return await asking.search(asking.SearchRequest(**given.model_dump()), me, parts)
+
+
+async def _ask(given: AskArguments, me: Member, parts: Parts) -> BaseModel:
+    return await answers.ask(answers.AskRequest(**given.model_dump()), me, parts)
+
+
+async def _list(given: ListArguments, me: Member, parts: Parts) -> BaseModel:
+    return await documents.documents(
+        me, parts, given.skip, given.limit, given.status, given.file_type, given.search
+    )  # fmt: skip
+
+
+async def _page(given: PageArguments, me: Member, parts: Parts) -> BaseModel:
+    found = await documents.page(given.document_id, given.page, me, parts)
+    return PageText(
+        document_id=found.document_id, version_id=found.version_id, filename=found.filename, page=given.page,
+        page_count=found.page_count, text=found.text, confidence=found.confidence,
+        failure=None if found.failure is None else dict(found.failure), caveats=found.caveats,
+    )  # fmt: skip
+
+
+async def _reprocess(given: ReprocessArguments, me: Member, parts: Parts) -> BaseModel:
+    return await reprocess.process(given.document_id, me, parts, reprocess.Reading(encoding=given.encoding))
+
+
+async def _agents(given: AgentsArguments, me: Member, parts: Parts) -> BaseModel:
+    found = await agents.agents(me, parts, given.skip, given.limit)
+    lines = [
+        AgentLine(id=str(one.id), name=one.name, description=one.description, documents=one.documents)
+        for one in found.items
+    ]
+    return AgentLines(items=lines, total=found.total)
+
+
+async def _chat(given: ChatArguments, me: Member, parts: Parts) -> BaseModel:
+    message, _ = incoming(given.agent, given.message, given.session_id, person=False)
+    found, events = Collected(), await begin(parts.orchestrator.process(me.scope, message))
+    try:
+        async for event in events:
+            found.add(event)
+    finally:
+        await closed(events)  # whoever hangs up stops the model
+    return Reply(
+        conversation_id=found.session, run_id=found.run, answer=found.answer, citations=found.citations,
+        tools_used=found.tools_used, requires_approval=found.approval is not None, approval_request=found.approval,
+        error=None if found.error is None else Problem(**found.error),
+    )  # fmt: skip
+
+
+OFFERS: Mapping[str, Offer] = MappingProxyType(
+    {
+        "search": Offer(
+            "Find passages in the documents, by words and by meaning; each with document, page and place.",
+            ("POST", "/api/documents/search"), SearchArguments, asking.Found, _search,
+        ),
+        "ask": Offer(
+            "Answer a question from the documents, with a citation for each claim; without support it says so.",
+            ("POST", "/api/ask"), AskArguments, answers.AnswerShape, _ask,
+        ),
+        "list_documents": Offer(
+            "The documents that one may see, newest first.",
+            ("GET", "/api/documents/"), ListArguments, documents.DocumentList, _list,
+        ),
+        "read_page": Offer(
+            "The text of one page of a document.",
+            ("GET", "/api/documents/{document_id}/pages/{number}"), PageArguments, PageText, _page,
+        ),
+        "reprocess_document": Offer(
+            "Cut and embed a document's stored text again, as a job; with an encoding its file is read again.",
+            ("POST", "/api/documents/{document_id}/reprocess"), ReprocessArguments, reprocess.Processing, _reprocess,
+            reads=False,
+        ),
+        "list_agents": Offer(
+            "The agents that one may chat with.", ("GET", "/api/agents"), AgentsArguments, AgentLines, _agents
+        ),
+        "chat": Offer(
+            "Say something to an agent and wait for its answer; what it does with tools passes its own approvals.",
+            ("POST", "/api/chat/{agent_id}"), ChatArguments, Reply, _chat, reads=False, destroys=True, open=True,
+        ),
+    }
+)  # fmt: skip

@@ -1,0 +1,1 @@
+"""Routes of agents: chat, runs, sessions, approvals, skills, schedules."""

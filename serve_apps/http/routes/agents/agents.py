@@ -1,0 +1,181 @@
+"""Agents: who searches what, and how each of them works."""
+
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from fastapi import APIRouter, Path, Response
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from cluster.basics.errors import Invalid
+from cluster.models.routing.fallback_order import Routing
+from configs.sections import AgentSettings
+from pipelines.documents.store.agent_links import AgentChange, NewAgent
+from serve_apps.http.auth.guard import Guarded, Its, Me, agree
+from serve_apps.http.fields import Body, JsonObject, Limit, Name, Prose, Skip, storable_json
+from serve_apps.http.response_shapes import Agent, AgentList
+
+router = APIRouter(route_class=Guarded, tags=["agents"])
+
+AgentInPath = Annotated[UUID, Path()]
+Metadata = Annotated[JsonObject, Field(max_length=100)]
+
+
+class Skill(BaseModel):
+    """Instructions that are always in the agent's prompt, under a name."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: Name
+    type: Literal["internal"] = "internal"
+    instructions: Prose
+
+
+class AgentConfig(BaseModel):
+    """How an agent works; what is left out follows the settings, and an unknown key is refused."""
+
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
+
+    llm_routing: Routing | None = None
+    tools: Annotated[list[Name] | None, Field(max_length=128, description="Names; left out: all there are.")] = None
+    skills: Annotated[list[Skill] | None, Field(max_length=100)] = None
+    credentials: Annotated[
+        dict[Name, Name] | None, Field(max_length=100, description="Names of credentials by skill, kind or type.")
+    ] = None
+    temperature: Annotated[float | None, Field(ge=0, le=2)] = None
+    max_tokens: Annotated[int | None, Field(ge=1, le=1_000_000)] = None
+    max_iterations: Annotated[int | None, Field(ge=1, le=50)] = None
+    timeout_seconds: Annotated[float | None, Field(gt=0, le=3600)] = None
+    rag_top_k: Annotated[int | None, Field(ge=0, le=100)] = None
+    deep_planning_enabled: bool | None = None
+    deep_planning_max_steps: Annotated[int | None, Field(ge=1, le=50)] = None
+    deep_planning_style: Literal["structured", "concise"] | None = None
+    budget_usd: Annotated[float | None, Field(ge=0, description="A month.")] = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _storable(cls, value: Any) -> Any:
+        return storable_json(value)
+
+    def given(self) -> dict[str, Any]:
+        """The keys that were sent, as JSON."""
+        found = self.model_dump(mode="json", exclude_unset=True)
+        if self.skills is not None:
+            found["skills"] = [skill.model_dump() for skill in self.skills]  # `type` also where it was left out
+        return found
+
+
+def _one_place(value: Any) -> Any:
+    """`extra_config` is another name of `config`, in which `auto_link_uploads` may stand, too."""
+    if not isinstance(value, dict):
+        return value
+    value = dict(value)
+    if "extra_config" in value:
+        if "config" in value:
+            raise ValueError("config and extra_config are two names of one thing; send one of them")
+        value["config"] = value.pop("extra_config")
+    if isinstance(value.get("config"), dict) and "auto_link_uploads" in value["config"]:
+        inside = dict(value["config"])
+        value.setdefault("auto_link_uploads", inside.pop("auto_link_uploads"))
+        inside.pop("auto_link_uploads", None)
+        value["config"] = inside
+    return value
+
+
+class AgentRequest(Body):
+    """An agent; `auto_link_uploads` links every later upload to it, with `whole_workspace` it may search them all."""
+
+    name: Name
+    description: Prose = ""
+    system_prompt: Prose = ""
+    auto_link_uploads: bool = False
+    whole_workspace: bool = False
+    config: AgentConfig = AgentConfig()
+    metadata: Metadata = Field(default_factory=dict)
+
+    _config = model_validator(mode="before")(_one_place)
+
+
+class AgentPatch(Body):
+    """What becomes different. Keys of `config` and `metadata` are merged; null takes one away (RFC 7396)."""
+
+    name: Name | None = None
+    description: Prose | None = None
+    system_prompt: Prose | None = None
+    auto_link_uploads: bool | None = None
+    whole_workspace: bool | None = None
+    config: AgentConfig = AgentConfig()
+    metadata: Metadata = Field(default_factory=dict)
+
+    _config = model_validator(mode="before")(_one_place)
+
+
+class BeyondCap(Invalid):
+    """An agent may have less than the settings allow, not more."""
+
+    code = "beyond_cap"
+
+
+def _within_caps(config: AgentConfig, settings: AgentSettings) -> None:
+    """Refuse what a turn would be held to all the same, instead of cutting it down in silence."""
+    caps = {"max_iterations": settings.max_rounds, "timeout_seconds": settings.seconds}
+    names = {"max_iterations": "AOS_AGENTS_MAX_ROUNDS", "timeout_seconds": "AOS_AGENTS_SECONDS"}
+    for name, cap in caps.items():
+        wanted = getattr(config, name)
+        if wanted is not None and wanted > cap:
+            raise BeyondCap(f"{name}: {wanted:g} is more than {cap:g}", fix=f"Take less, or raise {names[name]}.")
+
+
+@router.get("/api/agents")
+async def agents(me: Me, parts: Its, skip: Skip = 0, limit: Limit = 100) -> AgentList:
+    """The workspace's agents by name."""
+    rows, total = await parts.links.agents(me.scope, skip, limit)
+    return AgentList(items=[Agent(**row) for row in rows], total=total)
+
+
+@router.post("/api/agents", status_code=201)
+async def add_agent(body: AgentRequest, me: Me, parts: Its) -> Agent:
+    """Make an agent. Without `whole_workspace` it sees no document until one is linked to it."""
+    agree(me, body.tenant_id, body.workspace_id)
+    _within_caps(body.config, parts.agents)
+    config = {key: value for key, value in body.config.given().items() if value is not None}
+    wanted = NewAgent(
+        body.name, body.description, body.system_prompt, body.auto_link_uploads, config, body.metadata,
+        body.whole_workspace,
+    )  # fmt: skip
+    async with parts.database.transaction(me.scope) as tx:
+        row = await parts.links.add_agent(tx, me.scope, wanted)
+        await parts.audit.record(tx, me.scope, "agent.add", str(row["id"]), detail={"name": body.name})
+    return Agent(**row)
+
+
+@router.get("/api/agents/{agent_id}")
+async def agent(agent_id: AgentInPath, me: Me, parts: Its) -> Agent:
+    """One agent."""
+    return Agent(**await parts.links.agent(me.scope, str(agent_id)))
+
+
+@router.patch("/api/agents/{agent_id}")
+@router.patch("/api/universal-agents/{agent_id}")
+async def change_agent(agent_id: AgentInPath, body: AgentPatch, me: Me, parts: Its) -> Agent:
+    """Change an agent; turns that have begun go on with the one they began with."""
+    agree(me, body.tenant_id, body.workspace_id)
+    _within_caps(body.config, parts.agents)
+    config = body.config.given()
+    wanted = AgentChange(
+        body.name, body.description, body.system_prompt, body.auto_link_uploads, body.whole_workspace, config,
+        body.metadata,
+    )  # fmt: skip
+    detail = {"fields": sorted(body.model_fields_set), "config": sorted(config), "metadata": sorted(body.metadata)}
+    async with parts.database.transaction(me.scope) as tx:
+        row = await parts.links.change_agent(tx, me.scope, str(agent_id), wanted)
+        await parts.audit.record(tx, me.scope, "agent.change", str(agent_id), detail=detail)
+    return Agent(**row)
+
+
+@router.delete("/api/agents/{agent_id}", status_code=204)
+async def delete_agent(agent_id: AgentInPath, me: Me, parts: Its) -> Response:
+    """Delete an agent with its conversations; its documents stay."""
+    async with parts.database.transaction(me.scope) as tx:
+        await parts.links.delete_agent(tx, me.scope, str(agent_id))
+        await parts.audit.record(tx, me.scope, "agent.delete", str(agent_id))
+    return Response(status_code=204)

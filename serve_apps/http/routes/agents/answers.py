@@ -1,0 +1,216 @@
+"""Ask, and look into an answer: from each of its claims to the page, the engine, the file and the job it rests on."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Annotated, Any
+from uuid import UUID
+
+from fastapi import APIRouter, Path
+from pydantic import BaseModel, Field
+
+from pipelines.documents.document import PageBox
+from serve_apps.http.auth.guard import Guarded, Its, Me, agree
+from serve_apps.http.fields import Body, Name, Question
+from serve_apps.http.response_shapes import PlacedCaveatShape
+from serve_apps.http.routes.documents.passages import placed
+from serve_apps.retrieval.answers.claims import Basis
+from serve_apps.retrieval.answers.quote import Citation
+
+router = APIRouter(route_class=Guarded, tags=["answers"])
+
+AnswerInPath = Annotated[UUID, Path(description="Of `POST /api/ask`, or of the run where an agent answered.")]
+Rectangle = tuple[int, float, float, float, float]
+
+
+class AskRequest(Body):
+    """A question, to everything one may see or to an agent's documents."""
+
+    question: Question
+    agent_id: Annotated[Name | None, Field(description="An agent's UUID or its display name.")] = None
+
+
+class CitationShape(BaseModel):
+    """Where a sentence comes from; `quote` is the page's text at [start, end), character for character.
+
+    `caveats` say what the page does not hold as text, or may have wrong.
+    """
+
+    n: int
+    chunk_id: str
+    document_id: str
+    version_id: str
+    filename: str
+    page: int
+    quote: str
+    start: int
+    end: int
+    ocr_confidence: float | None
+    caveats: list[PlacedCaveatShape]
+    boxes: list[Rectangle]
+    url: str
+
+
+class ClaimShape(BaseModel):
+    """A sentence of an answer and the numbers of the citations that support it.
+
+    `basis` says how it came to them: it was `quoted` by who wrote it, `attributed` by its words, as the model quoted
+    nothing that stands there, or `extracted`, a sentence of the documents.
+    """
+
+    text: str
+    citations: list[int]
+    basis: Basis
+
+
+class StatedShape(BaseModel):
+    """What one source says where others say something else."""
+
+    value: str | None
+    n: int
+
+
+class DroppedShape(BaseModel):
+    """A sentence that the model wrote and that is not shown, and why."""
+
+    text: str
+    why: str
+
+
+class AnswerShape(BaseModel):
+    """An answer: `mode` says whether it was extracted, generated, or nothing supports one.
+
+    `abstained` says why there is none; `conflicts` are values in which its sources contradict each other; `id` leads
+    to `GET /api/answers/{id}/why`.
+    """
+
+    id: UUID
+    answer: str
+    mode: str
+    citations: list[CitationShape]
+    claims: list[ClaimShape]
+    conflicts: list[list[StatedShape]]
+    dropped: list[DroppedShape]
+    abstained: str | None
+    model: str | None
+    fallback: str | None
+
+
+class WhyClaim(BaseModel):
+    """A claim as in the answer; `text` is null where it can only be read with a passage that one may not."""
+
+    text: str | None
+    citations: list[int]
+    supported: bool
+    basis: Basis
+
+
+class WhyChunk(BaseModel):
+    """The passage that was found; `index` and `headings` are null where the document was chunked anew since."""
+
+    id: str
+    index: int | None
+    headings: list[str] | None
+
+
+class WhyJob(BaseModel):
+    """The job that read the page."""
+
+    id: UUID
+    kind: str
+    state: str
+    finished_at: datetime | None
+
+
+class WhyCitation(BaseModel):
+    """A place on a page as it is now; `withheld` says why its passage is not shown, and then nothing else is.
+
+    `attempts` are the engines that were tried on the page, `fingerprint` the settings it was read with.
+    """
+
+    n: int
+    withheld: str | None
+    document_id: str | None
+    version_id: str | None
+    filename: str | None
+    is_current: bool | None
+    kind: str | None
+    file_hash: str | None
+    chunk: WhyChunk | None
+    page: int | None
+    start: int | None
+    end: int | None
+    quote: str | None
+    boxes: list[Rectangle]
+    engine: str | None
+    ocr_confidence: float | None
+    page_confidence: float | None
+    caveats: list[PlacedCaveatShape]
+    attempts: list[dict[str, Any]] | None
+    fingerprint: str | None
+    read_at: datetime | None
+    job: WhyJob | None
+    url: str | None
+
+
+class Why(BaseModel):
+    """An answer with all that it rests on.
+
+    `corpus_version` counts the changes of the workspace's documents up to the answer, `corpus_now` up to now. `search`
+    has what was found: each passage with the scores of every stage, the stages, their times, what was left out and why.
+    """
+
+    id: UUID
+    at: datetime
+    user_id: UUID | None
+    agent_id: UUID | None
+    run_id: UUID | None
+    question: str
+    mode: str
+    model: str | None
+    fallback: str | None
+    abstained: str | None
+    generation: int | None
+    corpus_version: int
+    corpus_now: int
+    claims: list[WhyClaim]
+    citations: list[WhyCitation]
+    conflicts: list[list[StatedShape]]
+    dropped: list[DroppedShape]
+    search: dict[str, Any]
+
+
+@router.post("/api/ask")
+async def ask(body: AskRequest, me: Me, parts: Its) -> AnswerShape:
+    """Answer from the documents, with citations; without support it says so."""
+    agree(me, body.tenant_id, body.workspace_id)
+    agent = await parts.links.resolve(me.scope, body.agent_id)
+    answer = await parts.answerer.ask(me.scope, body.question, agent)
+    kept = await parts.answers.keep(me.scope, body.question, agent, answer)
+    return AnswerShape(
+        id=UUID(kept),
+        answer=answer.text,
+        mode=answer.mode,
+        citations=[_citation(cited) for cited in answer.citations],
+        claims=[ClaimShape(text=one.text, citations=list(one.citations), basis=one.basis) for one in answer.claims],
+        conflicts=[[StatedShape(value=one.value, n=one.citation) for one in row.stated] for row in answer.conflicts],
+        dropped=[DroppedShape(text=one.text, why=one.why) for one in answer.dropped],
+        abstained=answer.abstained,
+        model=answer.model,
+        fallback=answer.fallback,
+    )
+
+
+@router.get("/api/answers/{answer_id}/why")
+async def why(answer_id: AnswerInPath, me: Me, parts: Its) -> Why:
+    """Why an answer says what it says; one's own, for administrators any. What one may no longer read is withheld."""
+    return Why.model_validate(await parts.answers.why(me.scope, str(answer_id)))
+
+
+def _citation(cited: Citation) -> CitationShape:
+    plain = {name: getattr(cited, name) for name in CitationShape.model_fields if name not in ("boxes", "caveats")}
+    return CitationShape(**plain, boxes=rectangles(cited.boxes), caveats=placed(cited.caveats))
+
+
+def rectangles(boxes: Sequence[PageBox]) -> list[Rectangle]:
+    """[page, x0, y0, x1, y1] in fractions of the page."""
+    return [(one.page, one.box.x0, one.box.y0, one.box.x1, one.box.y1) for one in boxes]

@@ -1,0 +1,180 @@
+"""What waits for a person: decided by a button or a call, never by what somebody writes in a chat."""
+
+from datetime import datetime
+from typing import Annotated, Any, Literal, assert_never
+from uuid import UUID
+
+from fastapi import APIRouter, Path, Query
+from pydantic import BaseModel, Field
+
+from cluster.basics.errors import Invalid, NotFound
+from cluster.basics.scope import Role
+from cluster.state.approvals import Category, Found, Verdict
+from cluster.state.db.postgres import Row
+from cluster.state.identity.identity import Member
+from serve_apps.agents.intake.toolset import recorded
+from serve_apps.agents.turn.tool_call import flaw
+from serve_apps.http.auth.guard import Guarded, Its, Me, agree
+from serve_apps.http.deps import Parts
+from serve_apps.http.fields import AnyJson, Body, JsonObject, Limit, Prose, Skip
+
+router = APIRouter(route_class=Guarded, tags=["approvals"])
+
+ApprovalInPath = Annotated[UUID, Path()]
+State = Literal["pending", "approved", "rejected", "expired"]
+Choice = Literal["approve", "reject", "happened", "run", "give_up"]
+_DECIDERS = frozenset({Role.OPERATOR, Role.ADMIN})
+
+
+class ApprovalShape(BaseModel):
+    """An action that somebody has to decide, bound to tool and arguments by `digest` (SHA-256).
+
+    `category` is `approval` (may it happen?) or `reconcile` (it was begun, and nobody knows whether it happened).
+    """
+
+    id: UUID
+    run_id: UUID
+    session_id: UUID
+    agent_id: UUID
+    requested_by: UUID
+    category: str
+    tool: str
+    arguments: dict[str, Any]
+    digest: str
+    reason: str
+    state: str
+    execution: str
+    decided_arguments: dict[str, Any] | None
+    decided_digest: str | None
+    reviewer: UUID | None
+    notes: str
+    created_at: datetime
+    expires_at: datetime
+    decided_at: datetime | None
+    executed_at: datetime | None
+
+
+class ApprovalList(BaseModel):
+    """A page of approvals, oldest first."""
+
+    items: list[ApprovalShape]
+    total: int
+
+
+class Decision(Body):
+    """A decision.
+
+    `approve` and `reject` are for approvals; `approve` may carry edited arguments. `happened` (with the result), `run`
+    (it did not happen: run it) and `give_up` are for category `reconcile`.
+    """
+
+    decision: Choice
+    arguments: JsonObject | None = None
+    notes: Prose = ""
+    result: AnyJson = None
+
+
+class Review(Body):
+    """Remarks to a decision; who decides is in the token."""
+
+    notes: Prose = ""
+    reviewer_id: Annotated[str | None, Field(max_length=200, description="Compared with the token.")] = None
+
+
+@router.get("/api/approvals")
+async def approvals(
+    me: Me,
+    parts: Its,
+    state: Annotated[State | None, Query()] = None,
+    run_id: Annotated[UUID | None, Query()] = None,
+    skip: Skip = 0,
+    limit: Limit = 100,
+) -> ApprovalList:
+    """The workspace's approvals, oldest first."""
+    run = None if run_id is None else str(run_id)
+    rows, total = await parts.approvals.page(me.scope, state=state, run=run, skip=skip, limit=limit)
+    return ApprovalList(items=[ApprovalShape(**row) for row in rows], total=total)
+
+
+@router.get("/api/v1/agents/approvals/pending")
+async def pending(me: Me, parts: Its, skip: Skip = 0, limit: Limit = 100) -> ApprovalList:
+    """Those that wait."""
+    rows, total = await parts.approvals.page(me.scope, state="pending", skip=skip, limit=limit)
+    return ApprovalList(items=[ApprovalShape(**row) for row in rows], total=total)
+
+
+@router.get("/api/approvals/{approval_id}")
+async def approval(approval_id: ApprovalInPath, me: Me, parts: Its) -> ApprovalShape:
+    """One of them; who may not decide sees what their own turns wait for."""
+    row = await parts.approvals.show(me.scope, str(approval_id))
+    seen = me.role in _DECIDERS and row["category"] != Category.INPUT  # a question is part of a conversation
+    if not seen and str(row["requested_by"]) != me.user:
+        raise NotFound(f"approval {approval_id}")
+    return ApprovalShape(**row)
+
+
+@router.post("/api/approvals/{approval_id}")
+async def decide(approval_id: ApprovalInPath, body: Decision, me: Me, parts: Its) -> ApprovalShape:
+    """Decide. Whoever comes first wins, the run goes on by itself, and the audit trail keeps who did what."""
+    agree(me, body.tenant_id, body.workspace_id)
+    return ApprovalShape(**await _decide(parts, me, str(approval_id), body))
+
+
+@router.post("/api/v1/agents/approvals/{approval_id}/approve")
+async def approve(approval_id: ApprovalInPath, me: Me, parts: Its, body: Review | None = None) -> ApprovalShape:
+    """Approve as it is."""
+    return await _reviewed(parts, me, approval_id, "approve", body)
+
+
+@router.post("/api/v1/agents/approvals/{approval_id}/reject")
+async def reject(approval_id: ApprovalInPath, me: Me, parts: Its, body: Review | None = None) -> ApprovalShape:
+    """Reject: the agent is told, and goes on without it."""
+    return await _reviewed(parts, me, approval_id, "reject", body)
+
+
+async def _reviewed(parts: Parts, me: Member, id_: UUID, choice: Choice, body: Review | None) -> ApprovalShape:
+    said = body or Review()
+    agree(me, said.tenant_id, said.workspace_id, said.reviewer_id)
+    return ApprovalShape(**await _decide(parts, me, str(id_), Decision(decision=choice, notes=said.notes)))
+
+
+async def _decide(parts: Parts, me: Member, id_: str, body: Decision) -> Row:
+    if body.arguments is not None and body.decision != "approve":
+        raise Invalid("arguments are edited by approving them")
+    if body.result is not None and body.decision != "happened":
+        raise Invalid("a result belongs to `happened`")
+    match body.decision:
+        case "approve":
+            if body.arguments is not None:
+                row = await parts.approvals.show(me.scope, id_)
+                if row["category"] == Category.APPROVAL:
+                    await check_arguments(parts, me, row, body.arguments)
+            return await parts.approvals.decide(
+                me.scope, id_, Verdict.APPROVED, arguments=body.arguments, notes=body.notes
+            )
+        case "reject":
+            return await parts.approvals.decide(me.scope, id_, Verdict.REJECTED, notes=body.notes)
+        case "happened" | "run" | "give_up":
+            found = Found(body.decision)
+            return await parts.approvals.reconcile(me.scope, id_, found, result=body.result, notes=body.notes)
+        case _:
+            assert_never(body.decision)
+
+
+async def check_arguments(parts: Parts, me: Member, row: Row, arguments: dict[str, Any]) -> None:
+    """Edited arguments have to be valid against the tool's schema, as the model's had to be: that of the tools which
+    every agent has, or of the skills that the run's agents were given when it began.
+
+    Raises:
+        Invalid: naming the first field that is wrong, or that there is no such tool any more.
+    """
+    tool = row["tool"]
+    specs = [spec for spec in parts.toolbox.specs() if spec.name == tool]
+    if not specs:
+        given = recorded(await parts.runs.recording(me.scope, str(row["run_id"])))
+        specs = [spec for spec in given if spec.name == tool]
+    if not specs:
+        raise Invalid(f"there is no tool {tool} here any more, so its arguments cannot be checked")
+    found = [flaw(spec, arguments) for spec in specs]
+    if None not in found:
+        raise Invalid(str(found[0]))

@@ -1,0 +1,76 @@
+"""What people think of answers: a thumb and perhaps a word, kept with the run."""
+
+from datetime import datetime
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Response
+from pydantic import AfterValidator, BaseModel, Field, StringConstraints
+
+from cluster.state.db.postgres import Row
+from cluster.state.feedback import Thumb
+from cluster.state.identity.identity import Member
+from serve_apps.http.auth.guard import Guarded, Its, Me, agree
+from serve_apps.http.fields import Body, storable
+from serve_apps.http.routes.agents.runs import RunInPath, read, readers_of, seen
+
+router = APIRouter(route_class=Guarded, tags=["runs"])
+
+Word = Annotated[str, StringConstraints(strip_whitespace=True, max_length=2_000), AfterValidator(storable)]
+
+
+class FeedbackRequest(Body):
+    """An opinion; a later one takes its place."""
+
+    thumb: Thumb
+    word: Annotated[Word, Field(description="What was good or wrong, if one likes to say.")] = ""
+
+
+class FeedbackShape(BaseModel):
+    """One person's opinion. Operators are told the thumbs of others; `word` is for who may read the run."""
+
+    run_id: UUID
+    user_id: UUID
+    thumb: Thumb
+    word: str
+    at: datetime
+
+
+class FeedbackList(BaseModel):
+    """Opinions, the newest first."""
+
+    items: list[FeedbackShape]
+
+
+@router.get("/api/runs/{run_id}/feedback")
+async def feedback(run_id: RunInPath, me: Me, parts: Its) -> FeedbackList:
+    """What people think of a run's answer."""
+    row = await seen(me, parts, run_id)
+    rows = await parts.feedback.of_run(me.scope, str(run_id))
+    return FeedbackList(items=[_shape(me, row, one) for one in rows])
+
+
+@router.post("/api/runs/{run_id}/feedback")
+async def give(run_id: RunInPath, body: FeedbackRequest, me: Me, parts: Its) -> FeedbackShape:
+    """Say what one thinks of an answer that one may read."""
+    agree(me, body.tenant_id, body.workspace_id)
+    run = await read(me, parts, run_id)
+    async with parts.database.transaction(me.scope) as tx:
+        given = await parts.feedback.give(tx, me.scope, str(run_id), body.thumb, body.word)
+        await parts.audit.record(tx, me.scope, "run.feedback", str(run_id), detail={"thumb": body.thumb})
+    return _shape(me, run, given)
+
+
+@router.delete("/api/runs/{run_id}/feedback", status_code=204)
+async def take_back(run_id: RunInPath, me: Me, parts: Its) -> Response:
+    """Take one's own opinion back; where there is none, nothing happens."""
+    await read(me, parts, run_id)
+    async with parts.database.transaction(me.scope) as tx:
+        if await parts.feedback.take_back(tx, me.scope, str(run_id)):
+            await parts.audit.record(tx, me.scope, "run.feedback", str(run_id), detail={"thumb": None})
+    return Response(status_code=204)
+
+
+def _shape(me: Member, run: Row, given: Row) -> FeedbackShape:
+    may_read = readers_of(me) in (None, str(run["user_id"]), str(given["user_id"]))
+    return FeedbackShape(**(given if may_read else {**given, "word": ""}))

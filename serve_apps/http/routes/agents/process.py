@@ -1,0 +1,156 @@
+"""The agent endpoints of the documents the product comes from: process, a session's stream, and the short chat."""
+
+import time
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Request, Response
+from pydantic import BaseModel, Field, StringConstraints
+
+from cluster.basics.errors import NotFound
+from cluster.basics.ids import as_uuid
+from serve_apps.agents.streams.encode import s4
+from serve_apps.http.auth.guard import Guarded, Its, Me, agree
+from serve_apps.http.fields import Body
+from serve_apps.http.routes.agents.chat import STREAM, Problem
+from serve_apps.http.routes.agents.runs import LastEventId, followed, readers_of, reading_of
+from serve_apps.http.routes.agents.sessions import SessionInPath
+from serve_apps.http.streams.turn_response import (
+    AgentKey,
+    Documents,
+    Said,
+    SessionKey,
+    collected,
+    incoming,
+    streamed,
+    wants_stream,
+)
+
+router = APIRouter(route_class=Guarded, tags=["chat"])
+
+_NOT_STATED = 0.5  # of an answer that ended without saying how sure it is, as for every fallback
+
+
+class ProcessRequest(Body):
+    """A message to an agent, as process_message takes it. `user_id` is not believed: the token says who asks."""
+
+    agent_id: AgentKey = ""
+    session_id: SessionKey | None = None
+    message: Said
+    document_ids: Documents = None
+    user_id: Annotated[str | None, Field(max_length=200, description="Compared with the token.")] = None
+    stream: bool | None = None
+
+
+class AgentResponse(BaseModel):
+    """What an agent answered."""
+
+    id: str
+    run_id: str
+    session_id: str
+    content: str
+    tool_calls: list[dict[str, Any]]
+    tool_results: list[dict[str, Any]]
+    reasoning: str
+    requires_approval: bool
+    approval_request: dict[str, Any] | None
+    requires_input: bool
+    input_request: dict[str, Any] | None
+    execution_time_ms: int
+    tokens_used: int
+    confidence: float
+    agent_trace: list[dict[str, Any]]
+    error: Problem | None
+    metadata: Mapping[str, Any]
+
+
+class ShortChat(Body):
+    """A question in a session, to the workspace's default agent."""
+
+    session_id: SessionKey
+    question: Annotated[Said, StringConstraints(max_length=8_000)]
+    use_rag: bool = False
+
+
+class ShortReply(BaseModel):
+    """An answer, how sure it is, and how it came about."""
+
+    answer: str
+    session_id: str
+    agent_trace: list[dict[str, Any]]
+    confidence: float
+    citations: list[dict[str, Any]]
+    requires_approval: bool
+    approval_request: dict[str, Any] | None
+    requires_input: bool
+    input_request: dict[str, Any] | None
+    error: Problem | None
+
+
+@router.post("/api/v1/agents/process", response_model=AgentResponse, responses=STREAM)
+async def process(body: ProcessRequest, request: Request, me: Me, parts: Its) -> Response | AgentResponse:
+    """Process a message, whole or as stream chunks."""
+    agree(me, body.tenant_id, body.workspace_id, body.user_id)
+    stream = wants_stream(request, body.stream)
+    message, verbosity = incoming(
+        body.agent_id, body.message, body.session_id, stream=stream, documents=body.document_ids
+    )
+    events = parts.orchestrator.process(me.scope, message)
+    if stream:
+        return await streamed(events, verbosity, s4, parts.pace.beat)
+    began = time.monotonic()
+    found = await collected(request, events)
+    return AgentResponse(
+        id=found.run,
+        run_id=found.run,
+        session_id=found.session,
+        content=found.answer,
+        tool_calls=found.tool_calls,
+        tool_results=found.tool_results,
+        reasoning=found.reasoning,
+        requires_approval=found.approval is not None,
+        approval_request=found.approval,
+        requires_input=found.input is not None,
+        input_request=found.input,
+        execution_time_ms=round(1000 * (time.monotonic() - began)),
+        tokens_used=found.prompt_tokens + found.completion_tokens,
+        confidence=_NOT_STATED if found.confidence is None else found.confidence,
+        agent_trace=found.trace,
+        error=None if found.error is None else Problem(**found.error),
+        metadata={"model": found.model, "path": found.path, "citations": found.citations},
+    )
+
+
+@router.get("/api/v1/agents/stream/{session_id}", response_class=Response, responses=STREAM)
+async def stream(
+    session_id: SessionInPath,
+    me: Me,
+    parts: Its,
+    last_event_id: LastEventId = None,
+) -> Response:
+    """The newest turn of a session as stream chunks, followed to its end."""
+    session = as_uuid(session_id) or (await parts.conversations.show(me.scope, session_id)).id
+    rows, _ = await parts.runs.page(me.scope, session=session, user=readers_of(me), limit=1)
+    if not rows:
+        raise NotFound(f"session {session_id} has no turns")
+    return await followed(me, parts, rows[0], reading_of(last_event_id), s4)
+
+
+@router.post("/v1/agent/chat")
+async def short_chat(body: ShortChat, request: Request, me: Me, parts: Its) -> ShortReply:
+    """Ask the default agent."""
+    agree(me, body.tenant_id, body.workspace_id)
+    message, _ = incoming("", body.question, body.session_id, use_rag=body.use_rag)
+    found = await collected(request, parts.orchestrator.process(me.scope, message))
+    return ShortReply(
+        answer=found.answer,
+        session_id=found.session,
+        agent_trace=found.trace,
+        confidence=_NOT_STATED if found.confidence is None else found.confidence,
+        citations=found.citations,
+        requires_approval=found.approval is not None,
+        approval_request=found.approval,
+        requires_input=found.input is not None,
+        input_request=found.input,
+        error=None if found.error is None else Problem(**found.error),
+    )

@@ -1,0 +1,198 @@
+"""How skills are asked for and shown."""
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from fastapi import Path
+from pydantic import BaseModel, Field, StringConstraints
+
+from cluster.basics.scope import Role
+from serve_apps.http.fields import Body, JsonObject, Text
+from skills.framework.manifest import CredentialType, Kind, Manifest, Risk, manifest_of
+from skills.framework.skill_store import MOST_CODE, MOST_TEXT, Attached, Stored
+from skills.python.trial import Tried, parameters
+
+MOST_SECONDS = 3_600
+
+SkillName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
+SkillInPath = Annotated[SkillName, Path(description="Up to 64 letters, digits, _ and -.")]
+Code = Annotated[Text, StringConstraints(max_length=MOST_CODE)]
+Description = Annotated[Text, StringConstraints(strip_whitespace=True, min_length=1, max_length=1_000)]
+Seconds = Annotated[float, Field(gt=0, le=MOST_SECONDS, description="A call may take so long.")]
+Schema = Annotated[JsonObject, Field(description="JSON Schema of the arguments, of type object.")]
+
+
+class SkillRequest(Body):
+    """A skill, as the front matter of a SKILL.md says it; `text` is what follows there, `code` the Python."""
+
+    name: SkillName
+    description: Description
+    type: Annotated[Text, StringConstraints(max_length=40)] = "internal"
+    parameters: Schema = Field(default_factory=lambda: {"type": "object", "properties": {}})
+    permissions: list[Role] = Field(default_factory=lambda: list(Role), max_length=len(Role))
+    risk: Risk = Risk.READ
+    keyed: bool = False
+    timeout: Seconds = 30
+    category: Annotated[Text, StringConstraints(max_length=100)] = ""
+    credential: CredentialType | None = None
+    options: JsonObject = Field(default_factory=dict)
+    text: Annotated[Text, StringConstraints(max_length=MOST_TEXT)] = ""
+    code: Code = ""
+
+    def manifest(self) -> Manifest:
+        """The value.
+
+        Raises:
+            BadManifest: its type is unknown.
+        """
+        front = self.model_dump(mode="json", exclude={"text", "code", "tenant_id", "workspace_id"})
+        return manifest_of(front, text=self.text, code=self.code)
+
+
+class OnTheSpot(Body):
+    """A Python skill. Without `parameters` they are told from the sample, or from what `run` reads of its payload."""
+
+    name: SkillName
+    type: Literal["python_inline", "python"] = "python_inline"
+    description: Description
+    code: Annotated[Code, Field(min_length=1, description="Has `def run(payload)` that returns a dict.")]
+    sandbox: Annotated[bool, Field(description="Forced: there is no way around the sandbox.")] = True
+    parameters: Schema | None = None
+    sample_payload: Annotated[JsonObject | None, Field(description="`run` has to work with it.")] = None
+    timeout: Annotated[Seconds, Field(description="The sandbox's own limit holds as well.")] = 5
+
+    def manifest(self) -> Manifest:
+        """The value; it reads, because nothing outside can be reached from where it runs."""
+        schema = self.parameters if self.parameters is not None else parameters(self.code, self.sample_payload)
+        front = {
+            "name": self.name, "description": self.description, "type": self.type, "parameters": schema,
+            "timeout": self.timeout, "category": "Own/Python",
+        }  # fmt: skip
+        return manifest_of(front, code=self.code)
+
+
+class AttachRequest(Body):
+    """Which skill, and which version for good; null follows the newest."""
+
+    name: SkillName
+    version: Annotated[int | None, Field(ge=1, le=1_000_000)] = None
+
+
+class SkillShape(BaseModel):
+    """A skill; `origin` says whether it ships or was registered here, `sandbox` whether it runs in the sandbox."""
+
+    name: str
+    description: str
+    type: Kind
+    category: str
+    risk: Risk
+    permissions: list[Role]
+    timeout: float
+    credential: CredentialType | None
+    parameters: dict[str, Any]
+    options: dict[str, Any]
+    version: int
+    origin: Literal["shipped", "registered"]
+    sandbox: bool
+
+    @classmethod
+    def of(cls, stored: Stored) -> "SkillShape":
+        """From the value."""
+        one = stored.manifest
+        return cls(
+            name=one.name, description=one.description, type=one.kind, category=one.category, risk=one.risk,
+            permissions=list(one.permissions), timeout=one.seconds, credential=one.credential,
+            parameters=dict(one.parameters), options=dict(one.options), version=one.version,
+            origin="shipped" if stored.ships else "registered", sandbox=bool(one.code),
+        )  # fmt: skip
+
+
+class Counts(BaseModel):
+    """What there is, counted."""
+
+    shipped: int
+    stored: int
+    by_type: dict[str, int]
+    by_category: dict[str, int]
+
+
+class SkillList(BaseModel):
+    """What ships by category and name, then what was registered by name."""
+
+    items: list[SkillShape]
+    total: int
+    counts: Counts
+
+
+class Version(BaseModel):
+    """A version; what it says never changes."""
+
+    version: int
+    description: str
+    text: str
+    code: str
+    sha256: str
+    created_by: str | None
+    created_at: datetime | None
+
+    @classmethod
+    def of(cls, stored: Stored) -> "Version":
+        """From the value."""
+        one = stored.manifest
+        return cls(
+            version=one.version, description=one.description, text=one.text, code=one.code, sha256=stored.sha256,
+            created_by=stored.by, created_at=stored.at,
+        )  # fmt: skip
+
+
+class SkillDetail(SkillShape):
+    """The newest version, and all of them, newest first."""
+
+    versions: list[Version]
+
+    @classmethod
+    def of_all(cls, versions: list[Stored]) -> "SkillDetail":
+        """From the values, newest first."""
+        return cls(**SkillShape.of(versions[0]).model_dump(), versions=[Version.of(one) for one in versions])
+
+
+class AgentSkill(BaseModel):
+    """A skill of an agent; `version` is what its next turn has, null where the skill is gone."""
+
+    name: str
+    version: int | None
+    pinned: bool
+    type: Kind | None
+    risk: Risk | None
+    description: str
+    attached_at: datetime
+
+    @classmethod
+    def of(cls, one: Attached) -> "AgentSkill":
+        """From the value."""
+        found = None if one.stored is None else one.stored.manifest
+        return cls(
+            name=one.name, version=found and found.version, pinned=one.pinned is not None, type=found and found.kind,
+            risk=found and found.risk, description="" if found is None else found.description, attached_at=one.at,
+        )  # fmt: skip
+
+
+class AgentSkills(BaseModel):
+    """`base` are tools that every agent has, unless its config lists others; `items` is what this one was given."""
+
+    base: list[str]
+    items: list[AgentSkill]
+    total: int
+
+
+class WrittenOnTheSpot(BaseModel):
+    """What came of it: `created` a version, `attached` what was not; `tried` with the sample, or only `loaded`."""
+
+    agent_id: UUID
+    skill: SkillShape
+    created: bool
+    attached: bool
+    sandbox: Literal[True] = True
+    tried: Tried
+    sample_result: dict[str, Any] | None

@@ -1,0 +1,180 @@
+"""Skills: what ships, what a workspace registered, what each agent has, and skills that are written on the spot."""
+
+from collections import Counter
+from typing import Annotated, Any
+from uuid import UUID
+
+from fastapi import APIRouter, Path, Query, Response
+
+from cluster.state.audit import Outcome
+from cluster.state.identity.identity import Member
+from serve_apps.http.auth.guard import Guarded, Its, Me, agree
+from serve_apps.http.deps import Parts
+from serve_apps.http.routes.agents.skill_shapes import (
+    AgentSkill,
+    AgentSkills,
+    AttachRequest,
+    Counts,
+    OnTheSpot,
+    SkillDetail,
+    SkillInPath,
+    SkillList,
+    SkillRequest,
+    SkillShape,
+    WrittenOnTheSpot,
+)
+from skills.framework.builtin import BASE, build, shipped
+from skills.framework.manifest import Kind, Manifest
+from skills.framework.skill_store import Stored
+from skills.python.trial import SampleFailed, Tried, tried
+
+router = APIRouter(route_class=Guarded, tags=["skills"])
+
+AgentInPath = Annotated[UUID, Path()]
+
+
+@router.get("/api/skills")
+async def skills(me: Me, parts: Its) -> SkillList:
+    """Everything that ships and the newest version of everything registered here, and how many that are, truly."""
+    found = [*(Stored(one) for one in shipped()), *await parts.skills.newest(me.scope)]
+    kinds, categories = Counter(str(one.manifest.kind) for one in found), Counter(_category(one) for one in found)
+    ours = sum(one.ships for one in found)
+    counts = Counts(
+        shipped=ours, stored=len(found) - ours, by_type=dict(sorted(kinds.items())),
+        by_category=dict(sorted(categories.items())),
+    )  # fmt: skip
+    return SkillList(items=[SkillShape.of(one) for one in found], total=len(found), counts=counts)
+
+
+@router.post("/api/skills", status_code=201, responses={200: {"model": SkillDetail, "description": "As it was."}})
+async def add_skill(body: SkillRequest, me: Me, parts: Its, response: Response) -> SkillDetail:
+    """Register a skill. The same content again changes nothing (200); new content is a version, the old one is kept."""
+    agree(me, body.tenant_id, body.workspace_id)
+    manifest = body.manifest()
+    await checked(parts, me, manifest)
+    async with parts.database.transaction(me.scope) as tx:
+        stored, new = await parts.skills.register(tx, me.scope, manifest)
+        if new:
+            await parts.audit.record(tx, me.scope, "skill.register", manifest.name, detail=told(stored))
+    response.status_code = 201 if new else 200
+    return SkillDetail.of_all(await parts.skills.versions(me.scope, manifest.name))
+
+
+@router.get("/api/skills/{skill_name}")
+async def skill(skill_name: SkillInPath, me: Me, parts: Its) -> SkillDetail:
+    """One skill with its text, its code and all its versions."""
+    return SkillDetail.of_all(await parts.skills.versions(me.scope, skill_name))
+
+
+@router.delete("/api/skills/{skill_name}", status_code=204)
+async def remove_skill(
+    skill_name: SkillInPath,
+    me: Me,
+    parts: Its,
+    detach: Annotated[bool, Query(description="Take it away from the agents that have it.")] = False,
+) -> Response:
+    """Forget a registered skill with all its versions (409 while agents have it); turns that have begun keep it."""
+    async with parts.database.transaction(me.scope) as tx:
+        had = await parts.skills.remove(tx, me.scope, skill_name, detach=detach)
+        await parts.audit.record(tx, me.scope, "skill.remove", skill_name, detail={"skill": skill_name, "agents": had})
+    return Response(status_code=204)
+
+
+@router.get("/api/agents/{agent_id}/skills")
+@router.get("/api/universal-agents/{agent_id}/skills")
+async def agent_skills(agent_id: AgentInPath, me: Me, parts: Its) -> AgentSkills:
+    """What an agent was given, beside the tools that every agent has."""
+    found = await parts.skills.attached(me.scope, str(agent_id))
+    return AgentSkills(base=list(BASE), items=[AgentSkill.of(one) for one in found], total=len(found))
+
+
+@router.post("/api/agents/{agent_id}/skills")
+@router.post("/api/universal-agents/{agent_id}/skills")
+async def attach_skill(agent_id: AgentInPath, body: AttachRequest, me: Me, parts: Its) -> AgentSkills:
+    """Give an agent a skill, from its next turn on. Without a version it follows the newest."""
+    agree(me, body.tenant_id, body.workspace_id)
+    async with parts.database.transaction(me.scope) as tx:
+        stored, changed = await parts.skills.attach(tx, me.scope, str(agent_id), body.name, body.version)
+        if changed:
+            detail = {"skill": body.name, "version": stored.manifest.version, "pinned": body.version is not None}
+            await parts.audit.record(tx, me.scope, "skill.attach", str(agent_id), detail=detail)
+    return await agent_skills(agent_id, me, parts)
+
+
+@router.delete("/api/agents/{agent_id}/skills/{skill_name}", status_code=204)
+@router.delete("/api/universal-agents/{agent_id}/skills/{skill_name}", status_code=204)
+async def detach_skill(agent_id: AgentInPath, skill_name: SkillInPath, me: Me, parts: Its) -> Response:
+    """Take a skill away from an agent; turns that have begun keep it, and so does the workspace."""
+    async with parts.database.transaction(me.scope) as tx:
+        await parts.skills.detach(tx, me.scope, str(agent_id), skill_name)
+        await parts.audit.record(tx, me.scope, "skill.detach", str(agent_id), detail={"skill": skill_name})
+    return Response(status_code=204)
+
+
+@router.post("/api/agents/{agent_id}/skills:create_and_attach")
+@router.post("/api/universal-agents/{agent_id}/skills:create_and_attach")
+async def create_and_attach(agent_id: AgentInPath, body: OnTheSpot, me: Me, parts: Its) -> WrittenOnTheSpot:
+    """Write a Python skill, try it in the sandbox, and give it to an agent: one call, no restart.
+
+    The sandbox is not optional, whatever `sandbox` says. The same name with the same code changes nothing; with other
+    code it is the next version. Where the sample fails nothing is kept (422).
+    """
+    agree(me, body.tenant_id, body.workspace_id)
+    await parts.skills.attached(me.scope, str(agent_id))  # no code is tried for an agent that is not there
+    manifest = body.manifest()
+    how, given = await checked(parts, me, manifest, body.sample_payload)
+    async with parts.database.transaction(me.scope) as tx:
+        stored, new = await parts.skills.register(tx, me.scope, manifest)
+        _, changed = await parts.skills.attach(tx, me.scope, str(agent_id), manifest.name)
+        if new:
+            await parts.audit.record(tx, me.scope, "skill.register", manifest.name, detail=told(stored))
+        if changed:
+            detail = {"skill": manifest.name, "version": stored.manifest.version, "pinned": False}
+            await parts.audit.record(tx, me.scope, "skill.attach", str(agent_id), detail=detail)
+    assert how is not None
+    return WrittenOnTheSpot(
+        agent_id=agent_id, skill=SkillShape.of(stored), created=new, attached=changed, tried=how, sample_result=given
+    )  # fmt: skip
+
+
+async def checked(
+    parts: Parts, me: Member, manifest: Manifest, sample: dict[str, Any] | None = None
+) -> tuple[Tried | None, dict[str, Any] | None]:
+    """Whether a skill could be carried out here as it is described; a script is tried: how, and what it gave.
+
+    A trial that fails is in the trail: its code ran, as far as it came.
+
+    Raises:
+        BadManifest, Disabled, NotCallable: its kind does not take it.
+        SampleFailed, SandboxMissing: its code does not work, or nothing can be tried here.
+    """
+    parts.skills.check(manifest)
+    if manifest.kind not in (Kind.INTERNAL, Kind.DELEGATE):
+        build(manifest, parts.ground)
+    if manifest.kind is not Kind.PYTHON:
+        return None, None
+    try:
+        how, given = await tried(parts.ground.scripts, manifest.code, sample, manifest.seconds)
+    except SampleFailed as error:
+        await on_record(parts, me, manifest, Outcome.FAILED, {"code": error.code})
+        raise
+    return how, dict(given) if how == "sample" else None
+
+
+async def on_record(parts: Parts, me: Member, manifest: Manifest, outcome: Outcome, detail: dict[str, Any]) -> None:
+    """A trial's line in the audit trail."""
+    async with parts.database.transaction(me.scope) as tx:
+        await parts.audit.record(tx, me.scope, "skill.try", manifest.name, outcome, detail)
+
+
+def _category(one: Stored) -> str:
+    return one.manifest.category or "Other"
+
+
+def told(stored: Stored) -> dict[str, Any]:
+    """What the audit trail keeps of a skill."""
+    manifest = stored.manifest
+    return {
+        "skill": manifest.name, "version": manifest.version, "kind": str(manifest.kind), "risk": str(manifest.risk),
+        "sha256": stored.sha256,
+    }  # fmt: skip

@@ -1,0 +1,1 @@
+"""Routes of documents: ingest, search, versions, jobs, generations, graph."""

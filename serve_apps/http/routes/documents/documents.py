@@ -1,0 +1,268 @@
+"""Documents: list, show, their text and pages, what a deletion takes along, and the deletion."""
+
+import asyncio
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Query, Response
+from pydantic import AwareDatetime, BaseModel
+
+from cluster.basics.errors import NotFound
+from pipelines.documents.document import Status
+from pipelines.documents.ingest.remedies import remedy
+from pipelines.documents.store.blobs import Location
+from pipelines.documents.store.library import Impact, Wanted
+from serve_apps.http.auth.guard import Guarded, Its, Me
+from serve_apps.http.fields import AgentInQuery, ChunkKey, DocumentInPath, Limit, PageInPath, Skip, Text
+from serve_apps.http.response_shapes import CaveatShape, DocumentCaveat
+from serve_apps.http.routes.documents.highlights import marked
+
+router = APIRouter(route_class=Guarded, tags=["documents"])
+
+Failure = Mapping[str, Any]
+
+
+class DocumentLine(BaseModel):
+    """A document in a list; `caveats` are what it lacks or may have wrong, the gravest first."""
+
+    id: str
+    filename: str
+    file_type: str
+    source_type: str
+    status: Status
+    failure: Failure | None
+    caveats: list[DocumentCaveat]
+    description: str
+    tags: list[str]
+    readers: list[str]
+    chunk_count: int
+    has_embeddings: bool
+    page_count: int | None
+    file_size: int | None
+    upload_date: datetime
+    processed_date: datetime | None
+
+
+class DocumentList(BaseModel):
+    """A page of documents, newest first."""
+
+    items: list[DocumentLine]
+    total: int
+    skip: int
+    limit: int
+
+
+class DocumentShape(DocumentLine):
+    """A document with the version its readers see; `pages` counts expected, stored, failed and doubtful ones.
+
+    `fix` says what mends its failure, where it has one.
+    """
+
+    fix: str | None
+    origin: str
+    version_id: str | None
+    file_hash: str | None
+    metadata: dict[str, Any]
+    pages: dict[str, int]
+    agents: list[dict[str, Any]]
+
+
+class PageContent(BaseModel):
+    """The text of a page as HTML, escaped, chunks marked; `caveats` are what it does not hold or may have wrong."""
+
+    number: int
+    html: str
+    failure: Failure | None
+    caveats: list[CaveatShape]
+
+
+class Content(BaseModel):
+    """Text of consecutive pages: plain in `content` with a form feed between pages; `next_page` where there is more."""
+
+    document_id: str
+    version_id: str | None
+    filename: str
+    page_count: int
+    content: str
+    pages: list[PageContent]
+    next_page: int | None
+
+
+class PageShape(BaseModel):
+    """A page as it was read; a word is [start in text, text, x0, y0, x1, y1 in fractions of the page, confidence]."""
+
+    document_id: str
+    version_id: str
+    filename: str
+    number: int
+    page_count: int
+    text: str
+    words: list[list[float | str]]
+    confidence: float | None
+    engine: str
+    attempts: list[dict[str, Any]]
+    ms: int
+    failure: Failure | None
+    caveats: list[CaveatShape]
+    read_at: datetime
+    image: str
+
+
+class Deleted(BaseModel):
+    """What goes, or went, with a document."""
+
+    document_id: str
+    versions: int
+    pages: int
+    chunks: int
+    embeddings: int
+    agents: list[str]
+
+
+class Stats(BaseModel):
+    """What there is to search; `generation` is the live one, with its model and what searches it."""
+
+    backend: Literal["pgvector"] = "pgvector"
+    documents: int
+    by_status: dict[str, int]
+    without_vectors: int
+    pages: int
+    chunks: int
+    embeddings: int
+    generation: dict[str, Any]
+
+
+@router.get("/api/documents/")
+async def documents(
+    me: Me,
+    parts: Its,
+    skip: Skip = 0,
+    limit: Limit = 100,
+    status: Annotated[Status | None, Query()] = None,
+    file_type: Annotated[Text | None, Query(max_length=50)] = None,
+    search: Annotated[Text | None, Query(max_length=200, description="In name or description.")] = None,
+    since: Annotated[AwareDatetime | None, Query(description="Came at this moment or later.")] = None,
+    before: Annotated[AwareDatetime | None, Query(description="Came before this moment.")] = None,
+) -> DocumentList:
+    """The documents one may see."""
+    wanted = Wanted(status, file_type, search, since, before)
+    rows, total = await parts.library.page_of(me.scope, wanted, skip, limit)
+    return DocumentList(items=[DocumentLine(**row) for row in rows], total=total, skip=skip, limit=limit)
+
+
+@router.get("/api/documents/vector-store/stats")
+async def stats(me: Me, parts: Its, agent_id: AgentInQuery = None) -> Stats:
+    """What there is to search, in the workspace or for one agent."""
+    agent = await parts.links.resolve(me.scope, agent_id)
+    return Stats(**await parts.library.stats(me.scope, agent))
+
+
+@router.get("/api/documents/{document_id}")
+async def document(document_id: DocumentInPath, me: Me, parts: Its) -> DocumentShape:
+    """One document."""
+    row = await parts.library.show(me.scope, document_id)
+    return DocumentShape(**row, fix=fix_of(row["failure"]))
+
+
+@router.get("/api/documents/{document_id}/content")
+async def content(
+    document_id: DocumentInPath,
+    me: Me,
+    parts: Its,
+    highlight_chunk_ids: Annotated[list[ChunkKey] | None, Query(max_length=100)] = None,
+    first_page: Annotated[int, Query(ge=1, le=1_000_000)] = 1,
+    pages: Annotated[int, Query(ge=1, le=5_000)] = 1_000,
+) -> Content:
+    """The document's text, rebuilt from its pages, with the passages of chunks in `<mark>`."""
+    row, texts = await parts.library.content(
+        me.scope, document_id, first=first_page, limit=pages, chunks=highlight_chunk_ids or []
+    )
+    last, count = (texts[-1].number if texts else first_page), row["page_count"] or 0
+    return Content(
+        document_id=document_id,
+        version_id=row["version_id"],
+        filename=row["filename"],
+        page_count=count,
+        content="\f".join(page.text for page in texts),
+        pages=[
+            PageContent(
+                number=page.number,
+                html=marked(page.text, page.marks),
+                failure=page.failure,
+                caveats=[CaveatShape(**one) for one in page.caveats],
+            )
+            for page in texts
+        ],
+        next_page=last + 1 if last < count and texts else None,
+    )
+
+
+@router.get("/api/documents/{document_id}/pages/{number}")
+async def page(document_id: DocumentInPath, number: PageInPath, me: Me, parts: Its) -> PageShape:
+    """One page: text, words with boxes, confidence, and how it was read."""
+    row = await parts.library.page(me.scope, document_id, number)
+    return PageShape(
+        document_id=document_id,
+        version_id=row["version_id"],
+        filename=row["filename"],
+        page_count=row["page_count"],
+        image=f"/api/documents/{document_id}/pages/{number}/image",
+        **row["page"],
+    )
+
+
+@router.get(
+    "/api/documents/{document_id}/pages/{number}/image",
+    response_class=Response,
+    responses={200: {"content": {"image/png": {}}, "description": "The page as PNG."}},
+)
+async def image(
+    document_id: DocumentInPath,
+    number: PageInPath,
+    me: Me,
+    parts: Its,
+    dpi: Annotated[int, Query(ge=36, le=300)] = 110,
+) -> Response:
+    """The picture of a page, drawn from the file that was read; 409 with reason `changed` where that is another now."""
+    row = await parts.library.require(me.scope, document_id)
+    if row["version_id"] is None or number > row["page_count"]:
+        raise NotFound(f"page {number} of document {document_id}")
+    path = parts.blobs.path(Location(row["location"]))
+    png = await parts.pictures.draw(path, row["file_hash"], row["kind"], number, dpi)
+    # The address stays the same when another version comes, so it is asked for again.
+    return Response(png, media_type="image/png", headers={"Cache-Control": "private, no-cache"})
+
+
+@router.get("/api/documents/{document_id}/delete-impact")
+async def delete_impact(document_id: DocumentInPath, me: Me, parts: Its) -> Deleted:
+    """What a deletion would take along."""
+    return _deleted(document_id, await parts.library.impact(me.scope, document_id))
+
+
+@router.delete("/api/documents/{document_id}")
+async def delete(document_id: DocumentInPath, me: Me, parts: Its) -> Deleted:
+    """Remove a document with its pages, chunks, vectors and links; an upload's bytes go too."""
+    async with parts.database.transaction(me.scope) as tx:
+        impact, locations = await parts.library.delete(tx, me.scope, document_id)
+        detail = {"pages": impact.pages, "chunks": impact.chunks}
+        await parts.audit.record(tx, me.scope, "document.delete", document_id, detail=detail)
+    for location in locations:
+        await asyncio.to_thread(parts.blobs.delete, Location(location))
+    return _deleted(document_id, impact)
+
+
+def fix_of(failure: Failure | None) -> str | None:
+    """What mends a failure."""
+    return remedy(failure.get("reason")).fix if failure else None
+
+
+def _deleted(document: str, impact: Impact) -> Deleted:
+    return Deleted(
+        document_id=document,
+        versions=impact.versions,
+        pages=impact.pages,
+        chunks=impact.chunks,
+        embeddings=impact.embeddings,
+        agents=list(impact.agents),
+    )

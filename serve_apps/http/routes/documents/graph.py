@@ -1,0 +1,171 @@
+"""The knowledge graph: search it, look at one entity with its evidence, and draw a part of it."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query
+from pydantic import BaseModel
+
+from pipelines.documents.graph.browse import Edge, Evidence, Node, Wanted
+from pipelines.documents.graph.model import EntityType, RelationType
+from serve_apps.http.auth.guard import Guarded, Its, Me
+from serve_apps.http.fields import AgentInQuery, DocumentKey, Skip, Text
+
+router = APIRouter(route_class=Guarded, tags=["graph"])
+
+EntityInPath = Annotated[DocumentKey, Path(description="32 hex digits.")]
+Searched = Annotated[Text | None, Query(min_length=1, max_length=400, description="A name, its beginning, or words.")]
+TypeInQuery = Annotated[EntityType | None, Query(alias="type")]
+Few = Annotated[int, Query(ge=1, le=200)]
+
+
+class EntityShape(BaseModel):
+    """An entity, as far as the documents that one may read speak of it; `confidence` is 0 to 1."""
+
+    id: str
+    name: str
+    type: EntityType
+    aliases: list[str]
+    confidence: float
+    occurrences: int
+    documents: int
+
+
+class EntityList(BaseModel):
+    """Entities, best first."""
+
+    items: list[EntityShape]
+    total: int
+
+
+class EvidenceShape(BaseModel):
+    """A sentence that says so: `quote` is the page's text at [start, end); `found_by` is rule or model."""
+
+    document_id: str
+    version_id: str
+    filename: str
+    page: int
+    start: int
+    end: int
+    quote: str
+    confidence: float
+    found_by: str
+    url: str
+
+
+class RelationShape(BaseModel):
+    """A relation, read from source to target, with the clearest of the sentences that say it."""
+
+    id: str
+    type: RelationType
+    source: EntityShape
+    target: EntityShape
+    strength: float
+    sentences: int
+    documents: int
+    evidence: list[EvidenceShape]
+
+
+class EntityPage(EntityShape):
+    """An entity with where it is named, and what it is related to."""
+
+    mentions: list[EvidenceShape]
+    relations: list[RelationShape]
+
+
+class EdgeShape(BaseModel):
+    """A line between two nodes; `title` is a sentence that says it."""
+
+    id: str
+    source: str
+    target: str
+    type: RelationType
+    weight: float
+    title: str
+
+
+class View(BaseModel):
+    """A part of the graph to be drawn; `total` is how many entities would have fitted."""
+
+    nodes: list[EntityShape]
+    edges: list[EdgeShape]
+    total: int
+
+
+@router.get("/api/graph")
+async def search(
+    me: Me,
+    parts: Its,
+    search: Searched = None,
+    kind: TypeInQuery = None,
+    agent_id: AgentInQuery = None,
+    skip: Skip = 0,
+    limit: Few = 50,
+) -> EntityList:
+    """Entities that a text names; without one those that most documents speak of."""
+    agent = await parts.links.resolve(me.scope, agent_id)
+    found = await parts.graph.search(me.scope, Wanted(_words(search), kind, agent), min(skip, 10_000), limit)
+    return EntityList(items=[_node(node) for node in found.nodes], total=found.total)
+
+
+@router.get("/api/graph/view")
+async def view(
+    me: Me,
+    parts: Its,
+    search: Searched = None,
+    kind: TypeInQuery = None,
+    center: Annotated[DocumentKey | None, Query(description="An entity's id: draw what is around it.")] = None,
+    agent_id: AgentInQuery = None,
+    limit: Few = 60,
+) -> View:
+    """Nodes, and every relation between two of them."""
+    agent = await parts.links.resolve(me.scope, agent_id)
+    found = await parts.graph.view(me.scope, Wanted(_words(search), kind, agent), center, limit)
+    return View(
+        nodes=[_node(node) for node in found.nodes], edges=[_line(edge) for edge in found.edges], total=found.total
+    )
+
+
+@router.get("/api/graph/entities/{entity_id}")
+async def entity(entity_id: EntityInPath, me: Me, parts: Its, agent_id: AgentInQuery = None) -> EntityPage:
+    """One entity: where it is named, and its relations with the pages that say so."""
+    agent = await parts.links.resolve(me.scope, agent_id)
+    node, mentions, edges = await parts.graph.show(me.scope, entity_id, agent=agent)
+    return EntityPage(
+        **_node(node).model_dump(),
+        mentions=[_evidence(one) for one in mentions],
+        relations=[_edge(edge) for edge in edges],
+    )
+
+
+def _words(search: str | None) -> str | None:
+    """The text, unless it is only white space."""
+    return search if search and search.strip() else None
+
+
+def _node(node: Node) -> EntityShape:
+    return EntityShape(
+        id=node.id, name=node.name, type=node.type, aliases=list(node.aliases), confidence=node.confidence,
+        occurrences=node.occurrences, documents=node.documents,
+    )  # fmt: skip
+
+
+def _evidence(one: Evidence) -> EvidenceShape:
+    return EvidenceShape(
+        document_id=one.document_id, version_id=one.version_id, filename=one.filename, page=one.page, start=one.start,
+        end=one.end, quote=one.quote, confidence=one.sure, found_by=one.found_by, url=one.url,
+    )  # fmt: skip
+
+
+def _edge(edge: Edge) -> RelationShape:
+    return RelationShape(
+        id=edge.id, type=RelationType(edge.type), source=_node(edge.source), target=_node(edge.target),
+        strength=edge.strength, sentences=edge.sentences, documents=edge.documents,
+        evidence=[_evidence(one) for one in edge.evidence],
+    )  # fmt: skip
+
+
+def _line(edge: Edge) -> EdgeShape:
+    return EdgeShape(
+        id=edge.id, source=edge.source.id, target=edge.target.id, type=RelationType(edge.type), weight=edge.strength,
+        title=edge.evidence[0].quote if edge.evidence else "",
+    )  # fmt: skip

@@ -1,0 +1,252 @@
+"""Ways in: upload a file, scan a folder, read or index again, link to agents. Each answers with a job."""
+
+import asyncio
+import math
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from fastapi import APIRouter, Form, Query, Response, UploadFile
+from pydantic import AfterValidator, BaseModel, Field
+
+from cluster.basics.errors import Conflict, DiskFull, Invalid, NotFound, Overloaded
+from cluster.state.identity.identity import Member
+from cluster.state.work.jobs import Enqueued, JobId, Lane, Lease, Unit
+from pipelines.documents.document import Status, document_id
+from pipelines.documents.ingest.job_plan import SURVEY
+from pipelines.documents.ingest.page_quota import OverQuota, pages_left
+from pipelines.documents.store.library import NewUpload
+from serve_apps.http.auth.guard import Guarded, Its, Me, agree
+from serve_apps.http.deps import Parts
+from serve_apps.http.fields import (
+    AgentInQuery,
+    Body,
+    DocumentKey,
+    IdempotencyKey,
+    Name,
+    Text,
+    listed,
+    storable,
+)
+from serve_apps.http.response_shapes import Started
+from serve_apps.http.routes.documents.scanning import Estimated, base_of, dry_run, found
+from serve_apps.http.routes.documents.uploads import as_reader, clean_name, digest, named_readers, origin_of, store
+from serve_apps.http.streams.sse import ENDS
+
+router = APIRouter(route_class=Guarded, tags=["documents"])
+
+LOOK_SECONDS = 0.1
+Listed = Annotated[str, Form(max_length=5_000, description="Comma-separated."), AfterValidator(storable)]
+
+
+class Uploaded(BaseModel):
+    """An upload: `status` is `duplicate` where the workspace has the same bytes, and then there is no job."""
+
+    document_id: str
+    job_id: UUID | None
+    filename: str
+    status: str
+    message: str
+
+
+class Scan(Body):
+    """A file or folder below NFS_BASE_PATH, absolute or relative to it; `agent_id` is a UUID or a display name.
+
+    With `dry_run` nothing is started: 200, and what the scan would find and take.
+    """
+
+    path: Annotated[Text, Field(min_length=1, max_length=4_096)]
+    agent_id: Name | None = None
+    dry_run: bool = False
+
+
+class LinkRequest(Body):
+    """Documents that an agent may search from now on, or no longer."""
+
+    agent_id: Name
+    document_ids: Annotated[list[DocumentKey], Field(min_length=1, max_length=1_000)]
+    action: Literal["link", "unlink"] = "link"
+
+
+class Linked(BaseModel):
+    """`changed` counts the documents whose link is new or gone."""
+
+    agent_id: UUID
+    action: str
+    changed: int
+
+
+class Reindexing(Started):
+    """A re-index that was accepted, and how it will cut (characters)."""
+
+    chunk_size_used: int
+    chunk_overlap_used: int
+
+
+@router.post("/api/documents/upload", status_code=202)
+async def upload(
+    file: UploadFile,
+    me: Me,
+    parts: Its,
+    response: Response,
+    agent_id: AgentInQuery = None,
+    wait: Annotated[float, Query(ge=0, le=60, allow_inf_nan=False, description="Seconds to wait for the end.")] = 0,
+    description: Annotated[str, Form(max_length=2_000), AfterValidator(storable)] = "",
+    tags: Listed = "",
+    readers: Listed = "",
+    team_access: Listed = "",
+) -> Uploaded:
+    """Store a file and let it be read. 202 with a job; 200 where it is known already or the wait saw the end.
+
+    `readers` and `team_access` are one: who may see it, beside whoever sends it; none for the whole workspace.
+    """
+    filename = clean_name(file.filename)
+    seen_by = named_readers([*_list(readers), *map(as_reader, _list(team_access))], me)
+    agent = await parts.links.resolve(me.scope, agent_id)
+    file_hash = await digest(file, parts.http.max_upload_bytes)
+    if known := await parts.library.same_bytes(me.scope, file_hash):
+        response.status_code = 200
+        return await _duplicate(parts, me, known, agent)
+    if not await pages_left(parts.database, me.scope, parts.read.tenant_pages):
+        raise OverQuota(f"this tenant has all of the {parts.read.tenant_pages} pages that it may have")
+    stored = await store(parts.blobs, me, file, filename)
+    origin = origin_of(filename, seen_by)
+    id_ = document_id(me.workspace, origin)
+    new = NewUpload(id_, origin, stored.location, filename, stored.kind, seen_by, tuple(_list(tags)), description)
+    try:
+        job = await _accept(parts, me, new, agent)
+    # Nothing was accepted; after any other end the job may exist and need the bytes.
+    except (DiskFull, NotFound, Overloaded):
+        await asyncio.to_thread(parts.blobs.delete, stored.location)
+        raise
+    status = await _wait(parts, me, job, new.document, wait)
+    response.status_code = 202 if status in (Status.PENDING, Status.PROCESSING) else 200
+    message = "accepted; follow the job" if response.status_code == 202 else f"the document is {status}"
+    return Uploaded(document_id=new.document, job_id=job, filename=filename, status=status, message=message)
+
+
+@router.post("/api/documents/batch-scan", status_code=202)
+async def batch_scan(
+    body: Scan, me: Me, parts: Its, response: Response, idempotency_key: IdempotencyKey = None
+) -> Started | Estimated:
+    """Read every file of a folder below NFS_BASE_PATH; files stay where they are."""
+    agree(me, body.tenant_id, body.workspace_id)
+    root = await asyncio.to_thread(found, base_of(parts.read), body.path)
+    agent = await parts.links.resolve(me.scope, body.agent_id)
+    if body.dry_run:
+        response.status_code = 200
+        return await dry_run(parts, me.scope, root)
+    return await start_job(parts, me, "scan", Lane.BULK, {"root": str(root), "agent_id": agent}, idempotency_key)
+
+
+@router.post("/api/documents/reindex-all", status_code=202)
+async def reindex_all(
+    me: Me,
+    parts: Its,
+    agent_id: AgentInQuery = None,
+    hold: Annotated[bool, Query(description="Build and check it; POST /api/generations/{id}/switch uses it.")] = False,
+    force: Annotated[bool, Query(description="Use it whatever the gate finds.")] = False,
+    idempotency_key: IdempotencyKey = None,
+) -> Reindexing:
+    """Cut and embed the stored text again into a new generation; nothing is read a second time.
+
+    Readers keep the index they have until the new one is complete and the gate has let it pass. For one agent, its
+    documents are done again in the index that is there. A re-index of the whole that has not ended ends with this one,
+    which goes on where that stood.
+    """
+    agent = await parts.links.resolve(me.scope, agent_id)
+    asked = {name: True for name, wanted in (("hold", hold), ("force", force)) if wanted}
+    if agent is not None and asked:
+        raise Invalid("an agent's documents have no generation of their own", fix="Leave agent_id, or hold and force.")
+    job = await start_job(parts, me, "reindex", Lane.BULK, {"agent_id": agent, **asked}, idempotency_key)
+    return Reindexing(
+        job_id=job.job_id, fresh=job.fresh, chunk_size_used=parts.chunk.size, chunk_overlap_used=parts.chunk.overlap
+    )
+
+
+@router.post("/api/documents/embed-pending", status_code=202)
+async def embed_pending(
+    me: Me, parts: Its, agent_id: AgentInQuery = None, idempotency_key: IdempotencyKey = None
+) -> Started:
+    """Embed what still lacks vectors."""
+    agent = await parts.links.resolve(me.scope, agent_id)
+    return await start_job(parts, me, "embed", Lane.BULK, {"agent_id": agent}, idempotency_key)
+
+
+@router.post("/api/documents/links")
+async def links(body: LinkRequest, me: Me, parts: Its) -> Linked:
+    """Link documents to an agent or take them from it: all of them, or none where one is not there."""
+    agree(me, body.tenant_id, body.workspace_id)
+    agent = await parts.links.resolve(me.scope, body.agent_id)
+    assert agent is not None
+    change = parts.links.link if body.action == "link" else parts.links.unlink
+    async with parts.database.transaction(me.scope) as tx:
+        changed = await change(tx, me.scope, agent, body.document_ids)
+        detail = {"documents": body.document_ids[:100], "changed": changed}
+        await parts.audit.record(tx, me.scope, f"document.{body.action}", agent, detail=detail)
+    return Linked(agent_id=UUID(agent), action=body.action, changed=changed)
+
+
+async def start_job(
+    parts: Parts, me: Member, kind: str, lane: Lane, payload: Mapping[str, Any], key: str | None
+) -> Started:
+    """Add a job, and write down who did; the same key is the same job."""
+    async with parts.database.transaction(me.scope) as tx:
+        job: Enqueued = await parts.jobs.enqueue(tx, me.scope, kind, lane, payload, key)
+        if job.fresh:
+            await parts.audit.record(tx, me.scope, f"job.{kind}", job.job, detail=payload)
+        if job.fresh and kind == "reindex" and payload["agent_id"] is None:
+            await parts.desk.supersede(tx, me.scope, job.job)
+    return Started(job_id=UUID(job.job), fresh=job.fresh)
+
+
+async def _accept(parts: Parts, me: Member, new: NewUpload, agent: str | None) -> JobId:
+    """The document becomes visible, is linked and gets its job, all or nothing."""
+    file = {"origin": new.origin, "filename": new.filename, "location": new.location}
+    payload = {
+        "files": [file],
+        "agent_id": agent, "description": new.description, "tags": list(new.tags), "readers": list(new.readers),
+    }  # fmt: skip
+    async with parts.database.transaction(me.scope) as tx:
+        await parts.library.announce(tx, me.scope, new)
+        await parts.links.auto_link(tx, me.scope, new.document)
+        if agent is not None:
+            await parts.links.link(tx, me.scope, agent, [new.document])
+        job = await parts.jobs.enqueue(tx, me.scope, "upload", Lane.SMALL, payload)
+        # The unit that the plan would write: a job that ends before it is planned still names its document.
+        waiting = Lease(job.job, me.scope, fence=0)
+        await parts.jobs.expect(tx, waiting, SURVEY, [Unit(new.origin, new.origin, payload=file)])
+        await parts.audit.record(tx, me.scope, "document.upload", new.document, detail={"filename": new.filename})
+    return job.job
+
+
+async def _duplicate(parts: Parts, me: Member, known: Mapping[str, Any], agent: str | None) -> Uploaded:
+    if agent is not None:
+        async with parts.database.transaction(me.scope) as tx:
+            await parts.links.link(tx, me.scope, agent, [known["id"]])
+            await parts.audit.record(tx, me.scope, "document.link", agent, detail={"documents": [known["id"]]})
+    message = f"the workspace has these bytes as {known['filename']}"
+    return Uploaded(
+        document_id=known["id"], job_id=None, filename=known["filename"], status="duplicate", message=message
+    )
+
+
+async def _wait(parts: Parts, me: Member, job: JobId, document: str, seconds: float) -> str:
+    """The document's status once its job has ended, or what it is when the time is up."""
+    if seconds == 0:
+        return Status.PENDING
+    for _ in range(math.ceil(seconds / LOOK_SECONDS)):
+        if (await parts.desk.show(me.scope, job))["state"] in ENDS:
+            break
+        await asyncio.sleep(LOOK_SECONDS)
+    try:
+        return str((await parts.library.require(me.scope, document))["status"])
+    except NotFound as error:
+        raise Conflict("the document was deleted meanwhile") from error
+
+
+def _list(text: str) -> list[str]:
+    try:
+        return listed(text)
+    except ValueError as error:
+        raise Invalid(str(error)) from error

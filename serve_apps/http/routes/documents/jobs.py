@@ -1,0 +1,102 @@
+"""Jobs: how far they are, what failed, and what to do about it."""
+
+import time
+from typing import Annotated
+
+from fastapi import APIRouter, Header, Query, Response
+
+from cluster.basics.scope import Scope
+from cluster.state.db.postgres import Transaction
+from cluster.state.work.jobs import JobId, JobState
+from pipelines.documents.document import Failure, Reason
+from pipelines.documents.store.document_writes import Store
+from serve_apps.http.auth.guard import Guarded, Its, Me
+from serve_apps.http.deps import Parts
+from serve_apps.http.fields import JobInPath, Limit, Skip
+from serve_apps.http.response_shapes import DoubtfulDocument, FailedUnit, FailedUnits, JobList, JobShape
+from serve_apps.http.streams.response import Live
+from serve_apps.http.streams.sse import ENDS, JobFeed, follow
+
+router = APIRouter(route_class=Guarded, tags=["jobs"])
+
+LAST_STAGE = "index"
+CANCELLED = Failure("job", Reason.ABANDONED, "the job was cancelled", retryable=True)
+_STREAM = {"content": {"text/event-stream": {"schema": {"type": "string"}}}, "description": "Events; id = number."}
+
+
+@router.get("/api/jobs")
+async def jobs(
+    me: Me, parts: Its, state: Annotated[JobState | None, Query()] = None, skip: Skip = 0, limit: Limit = 50
+) -> JobList:
+    """The workspace's jobs, newest first."""
+    rows, total = await parts.desk.page(me.scope, state=state, skip=skip, limit=limit)
+    return JobList(items=[JobShape.of(row) for row in rows], total=total)
+
+
+@router.get("/api/jobs/{job_id}")
+async def job(job_id: JobInPath, me: Me, parts: Its) -> JobShape:
+    """One job with its counters, and its failures by reason."""
+    return JobShape.of(await parts.desk.show(me.scope, JobId(str(job_id))))
+
+
+@router.get("/api/jobs/{job_id}/failures")
+async def failures(job_id: JobInPath, me: Me, parts: Its, skip: Skip = 0, limit: Limit = 100) -> FailedUnits:
+    """Which files and pages failed, and which documents lack something or may be wrong, each with the reason."""
+    id_ = JobId(str(job_id))
+    await parts.desk.show(me.scope, id_)
+    rows = await parts.desk.failed_units(me.scope, id_, skip=skip, limit=limit)
+    doubtful = await parts.desk.doubtful_units(me.scope, id_, skip=skip, limit=limit)
+    return FailedUnits(items=[FailedUnit(**row) for row in rows], caveats=[DoubtfulDocument(**row) for row in doubtful])
+
+
+@router.get("/api/jobs/{job_id}/events", response_class=Response, responses={200: _STREAM, 204: {}})
+async def events(
+    job_id: JobInPath,
+    me: Me,
+    parts: Its,
+    last_event_id: Annotated[int | None, Header(ge=0, le=2**62)] = None,
+) -> Response:
+    """The job's events as server-sent events; `Last-Event-ID` goes on after that one, 204 where all is told."""
+    id_ = JobId(str(job_id))
+    row = await parts.desk.show(me.scope, id_)
+    came_back = last_event_id is not None and row["state"] in ENDS
+    if came_back and not await parts.desk.events_after(me.scope, id_, last_event_id or 0, 1):
+        return Response(status_code=204)  # tells an EventSource not to come back
+    stream = follow(JobFeed(parts.desk, me.scope, id_), last_event_id or 0, parts.pace, time.monotonic)
+    return Live(stream)
+
+
+@router.post("/api/jobs/{job_id}/cancel", status_code=202)
+async def cancel(job_id: JobInPath, me: Me, parts: Its) -> JobShape:
+    """Stop a waiting job now, a running one after the pages it is at; what is done stays done."""
+    id_ = JobId(str(job_id))
+    # As the worker that would have done it: documents that the caller may not see end with the job, too.
+    async with parts.database.transaction(Scope.of_worker(me.scope.tenant, me.scope.workspace)) as tx:
+        if await parts.desk.cancel(tx, me.scope, id_):
+            await Store(parts.database).abandon(tx, me.scope, id_, CANCELLED)
+        await _record(parts, tx, me.scope, "job.cancel", id_)
+    return JobShape.of(await parts.desk.show(me.scope, id_))
+
+
+@router.post("/api/jobs/{job_id}/resume", status_code=202)
+async def resume(job_id: JobInPath, me: Me, parts: Its) -> JobShape:
+    """Go on with what is left of a job that was cancelled or failed."""
+    id_ = JobId(str(job_id))
+    async with parts.database.transaction(me.scope) as tx:
+        await parts.desk.resume(tx, me.scope, id_)
+        await _record(parts, tx, me.scope, "job.resume", id_)
+    return JobShape.of(await parts.desk.show(me.scope, id_))
+
+
+@router.post("/api/jobs/{job_id}/retry", status_code=202)
+async def retry(job_id: JobInPath, me: Me, parts: Its) -> JobShape:
+    """Try again what failed, and index the documents it belongs to once more."""
+    id_ = JobId(str(job_id))
+    async with parts.database.transaction(me.scope) as tx:
+        await parts.desk.retry(tx, me.scope, id_, last_stage=LAST_STAGE)
+        await _record(parts, tx, me.scope, "job.retry", id_)
+    return JobShape.of(await parts.desk.show(me.scope, id_))
+
+
+async def _record(parts: Parts, tx: Transaction, scope: Scope, action: str, job: JobId) -> None:
+    await parts.audit.record(tx, scope, action, job)

@@ -1,0 +1,71 @@
+"""The languages that a workspace's scans are in."""
+
+import asyncio
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter
+from pydantic import BaseModel, Field
+
+from cluster.basics.scope import Scope
+from cluster.state.work.jobs import Lane
+from pipelines.documents.ocr.installed import installed
+from pipelines.documents.store.ocr_languages import MOST, OcrLanguages
+from serve_apps.http.auth.guard import Guarded, Its, Me, agree
+from serve_apps.http.fields import Body, Name
+
+router = APIRouter(route_class=Guarded, tags=["documents"])
+
+
+class ScanLanguagesRequest(Body):
+    """By Tesseract's names (`deu`), the likeliest first; empty takes those of the settings (OCR_LANGUAGES).
+
+    With `read_again` a job reads every document again that OCR has read before.
+    """
+
+    languages: Annotated[list[Name], Field(max_length=MOST)]
+    read_again: bool = False
+
+
+class ScanLanguages(BaseModel):
+    """`languages` are the workspace's own, empty where it takes the settings' (`default`); `installed` may be chosen.
+
+    `job_id` is of the job that reads again, null where there is none.
+    """
+
+    languages: list[str]
+    default: list[str]
+    installed: list[str]
+    job_id: UUID | None = None
+
+
+@router.get("/api/ocr/languages")
+async def scan_languages(me: Me, parts: Its) -> ScanLanguages:
+    """In which languages scans are read."""
+    chosen = await OcrLanguages(parts.database).current(me.scope)
+    return ScanLanguages(languages=list(chosen), default=list(parts.ocr.languages), installed=await _installed())
+
+
+@router.put("/api/ocr/languages")
+async def change_scan_languages(body: ScanLanguagesRequest, me: Me, parts: Its) -> ScanLanguages:
+    """Read scans in these languages from now on; those that are not installed are refused with the package's name."""
+    agree(me, body.tenant_id, body.workspace_id)
+    there = await _installed()
+    # As the worker that will read them: also documents that the caller may not see are in these languages.
+    scope = Scope.of_worker(me.scope.tenant, me.scope.workspace)
+    job = None
+    async with parts.database.transaction(scope) as tx:
+        files = await OcrLanguages(parts.database).change(tx, scope, body.languages, there)
+        if body.read_again and files:
+            payload = {"files": files, "refresh": True}
+            job = (await parts.jobs.enqueue(tx, me.scope, "upload", Lane.BULK, payload)).job
+        detail = {"languages": body.languages, "read_again": len(files) if job else 0}
+        await parts.audit.record(tx, me.scope, "ocr.languages", me.scope.workspace, detail=detail)
+    chosen = list(dict.fromkeys(body.languages))
+    return ScanLanguages(
+        languages=chosen, default=list(parts.ocr.languages), installed=there, job_id=UUID(job) if job else None
+    )
+
+
+async def _installed() -> list[str]:
+    return list(await asyncio.to_thread(installed))

@@ -1,0 +1,138 @@
+"""The documents of a package on their way in: the same way as uploads, and what is there already stays as it is."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from io import BytesIO
+from pathlib import PurePosixPath
+from typing import Literal
+
+from fastapi import UploadFile
+
+from cluster.basics.errors import DiskFull, NotFound
+from cluster.state.db.postgres import Transaction
+from cluster.state.identity.identity import Member
+from cluster.state.work.jobs import JobId, Lane, Lease, Unit
+from pipelines.documents.document import DocumentId, Reason, document_id
+from pipelines.documents.ingest.job_plan import SURVEY
+from pipelines.documents.store.blobs import Location
+from pipelines.documents.store.library import Held, NewUpload
+from serve_apps.http.deps import Parts
+from serve_apps.http.problems import FileRefused
+from serve_apps.http.routes.documents.uploads import clean_name, store
+
+Change = Literal["new", "changed", "unchanged", "arriving"]
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A document of a package.
+
+    Attributes:
+        path: below `references/`.
+        change: `arriving` where these bytes came before and their job has not ended.
+        location, kind: of bytes that were stored for it; None and empty where nothing was.
+        job: what reads it, where something does already.
+    """
+
+    path: str
+    origin: str
+    document: DocumentId
+    change: Change
+    location: Location | None = None
+    kind: str = ""
+    job: str | None = None
+
+
+def origins_of(name: str) -> str:
+    """How the names of a package's documents begin; no upload of its own can be called so, for `/` is in none."""
+    return f"upload:skill/{name}/"
+
+
+async def stored(parts: Parts, me: Member, name: str, files: Mapping[str, bytes]) -> list[Reference]:
+    """Compare with what the workspace has, and keep the bytes of what is new; where one is refused, of none.
+
+    Raises:
+        FileUnsupported, FileRefused: one cannot be read; its path and the reason are named.
+    """
+    origins = {path: origins_of(name) + path for path in files}
+    held = await parts.library.held(me.scope, list(origins.values()))
+    found: list[Reference] = []
+    try:
+        for path, content in files.items():
+            id_ = document_id(me.workspace, origins[path])
+            change, job = await asyncio.to_thread(_change, parts, held.get(origins[path]), content)
+            one = Reference(path, origins[path], id_, change, job=job)
+            found.append(await _keep(parts, me, one, content) if change in ("new", "changed") else one)
+    except (DiskFull, FileRefused):
+        await forget(parts, found)
+        raise
+    return found
+
+
+async def forget(parts: Parts, references: Sequence[Reference]) -> None:
+    """Remove the bytes that `stored` kept: nothing was accepted."""
+    for one in references:
+        if one.location:
+            await asyncio.to_thread(parts.blobs.delete, one.location)
+
+
+async def accept(
+    parts: Parts, tx: Transaction, me: Member, name: str, references: Sequence[Reference], agent: str | None
+) -> JobId | None:
+    """Announce, link and enqueue them in the caller's transaction; the job, or that which reads them already."""
+    files: list[dict[str, str]] = []
+    for one in references:
+        if one.location is None:
+            continue
+        filename = _filename(one.path)
+        upload = NewUpload(one.document, one.origin, one.location, filename, one.kind, tags=(f"skill:{name}",))
+        files.append({"origin": one.origin, "filename": filename, "location": one.location})
+        await parts.library.announce(tx, me.scope, upload)
+        await parts.links.auto_link(tx, me.scope, one.document)
+    if agent is not None and references:
+        await parts.links.link(tx, me.scope, agent, [one.document for one in references])
+    if not files:
+        return next((JobId(one.job) for one in references if one.job is not None), None)
+    payload = {"files": files, "agent_id": agent, "description": "", "tags": [f"skill:{name}"], "readers": []}
+    job = await parts.jobs.enqueue(tx, me.scope, "upload", Lane.SMALL, payload)
+    units = [Unit(one["origin"], one["origin"], payload=one) for one in files]
+    await parts.jobs.expect(tx, Lease(job.job, me.scope, fence=0), SURVEY, units)  # as an upload does
+    return job.job
+
+
+async def read_back(parts: Parts, me: Member, name: str, most: int) -> dict[str, bytes]:
+    """The documents of a skill as they are now, by their path below `references/`."""
+    prefix = origins_of(name)
+    rows = await parts.library.below(me.scope, prefix, most)
+    return {
+        row["origin"].removeprefix(prefix): await asyncio.to_thread(parts.blobs.path(row["location"]).read_bytes)
+        for row in rows
+    }
+
+
+async def _keep(parts: Parts, me: Member, one: Reference, content: bytes) -> Reference:
+    if not content:
+        raise FileRefused(Reason.EMPTY, f"references/{one.path} has no bytes")
+    try:
+        kept = await store(parts.blobs, me, UploadFile(BytesIO(content)), _filename(one.path))
+    except FileRefused as error:
+        raise type(error)(error.reason, f"references/{one.path}: {error.detail}", fix=error.hint) from error
+    return Reference(one.path, one.origin, one.document, one.change, kept.location, kept.kind)
+
+
+def _change(parts: Parts, held: Held | None, content: bytes) -> tuple[Change, str | None]:
+    if held is None:
+        return "new", None
+    if held.arriving is not None:
+        try:
+            same = parts.blobs.path(Location(held.arriving)).read_bytes() == content
+        except (NotFound, FileNotFoundError):
+            same = False
+        return ("arriving", held.job) if same else ("changed", None)
+    return ("unchanged" if held.file_hash == sha256(content).hexdigest() else "changed"), None
+
+
+def _filename(path: str) -> str:
+    return clean_name(PurePosixPath(path).name)

@@ -1,0 +1,242 @@
+"""What a search answers over HTTP: passages, documents, a packed context, and how all of it came about."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import datetime
+from typing import Any
+
+from pydantic import BaseModel
+
+from pipelines.documents.document import PageBox, PlacedCaveat, Span
+from pipelines.documents.store.page_codec import placed_to_json
+from serve_apps.http.response_shapes import PlacedCaveatShape
+from serve_apps.retrieval.search.query import Candidate, Hit, RAGResult, Results
+
+PREVIEW_CHUNKS = 6
+PREVIEW_CHARACTERS = 2_000
+EXPLAINED = 200  # candidates that are listed
+
+Boxes = list[tuple[int, float, float, float, float]]
+
+
+class HitShape(BaseModel):
+    """A passage: `spans` are [page, start, end] in page texts, `boxes` [page, x0, y0, x1, y1] in page fractions.
+
+    `caveats` say what its pages do not hold as text, or may have wrong.
+    """
+
+    chunk_id: str
+    document_id: str
+    version_id: str
+    filename: str
+    doc_type: str
+    page: int
+    page_end: int
+    chunk_index: int
+    text: str
+    headings: list[str]
+    spans: list[tuple[int, int, int]]
+    boxes: Boxes
+    ocr_confidence: float | None
+    engine: str
+    score: float
+    scores: dict[str, float]
+    caveats: list[PlacedCaveatShape]
+    url: str
+
+
+class DocumentFound(BaseModel):
+    """A document among the results: the score of its best passage, and its passages' texts in one preview."""
+
+    document_id: str
+    filename: str
+    doc_type: str
+    score: float
+    pages: list[int]
+    chunks: int
+    preview: str
+    url: str
+
+
+class PackedShape(BaseModel):
+    """A context within a budget of tokens, chosen for relevance, quality and diversity."""
+
+    query: str
+    chunks: list[HitShape]
+    formatted_context: str
+    total_tokens: int
+    counted_with: str
+    sources: list[str]
+    diversity_score: float
+    information_gain: float
+
+
+class StageShape(BaseModel):
+    """What a stage did: with what, or why it did not take part, and how many chunks were left after it."""
+
+    name: str
+    on: bool
+    detail: str
+    kept: int | None
+
+
+class CandidateShape(BaseModel):
+    """A chunk that a leg found: its place in the end, and rank and score of every stage that saw it."""
+
+    place: int
+    chunk_id: str
+    document_id: str
+    scores: dict[str, float]
+
+
+class CacheShape(BaseModel):
+    """What the cache said: `hit`, `miss` or `bypass`, and why."""
+
+    outcome: str
+    reason: str
+    similarity: float | None
+    age_seconds: float | None
+    question: str | None
+    shared: bool
+
+
+class Explained(BaseModel):
+    """How the results came about."""
+
+    strategy: str
+    stages: list[StageShape]
+    variations: list[str]
+    filters: dict[str, str | list[str] | None]
+    min_similarity: float | None
+    agent_id: str | None
+    generation: int | None
+    cache: CacheShape | None
+    timings_ms: dict[str, float]
+    candidates: list[CandidateShape]
+
+
+class Found(BaseModel):
+    """Passages, best first, and how they were found; `fallback` says what was left out and why.
+
+    `documents`, `packed` and `explain` are there where they were asked for.
+    """
+
+    query: str
+    total_results: int
+    execution_time_ms: float
+    keyword_engine: str
+    vector: str
+    rerank: str
+    generation: int | None
+    fallback: str | None
+    timings_ms: dict[str, float]
+    results: list[HitShape]
+    documents: list[DocumentFound] | None = None
+    packed: PackedShape | None = None
+    explain: Explained | None = None
+
+
+def found(asked: str, results: Results, *, grouped: bool = False) -> Found:
+    """Results as they are sent; `asked` is the question as it came."""
+    return Found(
+        query=asked,
+        total_results=results.total,
+        execution_time_ms=results.timings_ms.get("total", sum(results.timings_ms.values())),
+        keyword_engine=results.keyword_engine,
+        vector=results.vector,
+        rerank=results.rerank,
+        generation=results.generation,
+        fallback=results.fallback,
+        timings_ms=dict(results.timings_ms),
+        results=[shaped(hit) for hit in results.hits],
+        documents=by_document(results.hits) if grouped else None,
+        packed=_packed(results.packed) if results.packed else None,
+        explain=explained(results) if results.query.explain else None,
+    )
+
+
+def shaped(hit: Hit) -> HitShape:
+    """A passage as it is sent."""
+    made = ("spans", "boxes", "caveats", "url")
+    plain: dict[str, Any] = {name: getattr(hit, name) for name in HitShape.model_fields if name not in made}
+    return HitShape(
+        **plain, spans=_spans(hit.spans), boxes=boxes(hit.boxes), caveats=placed(hit.caveats), url=_url(hit)
+    )
+
+
+def by_document(hits: Sequence[Hit]) -> list[DocumentFound]:
+    """Documents in the order of their best passages; the preview has its passages in theirs."""
+    groups: dict[str, list[Hit]] = {}
+    for hit in hits:
+        groups.setdefault(hit.document_id, []).append(hit)
+    return [
+        DocumentFound(
+            document_id=document,
+            filename=own[0].filename,
+            doc_type=own[0].doc_type,
+            score=own[0].score,
+            pages=sorted({hit.page for hit in own}),
+            chunks=len(own),
+            preview="\n\n".join(hit.text for hit in own[:PREVIEW_CHUNKS])[:PREVIEW_CHARACTERS],
+            url=_url(own[0]),
+        )
+        for document, own in groups.items()
+    ]
+
+
+def explained(results: Results) -> Explained:
+    """Everything that was noted on the way."""
+    query, decision = results.query, results.cache
+    return Explained(
+        strategy=query.strategy,
+        stages=[StageShape(**asdict(stage)) for stage in results.stages],
+        variations=list(results.variations),
+        filters={name: _plain(value) for name, value in asdict(query.filters).items()},
+        min_similarity=query.min_similarity,
+        agent_id=query.agent_id,
+        generation=results.generation,
+        cache=CacheShape(**asdict(decision)) if decision is not None else None,
+        timings_ms=dict(results.timings_ms),
+        candidates=[_candidate(place, one) for place, one in enumerate(results.considered[:EXPLAINED], 1)],
+    )
+
+
+def boxes(places: Sequence[PageBox]) -> Boxes:
+    """Rectangles as they are sent."""
+    return [(one.page, one.box.x0, one.box.y0, one.box.x1, one.box.y1) for one in places]
+
+
+def placed(caveats: Sequence[PlacedCaveat]) -> list[PlacedCaveatShape]:
+    """Caveats as they are sent."""
+    return [PlacedCaveatShape(**one) for one in placed_to_json(caveats)]
+
+
+def _packed(packed: RAGResult) -> PackedShape:
+    return PackedShape(
+        query=packed.query,
+        chunks=[shaped(hit) for hit in packed.chunks],
+        formatted_context=packed.formatted_context,
+        total_tokens=packed.total_tokens,
+        counted_with=packed.counted_with,
+        sources=list(packed.sources),
+        diversity_score=packed.diversity_score,
+        information_gain=packed.information_gain,
+    )
+
+
+def _candidate(place: int, one: Candidate) -> CandidateShape:
+    return CandidateShape(place=place, chunk_id=one.chunk_id, document_id=one.document_id, scores=dict(one.scores))
+
+
+def _plain(value: Any) -> str | list[str] | None:
+    if isinstance(value, datetime):
+        return value.isoformat()
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _url(hit: Hit) -> str:
+    return f"/api/documents/{hit.document_id}/pages/{hit.page}"
+
+
+def _spans(spans: Sequence[Span]) -> list[tuple[int, int, int]]:
+    return [(span.page, span.start, span.end) for span in spans]

@@ -1,0 +1,93 @@
+"""How jobs get on: each stage and engine, pages a second, the time left, and failures with what mends them."""
+
+from typing import Annotated, Any
+from uuid import UUID
+
+from fastapi import APIRouter, Query
+from pydantic import BaseModel
+
+from cluster.state.db.postgres import Row
+from pipelines.documents.ingest.reading_rate import Paces
+from pipelines.documents.ingest.remedies import remedy
+from serve_apps.http.auth.guard import Guarded, Its, Me
+from serve_apps.http.fields import JobInPath
+from serve_apps.http.response_shapes import Counts
+
+router = APIRouter(route_class=Guarded, tags=["jobs"])
+
+
+class Stage(Counts):
+    """How far one stage is; surveys count files, reading counts pages, indexing counts documents."""
+
+    stage: str
+
+
+class Engine(BaseModel):
+    """What one engine read; `confidence` is 0 to 1, null where it has none, `ms` the mean of a page."""
+
+    engine: str
+    pages: int
+    confidence: float | None
+    ms: float
+
+
+class FailureGroup(BaseModel):
+    """Failures of one stage with one reason: what that means, and what mends it."""
+
+    stage: str
+    reason: str | None
+    count: int
+    retryable: bool
+    title: str
+    fix: str
+
+
+class Progress(BaseModel):
+    """A job's pace: `pages_per_second` of the last minute, or of the whole once it has ended; times in seconds."""
+
+    job_id: UUID
+    about: str | None
+    elapsed_seconds: float | None
+    pages_per_second: float | None
+    seconds_left: float | None
+    stages: list[Stage]
+    engines: list[Engine] | None
+    failures: list[FailureGroup]
+
+
+class Abouts(BaseModel):
+    """By job: the folder or the document's name; null where one may not see it."""
+
+    items: dict[str, str | None]
+
+
+@router.get("/api/jobs/about")
+async def about(me: Me, parts: Its, job: Annotated[list[UUID], Query(min_length=1, max_length=200)]) -> Abouts:
+    """What these jobs are about."""
+    return Abouts(items=dict(await Paces(parts.database).about(me.scope, [str(one) for one in job])))
+
+
+@router.get("/api/jobs/{job_id}/progress")
+async def progress(
+    job_id: JobInPath,
+    me: Me,
+    parts: Its,
+    engines: Annotated[bool, Query(description="Also count pages by engine, which looks at every page.")] = True,
+) -> Progress:
+    """How one job gets on."""
+    pace = await Paces(parts.database).of(me.scope, str(job_id), engines=engines)
+    return Progress(
+        job_id=job_id,
+        about=pace.about,
+        elapsed_seconds=pace.elapsed,
+        pages_per_second=pace.per_second,
+        seconds_left=pace.left,
+        stages=[Stage(**row) for row in pace.stages],
+        engines=None if pace.engines is None else [Engine(**row) for row in pace.engines],
+        failures=[FailureGroup(**_told(row)) for row in pace.failures],
+    )
+
+
+def _told(row: Row) -> dict[str, Any]:
+    mended = remedy(row["reason"])
+    return {**row, "title": mended.title, "fix": mended.fix}

@@ -1,0 +1,166 @@
+"""Before a folder is scanned: which folders there are below NFS_BASE_PATH, and what a scan of one would take.
+
+NFS_BASE_PATH is one for the whole system and shared by design: whoever may scan, an operator of any tenant, may
+list and scan all that lies below it. What a scan makes of it belongs to their workspace alone.
+"""
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Annotated, Final, Literal
+
+from fastapi import APIRouter, Query
+from pydantic import BaseModel
+
+from cluster.basics.errors import Forbidden, Invalid, NotFound
+from cluster.basics.scope import Scope
+from configs.sections import OcrSettings, ReadSettings
+from pipelines.documents.extract.reader import Reader
+from pipelines.documents.ingest.estimate import Looked, folder, listing, look, reckon
+from pipelines.documents.ingest.page_quota import pages_left
+from pipelines.documents.ingest.reading_rate import Paces
+from pipelines.documents.sources.files import confine
+from pipelines.documents.store.blobs import location_of
+from pipelines.documents.store.library import Library
+from serve_apps.http.auth.guard import Guarded, Its, Me
+from serve_apps.http.deps import Parts
+from serve_apps.http.fields import Text
+
+router = APIRouter(route_class=Guarded, tags=["documents"])
+
+WALK_SECONDS: Final = 8.0
+LOOK_SECONDS: Final = 12.0
+KNOWN_AT_ONCE: Final = 1000
+
+
+class Folders(BaseModel):
+    """A folder below `base`: `path` is relative to it; `more` where there are more folders than are listed."""
+
+    base: str
+    path: str
+    folders: list[str]
+    files: int
+    more: bool
+
+
+class Estimated(BaseModel):
+    """A dry run: nothing was started.
+
+    `looked_at` files were opened and counted; where that is not all of `files`, `exact` is false and the rest inferred.
+    `complete` is false where the folder could not be walked to its end in time: there are at least `files`, and
+    everything else is said of those.
+    `passed_over` counts by kind what no scan reads: hidden files, locks of open documents, what systems keep for
+    themselves.
+    `pages_left` is what the tenant may still have of its quota (read.tenant_pages): where `pages` is more, files become
+    documents with the reason too_large once it is used up. Files with more than read.max_pages are among `reasons`.
+    `seconds` is `pages` at the pace of the workspace's `jobs` newest jobs, null where none has read a page.
+    """
+
+    status: Literal["dry_run"] = "dry_run"
+    base: str
+    root: str
+    files: int
+    complete: bool
+    looked_at: int
+    exact: bool
+    unchanged: int
+    pages: int
+    pages_left: int
+    kinds: dict[str, int]
+    reasons: dict[str, int]
+    passed_over: dict[str, int]
+    pages_per_second: float | None
+    seconds: float | None
+    jobs: int
+
+
+@router.get("/api/documents/folders")
+async def folders(
+    me: Me, parts: Its, at: Annotated[Text, Query(max_length=4_096, description="Below NFS_BASE_PATH.")] = ""
+) -> Folders:
+    """The folders that can be scanned."""
+    base = base_of(parts.read)
+    root = await asyncio.to_thread(found, base, at)
+    try:
+        inside = await asyncio.to_thread(folder, root)
+    except NotADirectoryError as error:
+        raise Invalid(f"{at} is a file", fix="Scan it as it is, or choose the folder it lies in.") from error
+    except OSError as error:
+        raise Forbidden(f"{at or 'it'} cannot be entered: {error.strerror}") from error
+    below = root.relative_to(base.resolve())
+    return Folders(
+        base=str(base), path="" if below == Path() else _shown(below), files=inside.files, more=inside.more,
+        folders=[_shown(Path(name)) for name in inside.folders],
+    )  # fmt: skip
+
+
+def base_of(read: ReadSettings) -> Path:
+    """The folder that scans are confined to.
+
+    Raises:
+        Invalid: there is none.
+    """
+    if read.nfs_base_path is None:
+        raise Invalid("folders cannot be scanned here", fix="Set NFS_BASE_PATH to the folder that may be scanned.")
+    return Path(read.nfs_base_path)
+
+
+def found(base: Path, path: str) -> Path:
+    """A path that is there, below the base.
+
+    Raises:
+        Forbidden, NotFound: it leads elsewhere; there is none.
+    """
+    try:
+        root = confine(base, path)
+        root.stat()
+    except (OSError, RuntimeError) as error:  # RuntimeError: links that lead in a circle
+        raise NotFound("there is no such path", fix="It must exist on the server, below NFS_BASE_PATH.") from error
+    return root
+
+
+async def dry_run(parts: Parts, scope: Scope, root: Path) -> Estimated:
+    """Count what a scan of `root` would read, for a bounded time; nothing is written."""
+    passed: Counter[str] = Counter()
+    files, complete, seen = await asyncio.to_thread(_survey, parts.read, root, passed)
+    known = await _known(parts.library, scope, seen)
+    estimate, rate = reckon(files, seen, known, complete), await Paces(parts.database).recent(scope)
+    left = await pages_left(parts.database, scope, parts.read.tenant_pages)
+    pace = rate.per_second
+    return Estimated(
+        base=str(base_of(parts.read)), root=_shown(root), files=estimate.files, complete=complete,
+        looked_at=estimate.looked_at, exact=estimate.exact, unchanged=estimate.unchanged, pages=estimate.pages,
+        pages_left=left, passed_over=dict(passed), kinds=dict(estimate.kinds), reasons=dict(estimate.reasons),
+        pages_per_second=pace, seconds=estimate.pages / pace if pace else None, jobs=rate.jobs,
+    )  # fmt: skip
+
+
+def _survey(read: ReadSettings, root: Path, passed: Counter[str]) -> tuple[int, bool, list[Looked]]:
+    """How many files were found, whether those are all, and those that were looked at."""
+    paths, complete = listing(root, _after(WALK_SECONDS), passed)
+    enough = _after(LOOK_SECONDS)
+    # A reader of its own: a survey opens whatever lies there, and pages that people look at must not wait for it.
+    with Reader(read, OcrSettings()) as reader:
+        return len(paths), complete, look(reader, paths, enough)
+
+
+def _after(seconds: float) -> Callable[[], bool]:
+    end = time.monotonic() + seconds
+    return lambda: time.monotonic() > end
+
+
+async def _known(library: Library, scope: Scope, seen: Sequence[Looked]) -> dict[Path, str | None]:
+    paths = {str(location_of(one.path)): one.path for one in seen if one.file_hash is not None}
+    known: dict[Path, str | None] = {}
+    names = list(paths)
+    for start in range(0, len(names), KNOWN_AT_ONCE):
+        held = await library.held(scope, names[start : start + KNOWN_AT_ONCE])
+        known |= {paths[origin]: one.file_hash for origin, one in held.items()}
+    return known
+
+
+def _shown(path: Path) -> str:
+    """Names on disk are bytes; those that are no UTF-8 are shown with escapes."""
+    return str(path).encode("utf-8", "backslashreplace").decode()

@@ -1,0 +1,110 @@
+"""Search the documents."""
+
+from datetime import UTC, date, datetime, time
+from typing import Annotated, Literal
+
+from fastapi import APIRouter
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from serve_apps.http.auth.guard import Guarded, Its, Me, agree
+from serve_apps.http.fields import Body, DocumentKey, Name, Question, Text
+from serve_apps.http.routes.documents.passages import Found, found
+from serve_apps.retrieval.search.query import BUDGETS, LEAST_SIMILARITY, Budget, Filters, Query, Strategy
+
+router = APIRouter(route_class=Guarded, tags=["search"])
+
+__all__ = ["Found", "Narrowed", "SearchRequest", "router", "search"]
+
+Short = Annotated[Text, Field(min_length=1, max_length=255)]
+Said = Annotated[Text, Field(max_length=20_000)]
+Preset = Literal["general", "search_knowledge", "semantic_search", "conversation"]
+Purpose = Literal["chat", "recipe", "code"]
+
+
+class Narrowed(BaseModel):
+    """Which documents may answer; a day without a time means the whole of it, a time without a zone is UTC."""
+
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
+
+    doc_type: Annotated[Short | None, Field(description="Such as pdf.")] = None
+    source_file: Annotated[Short | None, Field(description="Part of the filename.")] = None
+    upload_date_from: datetime | None = None
+    upload_date_to: datetime | None = None
+    document_ids: Annotated[list[DocumentKey] | None, Field(max_length=1_000)] = None
+
+    @field_validator("upload_date_to", mode="before")
+    @classmethod
+    def _whole_day(cls, value: object) -> object:
+        if isinstance(value, str) and len(value) == 10:
+            return datetime.combine(date.fromisoformat(value), time.max, UTC)
+        return value
+
+    @field_validator("upload_date_from", "upload_date_to")
+    @classmethod
+    def _zoned(cls, value: datetime | None) -> datetime | None:
+        return value.replace(tzinfo=UTC) if value is not None and value.tzinfo is None else value
+
+
+class SearchRequest(Narrowed, Body):
+    """A question to the documents. Conditions stand in `filters` or beside it; those in `filters` win.
+
+    `enhance` and `rerank` switch a stage for this request; without them rules and settings decide. A context is packed
+    where `pack`, `max_tokens` or `max_chunks` is given. `preset` names the least similarity of a kind of caller.
+    """
+
+    query: Question
+    limit: Annotated[int, Field(ge=1, le=100)] = 10
+    agent_id: Annotated[Name | None, Field(description="An agent's UUID or its display name.")] = None
+    min_similarity: Annotated[float | None, Field(ge=-1, le=1)] = None
+    preset: Annotated[Preset | None, Field(description="Least similarity where min_similarity names none.")] = None
+    strategy: Annotated[Strategy, Field(description="Which legs are run.")] = "hybrid"
+    enhance: Annotated[bool | None, Field(description="Let a model make variations of the question.")] = None
+    rerank: Annotated[bool | None, Field(description="false leaves the fused order.")] = None
+    pack: Annotated[Purpose | bool | None, Field(description="Pack a context, for this or for anything.")] = None
+    max_tokens: Annotated[int | None, Field(ge=1, le=16_000, description="Of the packed context.")] = None
+    max_chunks: Annotated[int | None, Field(ge=1, le=50, description="In the packed context.")] = None
+    round_robin: Annotated[bool, Field(description="Each document's best before any document's second.")] = False
+    group_by_document: Annotated[bool, Field(description="Also list the documents, with previews.")] = False
+    patience_ms: Annotated[int | None, Field(ge=1, le=600_000, description="How long the caller waits.")] = None
+    history: Annotated[list[Said], Field(max_length=50, description="Earlier messages, oldest first.")] = []
+    cache: Annotated[bool, Field(description="false works it out anew, and remembers nothing of it.")] = True
+    explain: Annotated[bool, Field(description="Say what each stage did and thought of each candidate.")] = False
+    filters: Narrowed | None = None
+
+    def narrowed(self) -> Filters:
+        """Both places put together."""
+        chosen = {name: getattr(self, name) for name in Narrowed.model_fields}
+        chosen |= self.filters.model_dump(exclude_none=True) if self.filters else {}
+        ids = chosen.pop("document_ids")
+        return Filters(**chosen, document_ids=None if ids is None else tuple(ids))
+
+    def budget(self) -> Budget | None:
+        """Of the context to pack; None where none is asked for."""
+        if not isinstance(self.pack, str):
+            given = self.max_tokens is not None or self.max_chunks is not None
+            wanted = given if self.pack is None else self.pack
+            return Budget.of(self.max_tokens, self.max_chunks) if wanted else None
+        known = BUDGETS[self.pack]
+        return Budget(self.max_tokens or known.max_tokens, self.max_chunks or known.max_chunks)
+
+    def asked(self, agent: str | None) -> Query:
+        """The query, of an agent by its id."""
+        least = self.min_similarity
+        if least is None and self.preset is not None:
+            least = LEAST_SIMILARITY[self.preset]
+        return Query(
+            self.query, self.limit, agent, self.narrowed(), least, self.strategy, self.enhance, self.rerank,
+            self.budget(), self.round_robin, patience_ms=self.patience_ms, history=tuple(self.history),
+            explain=self.explain, fresh=not self.cache,
+        )  # fmt: skip
+
+
+@router.post("/api/documents/search")
+async def search(body: SearchRequest, me: Me, parts: Its) -> Found:
+    """Search by words and by meaning."""
+    agree(me, body.tenant_id, body.workspace_id)
+    async with parts.admission.place():
+        agent = await parts.links.resolve(me.scope, body.agent_id)
+        results = await parts.search.run(me.scope, body.asked(agent))
+    parts.telemetry.searched(results.timings_ms, None if results.cache is None else results.cache.outcome)
+    return found(body.query, results, grouped=body.group_by_document)

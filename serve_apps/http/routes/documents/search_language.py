@@ -1,0 +1,44 @@
+"""The language of a workspace's words."""
+
+from fastapi import APIRouter
+from pydantic import BaseModel
+
+from cluster.basics.scope import Scope
+from serve_apps.http.auth.guard import Guarded, Its, Me, agree
+from serve_apps.http.fields import Body, Name
+from serve_apps.retrieval.text.stemming_language import Languages
+
+router = APIRouter(route_class=Guarded, tags=["search"])
+
+
+class LanguageRequest(Body):
+    """One of those that GET lists; `simple` cuts no endings."""
+
+    language: Name
+
+
+class Language(BaseModel):
+    """What words are cut by; `chunks` is how many were cut anew, null where nothing was asked to change."""
+
+    language: str
+    known: list[str]
+    chunks: int | None = None
+
+
+@router.get("/api/search/language")
+async def language(me: Me, parts: Its) -> Language:
+    """The workspace's language, and those there are."""
+    languages = Languages(parts.database)
+    return Language(language=await languages.current(me.scope), known=await languages.known(me.scope))
+
+
+@router.put("/api/search/language")
+async def change_language(body: LanguageRequest, me: Me, parts: Its) -> Language:
+    """Compare words in another language from now on; answers once every chunk's words are cut anew."""
+    agree(me, body.tenant_id, body.workspace_id)
+    languages = Languages(parts.database)
+    async with parts.database.transaction(Scope.of_worker(me.scope.tenant, me.scope.workspace)) as tx:
+        chunks = await languages.change(tx, me.scope, body.language)
+        detail = {"language": body.language, "chunks": chunks}
+        await parts.audit.record(tx, me.scope, "search.language", me.scope.workspace, detail=detail)
+    return Language(language=body.language, known=await languages.known(me.scope), chunks=chunks)

@@ -1,0 +1,120 @@
+"""What is done with an upload before a worker sees it: named, hashed, sniffed, stored."""
+
+import asyncio
+import re
+import unicodedata
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import PurePosixPath
+
+from fastapi import UploadFile
+
+from cluster.basics.errors import Invalid, TooLarge
+from cluster.state.identity.identity import Member
+from pipelines.documents.document import Reason, Unreadable, fingerprint
+from pipelines.documents.sources.files import sniff
+from pipelines.documents.store.blobs import BlobStore, Location
+from serve_apps.http.problems import FileRefused, refused
+
+BLOCK = 1 << 20
+READER = re.compile(r"(user:[^@\s]+@[^@\s]+|role:(viewer|developer|operator|admin))")
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """Bytes that were kept; `kind` is what they are."""
+
+    location: Location
+    kind: str
+
+
+def clean_name(given: str | None) -> str:
+    """The last part of the name somebody's browser sent, without what no file name should hold.
+
+    Raises:
+        Invalid: nothing is left, or it is longer than 255 characters.
+    """
+    last = PurePosixPath((given or "").replace("\\", "/")).name
+    # Control and format characters and lone surrogates go; among them are those that make a name read backwards.
+    name = "".join(char for char in last if unicodedata.category(char) not in ("Cc", "Cf", "Cs")).strip()
+    if not name or name in (".", ".."):
+        raise Invalid("the file has no name")
+    if len(name) > 255:
+        raise Invalid("the file's name is longer than 255 characters")
+    return unicodedata.normalize("NFC", name)
+
+
+def as_reader(entry: str) -> str:
+    """An entry of `team_access` as `readers` has it: an address or a role may stand alone there."""
+    if ":" in entry:
+        return entry
+    return f"user:{entry}" if "@" in entry else f"role:{entry}"
+
+
+def named_readers(readers: Sequence[str], member: Member) -> tuple[str, ...]:
+    """Who may see the upload: those named and the one who sends it; empty means the workspace.
+
+    Raises:
+        Invalid: an entry is neither `user:<email>` nor `role:<role>`.
+    """
+    if not readers:
+        return ()
+    for reader in readers:
+        if not READER.fullmatch(reader):
+            raise Invalid(f"reader {reader[:80]!r}", fix="Name readers as user:<email> or role:<role>.")
+    return tuple(sorted({*(reader.lower() for reader in readers), f"user:{member.email}"}))
+
+
+def origin_of(filename: str, readers: Sequence[str]) -> str:
+    """What names the document in its workspace.
+
+    Uploads for few readers have names of their own: who cannot see a document must not be able to replace it by
+    sending a file that is named like it.
+    """
+    return f"upload:{fingerprint(*readers)}/{filename}" if readers else f"upload:{filename}"
+
+
+async def digest(file: UploadFile, most: int) -> str:
+    """SHA-256 of the bytes in hex; the file stands at its beginning afterwards.
+
+    Raises:
+        TooLarge: more than `most` bytes.
+        FileRefused: no bytes.
+    """
+    state, size = sha256(), 0
+    while block := await file.read(BLOCK):
+        size += len(block)
+        if size > most:
+            raise TooLarge(
+                f"the file is larger than {most} bytes ({most / 2**20:.1f} MiB)",
+                fix="Split it, scan it from a folder, or ask an administrator to raise AOS_HTTP_MAX_UPLOAD_BYTES.",
+            )
+        await asyncio.to_thread(state.update, block)
+    if size == 0:
+        raise FileRefused(Reason.EMPTY, "the file has no bytes")
+    await file.seek(0)
+    return state.hexdigest()
+
+
+async def store(blobs: BlobStore, member: Member, file: UploadFile, filename: str) -> Stored:
+    """Keep the bytes if they are of a kind that can be read; nothing stays behind otherwise.
+
+    Raises:
+        FileUnsupported, FileRefused: with the reason.
+    """
+    location = await blobs.put(member.tenant, member.workspace, _blocks(file))
+    kind = None
+    try:
+        kind = await asyncio.to_thread(sniff, blobs.path(location), filename)
+    except Unreadable as error:
+        raise refused(error) from error
+    finally:
+        if kind is None:
+            await asyncio.to_thread(blobs.delete, location)
+    return Stored(location, str(kind))
+
+
+async def _blocks(file: UploadFile) -> AsyncIterator[bytes]:
+    while block := await file.read(BLOCK):
+        yield block

@@ -1,0 +1,1 @@
+"""Routes of operations: health, configuration, accounts, golden sets, audit."""

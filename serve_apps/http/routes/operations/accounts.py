@@ -1,0 +1,244 @@
+"""Tenants, workspaces, users and API keys."""
+
+import secrets
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Path, Query, Response
+from pydantic import Field
+
+from cluster.basics.errors import Forbidden
+from cluster.basics.scope import Role
+from cluster.state.identity.identity import least
+from serve_apps.http.auth.guard import Guarded, Its, Me, agree
+from serve_apps.http.auth.login_routes import check_password
+from serve_apps.http.auth.permissions import MATRIX, check
+from serve_apps.http.auth.tokens import new_key
+from serve_apps.http.fields import Body, Email, KeyInPath, Limit, Name, Password, Skip, Text
+from serve_apps.http.response_shapes import (
+    ApiKey,
+    ApiKeys,
+    KeyOfUser,
+    NewApiKey,
+    NewPassword,
+    NewTenant,
+    NewUser,
+    Tenant,
+    Tenants,
+    User,
+    Users,
+    Workspace,
+    Workspaces,
+)
+
+router = APIRouter(route_class=Guarded, tags=["accounts"])
+
+Given = Annotated[
+    Password | None, Field(description="Left out, one is made and shown once; either must be changed at first login.")
+]
+
+
+PartOfEmail = Annotated[Text | None, Query(max_length=254, description="Part of the e-mail address.")]
+Everywhere = Annotated[bool, Query(description="Everybody of the tenant.")]
+UserInPath = Annotated[UUID, Path()]
+
+
+class TenantRequest(Body):
+    """A tenant below one's own, and who administers it."""
+
+    name: Name
+    admin_email: Email
+    password: Given = None
+
+
+class WorkspaceRequest(Body):
+    """A workspace of the own tenant."""
+
+    name: Name
+
+
+class UserRequest(Body):
+    """Somebody and their role in the workspace; who is in the tenant already keeps their password."""
+
+    email: Email
+    role: Role = Role.VIEWER
+    tenant_role: Annotated[
+        Role | None, Field(description="Across the tenant; left out, a new user is a viewer there, a known one stays.")
+    ] = None
+    password: Given = None
+
+
+class UserPatch(Body):
+    """What becomes different; `role` is that in this workspace, and makes somebody of the tenant a member of it."""
+
+    role: Role | None = None
+    tenant_role: Role | None = None
+    disabled: bool | None = None
+
+
+class PasswordReset(Body):
+    """A new first password, and whether API keys that were made in sessions of the present one go on."""
+
+    password: Given = None
+    keep_keys: bool = False
+
+
+class ApiKeyRequest(Body):
+    """A key for a machine; it never has more rights than its owner."""
+
+    name: Name
+    role: Role | None = None
+
+
+@router.get("/api/tenants")
+async def tenants(me: Me, parts: Its, skip: Skip = 0, limit: Limit = 100) -> Tenants:
+    """The own tenant and those made below it."""
+    rows = await parts.accounts.tenants(me.scope, skip, limit)
+    return Tenants(items=[Tenant(**row) for row in rows])
+
+
+@router.post("/api/tenants", status_code=201)
+async def add_tenant(body: TenantRequest, me: Me, parts: Its) -> NewTenant:
+    """Make a tenant with a workspace `default` and an administrator."""
+    agree(me, body.tenant_id, body.workspace_id)
+    made, text = _first_password(body.password)
+    hashed = await parts.passwords.hash(text)
+    async with parts.database.transaction(me.scope) as tx:
+        # First the record: from then on the transaction acts inside the new tenant, whose trail is another.
+        await parts.audit.record(tx, me.scope, "tenant.add", body.name)
+        row = await parts.accounts.add_tenant(tx, me.scope, body.name, body.admin_email, hashed)
+    return NewTenant(**row, password=made)
+
+
+@router.get("/api/workspaces")
+async def workspaces(me: Me, parts: Its, skip: Skip = 0, limit: Limit = 100) -> Workspaces:
+    """Those one belongs to."""
+    rows = await parts.accounts.workspaces(me.scope, skip, limit)
+    return Workspaces(items=[Workspace(**row) for row in rows])
+
+
+@router.post("/api/workspaces", status_code=201)
+async def add_workspace(body: WorkspaceRequest, me: Me, parts: Its) -> Workspace:
+    """Make a workspace in the own tenant."""
+    agree(me, body.tenant_id, body.workspace_id)
+    async with parts.database.transaction(me.scope) as tx:
+        row = await parts.accounts.add_workspace(tx, me.scope, body.name)
+        await parts.audit.record(tx, me.scope, "workspace.add", str(row["id"]), detail={"name": body.name})
+    return Workspace(**row, role=Role.ADMIN)
+
+
+@router.get("/api/users")
+async def users(
+    me: Me, parts: Its, q: PartOfEmail = None, everywhere: Everywhere = False, skip: Skip = 0, limit: Limit = 100
+) -> Users:
+    """Who belongs to the workspace; an administrator of the tenant may list everybody of it."""
+    if everywhere:
+        check(me, MATRIX["POST", "/api/users"])
+    rows, total = await parts.accounts.users(me.scope, skip, limit, part=q, everywhere=everywhere)
+    return Users(items=[User(**row) for row in rows], total=total)
+
+
+@router.post("/api/users", status_code=201)
+async def add_user(body: UserRequest, me: Me, parts: Its, response: Response) -> NewUser:
+    """Give somebody a role in the workspace; 200 where they were in the tenant already."""
+    agree(me, body.tenant_id, body.workspace_id)
+    made, text = _first_password(body.password)
+    hashed = await parts.passwords.hash(text)
+    async with parts.database.transaction(me.scope) as tx:
+        user, fresh = await parts.accounts.add_user(tx, me.scope, body.email, body.role, body.tenant_role, hashed)
+        detail = {"email": body.email, "role": body.role, "tenant_role": body.tenant_role}
+        await parts.audit.record(tx, me.scope, "user.add", user, detail=detail)
+    response.status_code = 201 if fresh else 200
+    return NewUser(id=user, email=body.email, role=body.role, fresh=fresh, password=made if fresh else None)
+
+
+@router.patch("/api/users/{user_id}")
+async def change_user(user_id: UserInPath, body: UserPatch, me: Me, parts: Its) -> User:
+    """Change somebody's roles, or whether they may sign in; who is disabled is signed out at once, keys included.
+
+    Their access tokens end with any change; with other roles a refresh gives new ones.
+    """
+    agree(me, body.tenant_id, body.workspace_id)
+    async with parts.database.transaction(me.scope) as tx:
+        row = await parts.accounts.change_user(
+            tx, me.scope, str(user_id), role=body.role, tenant_role=body.tenant_role, disabled=body.disabled
+        )
+        detail = body.model_dump(include={"role", "tenant_role", "disabled"}, exclude_none=True)
+        await parts.audit.record(tx, me.scope, "user.change", str(user_id), detail=detail)
+    return User(**row)
+
+
+@router.post("/api/users/{user_id}/password")
+async def reset_password(user_id: UserInPath, body: PasswordReset, me: Me, parts: Its) -> NewPassword:
+    """Give somebody a new first password; every session of theirs ends, and they choose their own at the next login.
+
+    API keys made in sessions of the last weeks are revoked with them and named in the answer, as whoever was in the
+    account may have made them; `keep_keys` leaves them. Older ones go on and are named too.
+    """
+    agree(me, body.tenant_id, body.workspace_id)
+    made, text = _first_password(body.password)
+    hashed = await parts.passwords.hash(text)
+    async with parts.database.transaction(me.scope) as tx:
+        reset = await parts.accounts.reset_password(tx, me.scope, str(user_id), hashed, keep_keys=body.keep_keys)
+        detail = {"revoked_keys": [str(key["id"]) for key in reset.revoked]}
+        await parts.audit.record(tx, me.scope, "user.password", str(user_id), detail=detail)
+    return NewPassword(
+        id=reset.user["id"], email=reset.user["email"], password=made,
+        revoked_keys=[KeyOfUser(**key) for key in reset.revoked], kept_keys=[KeyOfUser(**key) for key in reset.kept],
+    )  # fmt: skip
+
+
+@router.delete("/api/users/{user_id}/sessions", status_code=204)
+async def sign_out(user_id: UserInPath, me: Me, parts: Its) -> None:
+    """End every session of somebody, access tokens included; their password and API keys go on."""
+    async with parts.database.transaction(me.scope) as tx:
+        await parts.accounts.sign_out(tx, me.scope, str(user_id))
+        await parts.audit.record(tx, me.scope, "session.end", str(user_id), detail={"everywhere": True})
+
+
+@router.delete("/api/users/{user_id}", status_code=204)
+async def remove_user(user_id: UserInPath, me: Me, parts: Its) -> None:
+    """Take somebody out of this workspace; their account and what they made stay, their access tokens end."""
+    async with parts.database.transaction(me.scope) as tx:
+        await parts.accounts.leave(tx, me.scope, str(user_id))
+        await parts.audit.record(tx, me.scope, "user.leave", str(user_id))
+
+
+@router.get("/api/api-keys")
+async def api_keys(me: Me, parts: Its, skip: Skip = 0, limit: Limit = 100) -> ApiKeys:
+    """The own keys of this workspace; an administrator sees everybody's."""
+    owner = None if me.role is Role.ADMIN else me.user
+    rows = await parts.accounts.keys(me.scope, owner, skip, limit)
+    return ApiKeys(items=[ApiKey(**row) for row in rows])
+
+
+@router.post("/api/api-keys", status_code=201)
+async def add_api_key(body: ApiKeyRequest, me: Me, parts: Its) -> NewApiKey:
+    """Make a key for a machine. It is shown this once."""
+    agree(me, body.tenant_id, body.workspace_id)
+    role = me.role if body.role is None else body.role
+    if least(role, me.role) is not role:
+        raise Forbidden(f"a key cannot have the role {role}; yours here is {me.role}")
+    key = new_key()
+    async with parts.database.transaction(me.scope) as tx:
+        row = await parts.accounts.add_key(tx, me.scope, body.name, role, key.prefix, key.text, me.session)
+        await parts.audit.record(tx, me.scope, "api_key.add", str(row["id"]), detail={"role": role})
+    return NewApiKey(id=row["id"], name=body.name, key=key.text, role=role, created_at=row["created_at"])
+
+
+@router.delete("/api/api-keys/{key_id}", status_code=204)
+async def revoke_api_key(key_id: KeyInPath, me: Me, parts: Its) -> None:
+    """End a key at once; one's own, or anybody's for an administrator."""
+    owner = None if me.role is Role.ADMIN else me.user
+    async with parts.database.transaction(me.scope) as tx:
+        await parts.accounts.revoke_key(tx, me.scope, str(key_id), owner)
+        await parts.audit.record(tx, me.scope, "api_key.revoke", str(key_id))
+
+
+def _first_password(given: str | None) -> tuple[str | None, str]:
+    """What to show (only what was made here) and what to hash."""
+    if given is not None:
+        check_password(given)
+        return None, given
+    made = secrets.token_urlsafe(15)
+    return made, made

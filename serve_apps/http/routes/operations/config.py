@@ -1,0 +1,261 @@
+"""The configuration as operators see and change it: grouped, secrets masked, each value with its source and reach."""
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter
+from pydantic import BaseModel, Field
+from redis.asyncio import Redis
+
+from cluster.basics.errors import Conflict, Invalid
+from cluster.state.db.embedded import redis_endpoint
+from cluster.state.settings.settings_rows import Kept, Need, SettingsRows
+from configs.keys import Group, Key, Kind, Part, groups, keys, value_of
+from configs.sections import Settings
+from configs.settings import InvalidConfiguration, Layered, Source
+from serve_apps.http.auth.guard import Guarded, Its, Me, agree
+from serve_apps.http.deps import Parts
+from serve_apps.http.fields import AnyJson, Body
+
+router = APIRouter(route_class=Guarded, tags=["admin"])
+
+MASK = "••••••••"
+MOST_CHANGES = 200
+# What the documents name beside the settings; vectors are in Postgres here.
+VECTOR_DB = ("vector_db.url", "vector_db.collection")
+
+
+class SettingFixed(Conflict):
+    """A row may not set this."""
+
+    code = "setting_fixed"
+
+
+class KeyShape(BaseModel):
+    """A setting. Send a value back only where it is to be another; a secret that is sent back masked stays.
+
+    `live` names the parts that take a change up within seconds by themselves, `restart` those that have to be
+    restarted for it. `why` says why it cannot be edited here, where it cannot.
+    """
+
+    key: str
+    name: Annotated[str, Field(description="In the environment.")]
+    type: Kind
+    value: Any
+    default: Any
+    source: Source
+    editable: bool
+    why: str
+    secret: bool
+    nullable: bool
+    minimum: float | None
+    maximum: float | None
+    above: Annotated[float | None, Field(description="Greater than this, not equal.")]
+    choices: list[Any]
+    pattern: str | None
+    live: list[Part]
+    restart: list[Part]
+    changed_at: datetime | None
+
+
+class GroupShape(BaseModel):
+    """Settings that stand together."""
+
+    id: str
+    title: str
+    colour: Literal["blue", "green", "amber", "purple", "grey"]
+    about: str
+    keys: list[KeyShape]
+
+
+class NeedShape(BaseModel):
+    """What a part waits to be restarted for; `whole` means `aos down` and `aos up`."""
+
+    part: Part
+    keys: list[str]
+    since: datetime
+
+
+class Config(BaseModel):
+    """Everything. `left_out` are rows that do not count, with why; `changed` what the request changed."""
+
+    version: int
+    groups: list[GroupShape]
+    needs_restart: list[NeedShape]
+    left_out: dict[str, str]
+    changed: list[str] = []
+
+
+class ConfigRequest(Body):
+    """What becomes different, by dotted key or by the name in the environment; null takes the row away."""
+
+    version: Annotated[int, Field(ge=0, description="The one that was read; another one by now is refused.")]
+    values: Annotated[dict[str, AnyJson], Field(max_length=MOST_CHANGES)]
+
+
+@router.get("/api/admin/config")
+async def config(me: Me, parts: Its) -> Config:
+    """Every setting in its group, four of them coloured as the page shows them; secrets are masked."""
+    return await _shown(me, parts)
+
+
+@router.put("/api/admin/config")
+async def change_config(body: ConfigRequest, me: Me, parts: Its) -> Config:
+    """Change settings: the whole of them is checked before anything is written, and only what differs is."""
+    agree(me, body.tenant_id, body.workspace_id)
+    rows = parts.operating.upkeep.rows
+    kept = await rows.kept()
+    before, left_out = rows.layers(kept)
+    changes = _changes(before, kept, body.values)
+    if changes:
+        standing = {name: value for name, value in kept.values.items() if name not in left_out}
+        after = _checked(rows, {**standing, **changes})
+        await parts.operating.blocking(lambda: _startable(after, parts))
+        known = keys()
+        stored = {
+            name: value if value is None or known[name].secret else value_of(after, name)
+            for name, value in changes.items()
+        }
+        async with parts.database.transaction(me.scope) as tx:
+            await rows.write(tx, body.version, stored)
+            await rows.need(tx, _waiting(stored))
+            detail = {
+                "keys": sorted(name for name, value in stored.items() if value is not None),
+                "removed": sorted(name for name, value in stored.items() if value is None),
+            }
+            await parts.audit.record(tx, me.scope, "settings.change", "system_settings", detail=detail)
+        await parts.operating.upkeep.watch.look()
+    shown = await _shown(me, parts)
+    return shown.model_copy(update={"changed": sorted(changes)})
+
+
+def _changes(before: Layered, kept: Kept, values: Mapping[str, Any]) -> dict[str, Any]:
+    """What differs from what counts now, by dotted name.
+
+    Raises:
+        Invalid: a name is unknown.
+        SettingFixed: a row may not set it, or would not count.
+    """
+    known = keys()
+    dotted = {key.environment: name for name, key in known.items()}
+    given_up = {name for name, value in values.items() if value is None and name in kept.left_out}
+    unknown = sorted(set(values) - set(known) - set(dotted) - given_up)
+    if unknown:
+        raise Invalid(f"there is no such setting: {', '.join(unknown)}", fix="GET /api/admin/config lists them.")
+    found: dict[str, Any] = dict.fromkeys(given_up)
+    for given, value in values.items():
+        if given in given_up:
+            continue
+        name = given if given in known else dotted[given]
+        key = known[name]
+        if key.secret and value == MASK:
+            continue
+        if value is None:
+            if name in kept.values:
+                found[name] = None
+        elif value != value_of(before.settings, name):
+            _settable(key, before.source(name))
+            found[name] = value
+    return found
+
+
+def _settable(key: Key, source: Source) -> None:
+    if why := _why_not(key, source):
+        raise SettingFixed(f"{key.name}: {why}")
+
+
+def _why_not(key: Key, source: Source) -> str:
+    if key.fixed is not None:
+        return key.fixed
+    if source is Source.ENVIRONMENT:
+        return f"{key.environment} is set in the environment, which beats a row: take it away there"
+    return ""
+
+
+def _checked(rows: SettingsRows, values: Mapping[str, Any]) -> Settings:
+    """The whole as it would be.
+
+    Raises:
+        Invalid: it would not be valid; a line for each key.
+    """
+    try:
+        return rows.would_be(values)
+    except InvalidConfiguration as error:
+        raise Invalid(str(error), fix="Correct these values; nothing was changed.") from error
+
+
+def _startable(settings: Settings, parts: Parts) -> None:
+    """What programs would refuse when they start is refused here, while it can still be said.
+
+    Raises:
+        InvalidSettings: the plan of the applications does not hold.
+        Invalid: the URL of Redis is none.
+    """
+    parts.operating.cluster.check(settings)
+    if settings.redis.url is not None or settings.redis.host is not None:
+        try:
+            Redis.from_url(redis_endpoint(settings))
+        except ValueError as error:
+            raise Invalid(f"redis: {error}", fix="redis://, rediss:// or unix://") from None
+
+
+def _waiting(changes: Iterable[str]) -> dict[Part, list[str]]:
+    """The parts that have to be restarted, each with what for."""
+    known, found = keys(), dict[Part, list[str]]()
+    for name in changes:
+        for part in known[name].restart if name in known else ():
+            found.setdefault(part, []).append(name)
+    return found
+
+
+async def _shown(me: Me, parts: Parts) -> Config:
+    rows = parts.operating.upkeep.rows
+    kept = await rows.kept()
+    found, left_out = rows.layers(kept)
+    async with parts.database.transaction(me.scope) as tx:
+        needs = await rows.needs(tx)
+    store = await parts.operating.system.store(me.scope)
+    generation = None if store is None or store["generation"] is None else f"embeddings_{store['generation']}"
+    known = keys()
+    shown = [_group(group, known, found, kept) for group in groups()]
+    for group in shown:
+        if group.id == "database":
+            group.keys += _vector_db(generation)
+    return Config(version=kept.version, groups=shown, needs_restart=_needs(needs), left_out=dict(left_out))
+
+
+def _needs(needs: Iterable[Need]) -> list[NeedShape]:
+    return [NeedShape(part=Part(need.part), keys=list(need.keys), since=need.since) for need in needs]
+
+
+def _group(group: Group, known: Mapping[str, Key], found: Layered, kept: Kept) -> GroupShape:
+    shapes = [_shape(known[name], found, kept) for name in group.keys]
+    return GroupShape(id=group.id, title=group.title, colour=group.colour, about=group.about, keys=shapes)
+
+
+def _shape(key: Key, found: Layered, kept: Kept) -> KeyShape:
+    value, source = value_of(found.settings, key.name), found.source(key.name)
+    why = _why_not(key, source)
+    if key.secret:
+        value = None if value is None else MASK
+    return KeyShape(
+        key=key.name, name=key.environment, type=key.kind, value=value, default=key.default, source=source,
+        editable=not why, why=why, secret=key.secret, nullable=key.nullable, minimum=key.minimum, maximum=key.maximum,
+        above=key.above, choices=list(key.choices), pattern=key.pattern, live=list(key.live), restart=list(key.restart),
+        changed_at=kept.changed.get(key.name),
+    )  # fmt: skip
+
+
+def _vector_db(generation: str | None) -> list[KeyShape]:
+    """Where vectors are: no settings of ours, but what an operator looks for among them."""
+    values = ("pgvector, in the Postgres above", generation)
+    whys = ("vectors are stored in Postgres", "the live index of this workspace; a re-index makes another")
+    return [
+        KeyShape(
+            key=key, name=key.upper().replace(".", "_"), type="text", value=value, default=None, source=Source.DEFAULT,
+            editable=False, why=why, secret=False, nullable=True, minimum=None, maximum=None, above=None, choices=[],
+            pattern=None, live=[], restart=[], changed_at=None,
+        )
+        for key, value, why in zip(VECTOR_DB, values, whys, strict=True)
+    ]  # fmt: skip

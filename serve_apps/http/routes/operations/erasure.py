@@ -1,0 +1,145 @@
+"""A workspace or a tenant goes with all that belongs to it: rows, uploaded bytes, what Redis remembers."""
+
+import asyncio
+import logging
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from redis.asyncio import Redis
+from redis.exceptions import RedisError
+
+from cluster.basics.errors import Conflict, NotFound
+from cluster.basics.scope import Scope, TenantId, WorkspaceId
+from cluster.state.db.postgres import Database, load_queries
+from pipelines.documents.store.blobs import BlobStore
+from serve_apps.retrieval.cache.cache_scope import registry_of
+
+log = logging.getLogger("aos.http")
+
+REDIS_SECONDS = 10.0
+# In this order: what no foreign key leads to first, then what a cascade would delete row by row.
+_STEPS = ("events", "event_streams", "outbox", "vectors", "documents")
+
+
+class StillWorking(Conflict):
+    """Jobs or runs of this workspace have not ended."""
+
+    code = "workspace_busy"
+    fix = "Cancel its jobs (aos jobs cancel ID) and runs, or wait until they have ended."
+
+
+class HasTenants(Conflict):
+    """Tenants were made below this one."""
+
+    code = "tenant_has_children"
+    fix = "An administrator of that tenant deletes those first."
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What a workspace holds."""
+
+    id: str
+    name: str
+    documents: int
+    pages: int
+    chunks: int
+    agents: int
+    conversations: int
+    open_jobs: int
+    open_runs: int
+
+
+class Erasure:
+    """Deletes for good. What is interrupted is done again with the same call; the audit trail is never part of it."""
+
+    def __init__(self, database: Database, blobs: BlobStore, redis: Redis | None) -> None:
+        """Queries are read from erasure.sql beside this file; without `redis` nothing is remembered there."""
+        self._db, self._blobs, self._redis = database, blobs, redis
+        self._sql = load_queries(Path(__file__).with_suffix(".sql"))
+
+    async def contents(self, scope: Scope, workspace: str) -> Contents:
+        """What a workspace of the scope's tenant holds, whoever may read it.
+
+        Raises:
+            NotFound: no such workspace in this tenant.
+        """
+        inside = Scope.of_worker(scope.tenant, WorkspaceId(workspace))
+        async with self._db.transaction(inside) as tx:
+            row = await tx.one(self._sql["workspace"], workspace=workspace, tenant=scope.tenant)
+        if row is None:
+            raise NotFound(f"workspace {workspace}")
+        return Contents(**{**row, "id": str(row["id"])})
+
+    async def below(self, scope: Scope, tenant: str) -> tuple[str, list[Contents]]:
+        """The name of a tenant that was made below the scope's, and what its workspaces hold.
+
+        Raises:
+            NotFound: no such tenant below this one.
+            HasTenants: there are tenants below that one.
+        """
+        async with self._db.transaction(scope) as tx:
+            child = await tx.one(self._sql["child"], child=tenant, tenant=scope.tenant)
+        if child is None:
+            raise NotFound(f"tenant {tenant}")
+        inside = Scope(TenantId(tenant), scope.workspace)
+        async with self._db.transaction(inside) as tx:
+            below = await tx.one(self._sql["grandchildren"], tenant=tenant)
+            rows = await tx.all(self._sql["workspaces"], tenant=tenant)
+        if below and below["total"]:
+            raise HasTenants(f"{below['total']} tenants are below {child['name']}")
+        return str(child["name"]), [await self.contents(inside, str(row["id"])) for row in rows]
+
+    async def erase_workspace(self, tenant: str, contents: Contents) -> None:
+        """Delete one workspace.
+
+        Raises:
+            StillWorking: jobs or runs have not ended.
+        """
+        if contents.open_jobs or contents.open_runs:
+            raise StillWorking(f"{contents.name}: {contents.open_jobs} jobs, {contents.open_runs} runs")
+        named = {"workspace": contents.id}
+        async with self._db.transaction(Scope.of_worker(TenantId(tenant), WorkspaceId(contents.id))) as tx:
+            await tx.one(self._sql["lock"], **named, tenant=tenant)
+            for step in _STEPS:
+                await tx.run(self._sql[step], **named)
+            await tx.run(self._sql["delete_workspace"], **named, tenant=tenant)
+        # After the rows: bytes without rows can be removed again, rows without bytes could not be read.
+        await asyncio.to_thread(self._blobs.erase, tenant, contents.id)
+        await self.forget(tenant, contents.id)
+
+    async def erase_tenant(self, tenant: str, workspaces: list[Contents]) -> None:
+        """Delete a tenant, workspace by workspace, then its people.
+
+        Raises:
+            StillWorking: jobs or runs have not ended; nothing was deleted yet.
+        """
+        for contents in workspaces:
+            if contents.open_jobs or contents.open_runs:
+                raise StillWorking(f"{contents.name}: {contents.open_jobs} jobs, {contents.open_runs} runs")
+        for contents in workspaces:
+            await self.erase_workspace(tenant, contents)
+        async with self._db.transaction(Scope(TenantId(tenant), WorkspaceId(tenant))) as tx:
+            await tx.run(self._sql["delete_tenant"], tenant=tenant)
+
+    async def forget(self, tenant: str, workspace: str) -> None:
+        """What Redis still holds; where it is away that ends by itself, as all of it is kept for hours only."""
+        if self._redis is None:
+            return
+        try:
+            async with asyncio.timeout(REDIS_SECONDS):
+                await self._unlink(f"aos:memory:{tenant}:{workspace}:*", f"aos:vectors:{tenant}:{workspace}*")
+                places: Any = await self._redis.smembers(registry_of(workspace))
+                for place in places:
+                    index = place.decode() if isinstance(place, bytes) else str(place)
+                    await self._unlink(f"{index}*")
+                await self._redis.unlink(registry_of(workspace))
+        except (RedisError, OSError, TimeoutError) as error:
+            log.warning("workspace %s is gone; what Redis remembers of it expires by itself: %s", workspace, error)
+
+    async def _unlink(self, *patterns: str) -> None:
+        assert self._redis is not None
+        for pattern in patterns:
+            async for key in self._redis.scan_iter(match=pattern, count=1000):
+                await self._redis.unlink(key)

@@ -1,0 +1,229 @@
+"""Runs of golden sets over HTTP: begin, follow, compare."""
+
+from dataclasses import asdict
+from datetime import datetime
+from typing import Annotated, Any
+from uuid import UUID
+
+from fastapi import APIRouter, Path, Query
+from pydantic import BaseModel, Field
+
+from cluster.basics.errors import Conflict, Invalid
+from cluster.basics.scope import Role
+from cluster.state.db.postgres import Row
+from cluster.state.identity.identity import Member
+from serve_apps.http.auth.guard import Guarded, Its, Me, agree
+from serve_apps.http.deps import Parts
+from serve_apps.http.fields import Body, Limit, Name, Skip, Text
+from serve_apps.retrieval.golden.compare import differences, largest
+from serve_apps.retrieval.golden.measure import Options
+
+router = APIRouter(route_class=Guarded, tags=["golden sets"])
+
+SetInPath = Annotated[UUID, Path()]
+RunInPath = Annotated[UUID, Path()]
+
+
+class RunRequest(Body):
+    """How to run a set: with answers or only the search, as an agent, on a generation that is not live."""
+
+    answers: Annotated[bool | None, Field(description="Left out: with answers, on the live generation.")] = None
+    generation: Annotated[int | None, Field(ge=1, le=2**31 - 1)] = None
+    agent_id: Annotated[Name | None, Field(description="An agent's UUID or its display name.")] = None
+    concurrency: Annotated[int, Field(ge=1, le=8, description="Questions at once; more than one slows each.")] = 1
+
+
+class NotRun(BaseModel):
+    """A part that did not run, and at how many questions."""
+
+    what: str
+    questions: int
+
+
+class RunShape(BaseModel):
+    """A run: `failed` where a part did not run, `interrupted` where nobody works on it and it can be resumed.
+
+    `figures` are means with `n`, of times in milliseconds `p50` and `p95`; `fingerprint` is that of `settings`.
+    """
+
+    id: UUID
+    set_id: UUID
+    set_name: str
+    state: str
+    options: dict[str, Any]
+    settings: dict[str, Any]
+    fingerprint: str
+    generation_id: int | None
+    total: int
+    done: int
+    figures: dict[str, dict[str, float]]
+    failures: list[NotRun]
+    created_by: UUID | None
+    created_at: datetime
+    finished_at: datetime | None
+
+
+class RunList(BaseModel):
+    """A page of runs, latest first."""
+
+    items: list[RunShape]
+    total: int
+
+
+class ResultShape(BaseModel):
+    """A question: its measures, the documents found as far as you may see them; `answer` is for who ran it."""
+
+    key: str
+    question: str
+    measured: dict[str, float]
+    retrieved: list[str]
+    mode: str | None
+    answer: str | None
+    failures: list[str]
+
+
+class ResultList(BaseModel):
+    """A page of results in the set's order."""
+
+    items: list[ResultShape]
+
+
+class DifferenceShape(BaseModel):
+    """One measure in both runs: `low` and `high` bound the delta (95 %, paired bootstrap), `p` is of a sign test."""
+
+    measure: str
+    n: int
+    baseline: float
+    candidate: float
+    delta: float
+    low: float
+    high: float
+    p: float
+    better: int
+    worse: int
+    equal: int
+
+
+class Changed(BaseModel):
+    """A question on which the runs differ."""
+
+    key: str
+    question: str
+    baseline: float
+    candidate: float
+
+
+class Comparison(BaseModel):
+    """Two runs over the same questions; `changed` are those that differ in `measure`, largest loss first."""
+
+    baseline: RunShape
+    candidate: RunShape
+    settings_changed: list[str]
+    only_in_baseline: list[str]
+    only_in_candidate: list[str]
+    differences: list[DifferenceShape]
+    measure: str
+    changed: list[Changed]
+
+
+@router.post("/api/golden-sets/{set_id}/runs", status_code=202)
+async def begin(set_id: SetInPath, body: RunRequest, me: Me, parts: Its) -> RunShape:
+    """Put every question of the set to the product, in the background and with your rights."""
+    agree(me, body.tenant_id, body.workspace_id)
+    if body.generation is not None:
+        if body.answers:
+            raise Invalid("answers come from the live generation", fix="Leave answers or generation out.")
+        if body.generation not in {row["id"] for row in await parts.switchover.overview(me.scope)}:
+            raise Conflict(f"there is no generation {body.generation}", fix="GET /api/generations lists them.")
+    agent = await parts.links.resolve(me.scope, body.agent_id)
+    wanted = body.generation is None and body.answers is not False
+    options = Options(wanted, body.generation, agent, body.concurrency)
+    run = await parts.golden_runs.begin(me.scope, str(set_id), options)
+    await _recorded(parts, me, "golden_run.begin", run, str(set_id))
+    return RunShape(**await parts.golden_runs.show(me.scope, run))
+
+
+@router.get("/api/golden-sets/{set_id}/runs")
+async def runs(set_id: SetInPath, me: Me, parts: Its, skip: Skip = 0, limit: Limit = 50) -> RunList:
+    """The runs of a set."""
+    rows, total = await parts.golden_runs.page(me.scope, str(set_id), skip, limit)
+    return RunList(items=[RunShape(**row) for row in rows], total=total)
+
+
+@router.get("/api/golden-runs/{golden_run_id}")
+async def run(golden_run_id: RunInPath, me: Me, parts: Its) -> RunShape:
+    """How far a run is, and its figures once it has ended."""
+    return RunShape(**await parts.golden_runs.show(me.scope, str(golden_run_id)))
+
+
+@router.get("/api/golden-runs/{golden_run_id}/results")
+async def results(golden_run_id: RunInPath, me: Me, parts: Its, skip: Skip = 0, limit: Limit = 100) -> ResultList:
+    """What came of each question."""
+    shown = await parts.golden_runs.show(me.scope, str(golden_run_id))
+    rows = await parts.golden_runs.results(me.scope, str(golden_run_id), skip, limit)
+    return ResultList(items=[_result(row, me, shown) for row in rows])
+
+
+@router.post("/api/golden-runs/{golden_run_id}/resume", status_code=202)
+async def resume(golden_run_id: RunInPath, me: Me, parts: Its) -> RunShape:
+    """Ask what is missing or did not run; only whoever began it, for it is a matter of their rights."""
+    shown = await parts.golden_runs.show(me.scope, str(golden_run_id))
+    if str(shown["created_by"]) != me.user:
+        raise Conflict("somebody else began this run", fix="Begin one of your own.")
+    await parts.golden_runs.resume(me.scope, str(golden_run_id))
+    await _recorded(parts, me, "golden_run.resume", str(golden_run_id), str(shown["set_id"]))
+    return RunShape(**await parts.golden_runs.show(me.scope, str(golden_run_id)))
+
+
+@router.post("/api/golden-runs/{golden_run_id}/cancel", status_code=202)
+async def cancel(golden_run_id: RunInPath, me: Me, parts: Its) -> RunShape:
+    """End a run; what was asked stays."""
+    shown = await parts.golden_runs.show(me.scope, str(golden_run_id))
+    await parts.golden_runs.cancel(me.scope, str(golden_run_id))
+    await _recorded(parts, me, "golden_run.cancel", str(golden_run_id), str(shown["set_id"]))
+    return RunShape(**await parts.golden_runs.show(me.scope, str(golden_run_id)))
+
+
+@router.get("/api/golden-runs/{golden_run_id}/compare/{baseline_id}")
+async def compare(
+    golden_run_id: RunInPath,
+    baseline_id: RunInPath,
+    me: Me,
+    parts: Its,
+    measure: Annotated[Text, Query(max_length=50)] = "ndcg@10",
+    limit: Limit = 100,
+) -> Comparison:
+    """How much better or worse a run is than another of the same questions. 409 where they share none."""
+    before = await parts.golden_runs.show(me.scope, str(baseline_id))
+    after = await parts.golden_runs.show(me.scope, str(golden_run_id))
+    ours = await parts.golden_runs.measured(me.scope, str(golden_run_id))
+    theirs = await parts.golden_runs.measured(me.scope, str(baseline_id))
+    if not ours.keys() & theirs.keys():
+        raise Conflict("the runs have no question in common")
+    one = {key: row["measured"] for key, row in theirs.items()}
+    two = {key: row["measured"] for key, row in ours.items()}
+    keys = sorted({*before["settings"], *after["settings"]})
+    return Comparison(
+        baseline=RunShape(**before),
+        candidate=RunShape(**after),
+        settings_changed=[key for key in keys if before["settings"].get(key) != after["settings"].get(key)],
+        only_in_baseline=sorted(theirs.keys() - ours.keys())[:limit],
+        only_in_candidate=sorted(ours.keys() - theirs.keys())[:limit],
+        differences=[DifferenceShape(**asdict(found)) for found in differences(one, two)],
+        measure=measure,
+        changed=[
+            Changed(key=key, question=ours[key]["question"], baseline=was, candidate=is_)
+            for key, was, is_ in largest(one, two, measure)[:limit]
+        ],
+    )
+
+
+async def _recorded(parts: Parts, me: Member, action: str, run: str, of_set: str) -> None:
+    async with parts.database.transaction(me.scope) as tx:
+        await parts.audit.record(tx, me.scope, action, run, detail={"set": of_set})
+
+
+def _result(row: Row, me: Member, shown: Row) -> ResultShape:
+    """An answer may quote what only whoever asked may see."""
+    mine = str(shown["created_by"]) == me.user or me.role is Role.ADMIN
+    return ResultShape(**{**row, "answer": row["answer"] if mine else None})

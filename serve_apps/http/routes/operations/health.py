@@ -1,0 +1,36 @@
+"""Whether the gateway answers, and when asked, whether what it stands on does."""
+
+import asyncio
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Response
+from pydantic import BaseModel
+
+from cluster.basics.errors import Transient
+from serve_apps.http.auth.guard import Guarded, Its
+
+router = APIRouter(route_class=Guarded, tags=["health"])
+
+PROBE_SECONDS = 3
+
+
+class Health(BaseModel):
+    """`parts` names what was probed: `ok`, or what is wrong."""
+
+    status: str
+    parts: dict[str, str] = {}
+
+
+@router.get("/health")
+async def health(parts: Its, response: Response, deep: Annotated[bool, Query()] = False) -> Health:
+    """Cheap, and never touches Postgres; with `deep=1` it does, and answers 503 where that fails."""
+    if not deep:
+        return Health(status="ok")
+    try:
+        async with asyncio.timeout(PROBE_SECONDS), parts.database.transaction() as tx:
+            await tx.one("select 1")
+        found = "ok"
+    except (Transient, TimeoutError) as error:
+        found = str(error) or f"no answer within {PROBE_SECONDS} s"
+        response.status_code = 503
+    return Health(status="ok" if found == "ok" else "degraded", parts={"postgres": found})

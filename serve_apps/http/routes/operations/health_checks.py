@@ -1,0 +1,157 @@
+"""How every part of the system is, asked of the parts themselves, all at once and each within its time."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from cluster.basics.errors import AosError
+from cluster.basics.scope import Scope
+from cluster.console.findings import Colour, Finding
+from cluster.models.connections.endpoint_connection import Connection
+from cluster.models.connections.probe import Reason
+from cluster.state.work.jobs import Lane as Queue
+from serve_apps.http.deps import Parts
+from serve_apps.http.routes.operations.operating import Deployment, Probe
+
+SECONDS = 8.0  # the longest for any part
+STUCK_SECONDS = 600.0  # a job that waits longer, while nothing runs in its lane, is not taken up
+
+Kind = Literal["state", "cluster", "serve", "queue", "model"]
+Light = Literal["green", "amber", "grey", "red"]
+_LIGHTS: dict[Colour, Light] = {Colour.GREEN: "green", Colour.YELLOW: "amber", Colour.RED: "red"}
+
+
+@dataclass(frozen=True, slots=True)
+class Vital:
+    """One part: green works, amber works with something to know, red does not, grey is not in use."""
+
+    part: str
+    kind: Kind
+    colour: Light
+    detail: str
+    fix: str = ""
+    ms: int = 0
+    deployment: Deployment | None = None
+
+
+Look = Callable[[], Awaitable[Sequence[Vital]]]
+
+
+async def look(parts: Parts, scope: Scope) -> list[Vital]:
+    """Every part, in a stable order; none is waited for longer than `SECONDS`."""
+    cluster = parts.operating.cluster
+    looks: list[tuple[str, Kind, Look]] = [("database", "state", lambda: _pool(parts))]
+    for name, probe in cluster.probes().items():
+        kind: Kind = "cluster" if name in ("ray", "supervisor") else "state"
+        looks.append((name, kind, _probed(parts, probe, kind)))
+    looks += [
+        ("vector store", "state", lambda: _store(parts, scope)),
+        ("serve", "serve", lambda: _serve(parts)),
+        ("worker queue", "queue", lambda: _queue(parts)),
+        ("models", "model", lambda: _models(parts, scope)),
+    ]
+    found = await asyncio.gather(*(_within(part, kind, one) for part, kind, one in looks))
+    return [vital for several in found for vital in several]
+
+
+def worst(vitals: Sequence[Vital]) -> Light:
+    """The colour of all together; what is not in use does not count."""
+    colours = {vital.colour for vital in vitals}
+    return "red" if "red" in colours else "amber" if "amber" in colours else "green"
+
+
+async def _within(part: str, kind: Kind, one: Look, seconds: float = SECONDS) -> Sequence[Vital]:
+    began = time.monotonic()
+    try:
+        async with asyncio.timeout(seconds):
+            found = await one()
+    except TimeoutError:
+        found = [Vital(part, kind, "red", f"no answer within {seconds:g} s")]
+    except AosError as error:
+        found = [Vital(part, kind, "red", str(error), error.hint)]
+    took = round((time.monotonic() - began) * 1000)
+    return [v if v.ms else Vital(v.part, v.kind, v.colour, v.detail, v.fix, took, v.deployment) for v in found]
+
+
+def _probed(parts: Parts, probe: Probe, kind: Kind) -> Look:
+    async def run() -> list[Vital]:
+        return [_vital(finding, kind) for finding in await parts.operating.blocking(probe)]
+
+    return run
+
+
+def _vital(finding: Finding, kind: Kind) -> Vital:
+    return Vital(finding.part, kind, _LIGHTS[finding.colour], finding.detail, finding.fix, finding.milliseconds)
+
+
+async def _pool(parts: Parts) -> list[Vital]:
+    async with parts.database.transaction() as tx:
+        await tx.one("select 1")
+    return [Vital("database", "state", "green", "the API's own connections answer")]
+
+
+async def _store(parts: Parts, scope: Scope) -> list[Vital]:
+    row = await parts.operating.system.store(scope)
+    if row is None or row["generation"] is None:
+        return [Vital("vector store", "state", "grey", "nothing is indexed in this workspace yet")]
+    detail = f"generation {row['generation']}: {row['chunks']:,} chunks, {row['embedder']}, {row['dimension']} numbers"
+    return [Vital("vector store", "state", "green", detail)]
+
+
+async def _serve(parts: Parts) -> list[Vital]:
+    found = await parts.operating.blocking(parts.operating.cluster.deployments)
+    return [_deployment(one) for one in found]
+
+
+def _deployment(one: Deployment) -> Vital:
+    bad = one.status in ("DEPLOY_FAILED", "UNHEALTHY") or (one.running == 0 and one.wanted > 0)
+    colour: Light = "red" if bad else "amber" if one.status != "RUNNING" or one.running < one.wanted else "green"
+    load = "" if one.queued is None else f", {one.queued} waiting"
+    detail = f"{one.status.lower()}, {one.running} of {one.wanted} replicas{load} {one.message}".strip()
+    fix = "" if colour != "red" else "`aos doctor`, and the log of the replica, say why."
+    return Vital(f"{one.application} {one.name}", "serve", colour, detail, fix, deployment=one)
+
+
+async def _queue(parts: Parts) -> list[Vital]:
+    lanes = {lane.name: lane for lane in await parts.operating.system.lanes()}
+    found = []
+    for name in map(str, Queue):
+        lane = lanes.get(name)
+        if lane is None:
+            found.append(Vital(f"queue {name}", "queue", "green", "empty"))
+            continue
+        stuck = lane.waiting > 0 and lane.running == 0 and lane.oldest > STUCK_SECONDS
+        detail = f"{lane.waiting} waiting, {lane.running} running" + (f", oldest {lane.oldest:.0f} s" if stuck else "")
+        fix = "Look at the deployment `worker Worker`." if stuck else ""
+        found.append(Vital(f"queue {name}", "queue", "red" if stuck else "green", detail, fix))
+    return found
+
+
+async def _models(parts: Parts, scope: Scope) -> list[Vital]:
+    known, default = await parts.connections.offered(scope)
+    if not known:
+        why = "no connection to a language model: answers are extractive, agents need one"
+        return [Vital("models", "model", "grey", why, "`aos connections add`, or set LLM_BASE_URL.")]
+
+    async def one(connection: Connection) -> Sequence[Vital]:
+        name = f"model {connection.name}"
+        if not connection.enabled:
+            return [Vital(name, "model", "grey", "switched off")]
+        found = await parts.switchboard.test(scope, connection)
+        asked = ", asked where an agent names none" if connection.id == default else ""
+        if found.ok:
+            unlisted = found.model_listed is False
+            detail = f"{found.endpoint} answers{asked}" + (f"; it does not list {connection.model}" if unlisted else "")
+            return [Vital(name, "model", "amber" if unlisted else "green", detail, ms=round(found.ms))]
+        busy = found.reason in (Reason.BUSY, Reason.SERVER_ERROR)
+        detail = f"{found.reason}: {found.detail}{asked}"
+        return [Vital(name, "model", "amber" if busy else "red", detail, ms=round(found.ms))]
+
+    each = await asyncio.gather(*(_within(f"model {c.name}", "model", _bound(one, c)) for c in known))
+    return [vital for several in each for vital in several]
+
+
+def _bound(one: Callable[[Connection], Awaitable[Sequence[Vital]]], connection: Connection) -> Look:
+    return lambda: one(connection)

@@ -1,0 +1,139 @@
+"""GET /metrics in Prometheus' text: what all processes counted, what Postgres and the ledger hold, what Serve runs."""
+
+import asyncio
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from fastapi import APIRouter, Response
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from cluster.basics.errors import AosError
+from cluster.state.metrics_store import FIGURES, Figure, Totals
+from cluster.state.system import Lane
+from serve_apps.http.auth.guard import Guarded, Its
+from serve_apps.http.deps import Parts
+from serve_apps.http.routes.operations.operating import Deployment
+
+router = APIRouter(route_class=Guarded, tags=["admin"])
+
+MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+SECONDS = 5.0  # for each of the parts that are asked
+# What `system_counts` gives: its figure to our name, a sentence, and the labels that its text holds, split by a blank.
+GAUGES: Mapping[str, tuple[str, str, tuple[str, ...]]] = {
+    "jobs": ("aos_jobs", "Jobs by kind and state.", ("kind", "state")),
+    "units": ("aos_units", "Units of work by stage and how they ended.", ("stage", "state")),
+    "pages": ("aos_pages", "Pages by the engine that read them.", ("engine",)),
+    "page_failures": ("aos_page_failures", "Pages that could not be read, by reason.", ("reason",)),
+    "runs": ("aos_runs", "Turns of agents by state.", ("state",)),
+    "approvals_pending": ("aos_approvals_pending", "Actions that wait for a decision.", ()),
+    "documents": ("aos_documents", "Documents by status.", ("status",)),
+    "spent_usd": ("aos_spent_this_month_usd", "What models cost this month (UTC).", ()),
+}
+UP = ("aos_up", "Whether a source of these figures answered.", ("source",))
+LANES = (
+    ("aos_lane_waiting", "Jobs that wait in a lane.", "waiting"),
+    ("aos_lane_running", "Jobs that run in a lane.", "running"),
+    ("aos_lane_oldest_seconds", "How long the oldest job of a lane has waited.", "oldest"),
+)
+REPLICAS = (
+    ("aos_serve_replicas", "Replicas that run.", "running"),
+    ("aos_serve_replicas_wanted", "Replicas that should run.", "wanted"),
+    ("aos_serve_queued_requests", "Requests that wait for a replica.", "queued"),
+    ("aos_serve_ongoing_requests", "Requests that replicas work on.", "ongoing"),
+)
+
+
+@router.get("/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}})
+async def metrics(parts: Its) -> Response:
+    """Figures of the whole system. Prometheus signs in with an API key of an operator of the first tenant."""
+    registry = CollectorRegistry()
+    registry.register(Known(await families(parts)))
+    return Response(generate_latest(registry), media_type=MEDIA_TYPE)
+
+
+class Known(Collector):
+    """Families that were collected before."""
+
+    def __init__(self, found: Sequence[Metric]) -> None:
+        """Nothing is asked when it is collected."""
+        self._found = found
+
+    def collect(self) -> Iterable[Metric]:
+        """All of them."""
+        return self._found
+
+
+async def families(parts: Parts) -> list[Metric]:
+    """What every source tells; one that does not answer is missing, and `aos_up` says which."""
+    operating = parts.operating
+    totals, told = await operating.upkeep.figures.totals()
+    up = {"figures": told}
+    counts: Mapping[str, Mapping[str, float]] = {}
+    lanes: Sequence[Lane] = ()
+    deployments: Sequence[Deployment] = ()
+    try:
+        async with asyncio.timeout(SECONDS):
+            counts, lanes = await operating.system.counts(), await operating.system.lanes()
+        up["postgres"] = True
+    except (AosError, TimeoutError):
+        up["postgres"] = False
+    try:
+        async with asyncio.timeout(SECONDS):
+            deployments = await operating.blocking(operating.cluster.deployments)
+        up["ray"] = True
+    except (AosError, TimeoutError):
+        up["ray"] = False
+    return [
+        _gauge(*UP, {(source,): float(well) for source, well in up.items()}),
+        *_counted(totals),
+        *_stored(counts),
+        *(
+            _gauge(name, about, ("lane",), {(lane.name,): float(getattr(lane, value)) for lane in lanes})
+            for name, about, value in LANES
+        ),
+        *(_replicas(name, about, value, deployments) for name, about, value in REPLICAS),
+    ]
+
+
+def _counted(totals: Totals) -> Iterator[Metric]:
+    for figure in FIGURES.values():
+        found, labels = totals.get(figure.name, {}), list(figure.labels.values())
+        if not figure.buckets:
+            counter = CounterMetricFamily(figure.name, figure.about, labels=labels)
+            for pairs, total in sorted(found.items()):
+                counter.add_metric([value for _, value in pairs], total.value)
+            yield counter
+            continue
+        histogram = HistogramMetricFamily(figure.name, figure.about, labels=labels)
+        for pairs, total in sorted(found.items()):
+            histogram.add_metric([value for _, value in pairs], _buckets(figure, total.buckets), total.value)
+        yield histogram
+
+
+def _buckets(figure: Figure, counts: Mapping[int, float]) -> list[tuple[str, float]]:
+    """Upper bound to how many were at most that long; the last one counts all."""
+    found, sum_ = [], 0.0
+    for number, bound in enumerate([*map(str, figure.buckets), "+Inf"]):
+        sum_ += counts.get(number, 0.0)
+        found.append((bound, sum_))
+    return found
+
+
+def _stored(counts: Mapping[str, Mapping[str, float]]) -> Iterator[Metric]:
+    for figure, (name, about, labels) in GAUGES.items():
+        values = counts.get(figure, {}).items()
+        found = {tuple(label.split(" ", len(labels) - 1)) if labels else (): value for label, value in values}
+        yield _gauge(name, about, labels, {key: value for key, value in found.items() if len(key) == len(labels)})
+
+
+def _replicas(name: str, about: str, value: str, deployments: Sequence[Deployment]) -> Metric:
+    found = {(one.application, one.name): getattr(one, value) for one in deployments}
+    return _gauge(name, about, ("application", "deployment"), {k: float(v) for k, v in found.items() if v is not None})
+
+
+def _gauge(name: str, about: str, labels: Sequence[str], values: Mapping[tuple[str, ...], float]) -> Metric:
+    gauge = GaugeMetricFamily(name, about, labels=list(labels))
+    for key, value in sorted(values.items()):
+        gauge.add_metric(list(key), value)
+    return gauge

@@ -1,0 +1,171 @@
+"""What an operator looks at first: how every part is, and what happens in the workspace now and in the last day."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Annotated, Any
+
+from fastapi import APIRouter
+from pydantic import BaseModel, Field
+
+from cluster.state.db.postgres import Row
+from serve_apps.http.auth.guard import Guarded, Its, Me
+from serve_apps.http.routes.operations import health_checks
+
+router = APIRouter(route_class=Guarded, tags=["admin"])
+
+
+class DeploymentShape(BaseModel):
+    """A Serve deployment; `queued` and `ongoing` requests are null where Ray does not tell them."""
+
+    application: str
+    name: str
+    status: str
+    running: int
+    wanted: int
+    queued: int | None
+    ongoing: int | None
+
+
+class VitalShape(BaseModel):
+    """One part: green works, amber works with something to know, red does not, grey is not in use."""
+
+    part: str
+    kind: health_checks.Kind
+    colour: health_checks.Light
+    detail: str
+    fix: str
+    ms: int
+    deployment: DeploymentShape | None
+
+
+class Vitals(BaseModel):
+    """Every part, and the colour of all together; it was asked at `at`."""
+
+    colour: health_checks.Light
+    at: datetime
+    parts: list[VitalShape]
+
+
+class Reason(BaseModel):
+    """Why something failed, how often, and where it can be looked at."""
+
+    reason: str
+    count: int
+    path: str
+
+
+class Failures(BaseModel):
+    """What failed within the last 24 hours, the most frequent first; `path` is the list's."""
+
+    total: int
+    reasons: list[Reason]
+    path: str
+
+
+class JobLine(BaseModel, extra="ignore"):
+    """A job that waits or runs."""
+
+    id: str
+    kind: str
+    lane: str
+    state: str
+    phase: str
+    created_at: datetime
+    started_at: datetime | None
+    path: str
+
+
+class Jobs(BaseModel):
+    """The newest of those that wait or run, and how many there are."""
+
+    total: int
+    items: list[JobLine]
+    path: str
+
+
+class Approvals(BaseModel):
+    """How many actions wait for a decision, and since when the oldest does."""
+
+    total: int
+    since: datetime | None
+    path: str
+
+
+class Series(BaseModel):
+    """A figure by hour, oldest first: `hours` are their beginnings (UTC), the last one is not over."""
+
+    total: float
+    values: list[float]
+    path: str
+
+
+class Now(BaseModel):
+    """The workspace now, and within the last 24 hours; every figure with the path of what it counts."""
+
+    at: datetime
+    jobs: Jobs
+    approvals: Approvals
+    page_failures: Failures
+    run_failures: Failures
+    hours: list[datetime]
+    requests: Annotated[Series, Field(description="Turns of agents.")]
+    failed: Series
+    tokens_in: Series
+    tokens_out: Series
+    cost_usd: Series
+    pages: Annotated[Series, Field(description="Pages that were read.")]
+
+
+@router.get("/api/admin/health")
+async def health(me: Me, parts: Its) -> Vitals:
+    """Ask every part how it is: databases, Ray and its deployments, queues, models, disk. Takes seconds at most."""
+    at = parts.clock()
+    found = await health_checks.look(parts, me.scope)
+    return Vitals(colour=health_checks.worst(found), at=at, parts=[_vital(one) for one in found])
+
+
+@router.get("/api/admin/now")
+async def now(me: Me, parts: Its) -> Now:
+    """What runs and waits in the workspace, what failed there lately, and what it asked of models."""
+    at = parts.clock()
+    day = await parts.operating.system.day(me.scope, at)
+    runs = "/api/runs"
+    return Now(
+        at=at,
+        jobs=Jobs(
+            total=day.jobs_total,
+            items=[JobLine(**{**row, "id": str(row["id"])}, path=f"/api/jobs/{row['id']}") for row in day.jobs],
+            path="/api/jobs",
+        ),
+        approvals=Approvals(total=day.approvals, since=day.approvals_since, path="/api/approvals"),
+        page_failures=_failures(day.failures, "job", "/api/jobs/{id}/failures", "/api/jobs"),
+        run_failures=_failures(day.broken, "run", "/api/runs/{id}", f"{runs}?state=failed"),
+        hours=[row["hour"] for row in day.hours],
+        requests=_series(day.hours, "requests", runs),
+        failed=_series(day.hours, "failed", f"{runs}?state=failed"),
+        tokens_in=_series(day.hours, "prompt_tokens", runs),
+        tokens_out=_series(day.hours, "completion_tokens", runs),
+        cost_usd=_series(day.hours, "cost_usd", runs),
+        pages=_series(day.pages, "pages", "/api/documents/"),
+    )
+
+
+def _vital(one: health_checks.Vital) -> VitalShape:
+    shape = None
+    if one.deployment is not None:
+        shape = DeploymentShape(**{name: getattr(one.deployment, name) for name in DeploymentShape.model_fields})
+    return VitalShape(
+        part=one.part, kind=one.kind, colour=one.colour, detail=one.detail, fix=one.fix, ms=one.ms, deployment=shape
+    )
+
+
+def _failures(rows: Sequence[Row], column: str, path: str, all_: str) -> Failures:
+    reasons = [
+        Reason(reason=row["reason"] or "unknown", count=row["count"], path=path.format(id=row[column])) for row in rows
+    ]
+    return Failures(total=sum(reason.count for reason in reasons), reasons=reasons, path=all_)
+
+
+def _series(rows: Sequence[dict[str, Any]], column: str, path: str) -> Series:
+    values = [float(row[column]) for row in rows]
+    return Series(total=sum(values), values=values, path=path)

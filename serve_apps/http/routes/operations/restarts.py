@@ -1,0 +1,111 @@
+"""Restarts that an administrator asks for: the supervisor replaces the replicas one after the other."""
+
+import asyncio
+from datetime import datetime
+from typing import Annotated
+
+from fastapi import APIRouter
+from pydantic import BaseModel, Field
+
+from cluster.state.settings.restart_requests import Restart
+from configs.keys import APPLICATIONS, Part
+from serve_apps.http.auth.guard import Guarded, Its, Me, agree
+from serve_apps.http.deps import Parts
+from serve_apps.http.fields import Body
+
+router = APIRouter(route_class=Guarded, tags=["admin"])
+
+COMMAND = "aos down && aos up"
+LOOKS, PAUSE = 12, 0.5  # how often and in which steps we look whether a supervisor took it up
+HARD = f"everything has to be started anew, which ends what runs: `{COMMAND}` where it was started"
+NOBODY = f"no supervisor has taken it up; where none runs: `{COMMAND}`"
+
+
+class RestartRequest(Body):
+    """Which parts; left out, those that changed settings wait for."""
+
+    parts: Annotated[list[Part] | None, Field(max_length=len(Part))] = None
+
+
+class RestartShape(BaseModel):
+    """One that was asked for; `error` says why it did not succeed."""
+
+    id: int
+    parts: list[Part]
+    asked_at: datetime
+    taken_at: datetime | None
+    done_at: datetime | None
+    error: str | None
+
+    @classmethod
+    def of(cls, restart: Restart) -> "RestartShape":
+        """From the value."""
+        return cls(
+            id=restart.id, parts=list(restart.parts), asked_at=restart.asked_at, taken_at=restart.taken_at,
+            done_at=restart.done_at, error=restart.error,
+        )  # fmt: skip
+
+
+class Hint(BaseModel):
+    """What is done about it. `command` is what a person has to run, where the supervisor cannot do it."""
+
+    restart: RestartShape | None
+    state: Annotated[str, Field(description="rolling, asked, by_hand or nothing.")]
+    detail: str
+    command: str | None
+
+
+class RestartList(BaseModel):
+    """The newest first."""
+
+    items: list[RestartShape]
+
+
+@router.post("/api/admin/restart-hint", status_code=202)
+async def restart_hint(me: Me, parts: Its, body: RestartRequest | None = None) -> Hint:
+    """Restart parts, replica by replica; requests that have begun are ended by the old ones.
+
+    Without a body, or without `parts` in it, those that changed settings wait for.
+    """
+    body = body or RestartRequest()
+    agree(me, body.tenant_id, body.workspace_id)
+    wanted = await _waiting(me, parts) if body.parts is None else list(dict.fromkeys(body.parts))
+    rolling = tuple(part for part in wanted if part in APPLICATIONS)
+    by_hand = Part.WHOLE in wanted
+    if not wanted:
+        return Hint(restart=None, state="nothing", detail="nothing waits for a restart", command=None)
+    asked: Restart | None = None
+    async with parts.database.transaction(me.scope) as tx:
+        id_ = await parts.operating.restarts.ask(tx, me.scope, rolling) if rolling else None
+        await parts.audit.record(tx, me.scope, "restart.ask", str(id_ or Part.WHOLE), detail={"parts": sorted(wanted)})
+    if id_ is not None:
+        asked = await _taken(me, parts, id_)
+    taken = asked is not None and asked.taken_at is not None
+    details = [f"{', '.join(rolling)}: replica by replica" if taken else NOBODY] if rolling else []
+    return Hint(
+        restart=None if asked is None else RestartShape.of(asked),
+        state="rolling" if taken else "asked" if rolling else "by_hand",
+        detail="; ".join([*details, *([HARD] if by_hand else [])]),
+        command=COMMAND if by_hand or not taken else None,
+    )
+
+
+@router.get("/api/admin/restarts")
+async def restarts(me: Me, parts: Its) -> RestartList:
+    """What was asked for lately, and what became of it."""
+    return RestartList(items=[RestartShape.of(one) for one in await parts.operating.restarts.page(me.scope)])
+
+
+async def _waiting(me: Me, parts: Parts) -> list[Part]:
+    async with parts.database.transaction(me.scope) as tx:
+        return [Part(need.part) for need in await parts.operating.upkeep.rows.needs(tx)]
+
+
+async def _taken(me: Me, parts: Parts, id_: int) -> Restart:
+    """The restart once a supervisor has it, else as it is after some seconds."""
+    for _ in range(LOOKS):
+        found = await parts.operating.restarts.show(me.scope, id_)
+        if found.taken_at is not None:
+            return found
+        await asyncio.sleep(PAUSE)
+    return found

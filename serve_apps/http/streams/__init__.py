@@ -1,0 +1,1 @@
+"""Streamed responses: SSE, WebSocket, and turns as responses."""

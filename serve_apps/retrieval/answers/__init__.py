@@ -1,0 +1,1 @@
+"""Answers: generation, extraction, citation checks, abstention, conflicts, stored answers."""

@@ -1,0 +1,92 @@
+"""Citations of one answer: each quote checked against its page, each place numbered once."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from pipelines.documents.document import Page
+from serve_apps.retrieval.answers.evidence import Sentence
+from serve_apps.retrieval.answers.quote import ANYWHERE, Citation, describe, locate
+from serve_apps.retrieval.search.query import Hit
+
+Pages = Mapping[tuple[str, int], Page]  # by version and number
+
+
+@dataclass(slots=True)
+class Citations:
+    """The citations so far, in the order of their numbers."""
+
+    hits: Sequence[Hit]
+    pages: Pages
+    all: list[Citation] = field(default_factory=list)
+
+    def place(self, n: int, quote: str) -> Citation | None:
+        """Where source `n` (from 1, or ANYWHERE) says this, within its own spans; not numbered yet.
+
+        None where it does not.
+        """
+        for hit in self.hits if n == ANYWHERE else self.hits[max(n - 1, 0) : n]:
+            for span in hit.spans:
+                page = self.pages.get((hit.version_id, span.page))
+                at = page and locate(quote, page.text, span.start, span.end)
+                if at:
+                    return self._cite(hit, span.page, quote, at)
+        return None
+
+    def sentence(self, sentence: Sentence) -> Citation | None:
+        """A sentence of a hit, not numbered yet; None where its page says something else by now."""
+        hit = self.hits[sentence.hit]
+        return self._cite(hit, sentence.page, sentence.text, (sentence.start, sentence.end))
+
+    def titles(self, citations: Sequence[Citation]) -> list[str]:
+        """Headings and filenames of the passages that are cited."""
+        cited = {one.chunk_id for one in citations}
+        return [title for hit in self.hits if hit.chunk_id in cited for title in hit.titles]
+
+    def covers(self, citation: Citation) -> bool:
+        """Whether another citation has all of this place and more."""
+        return any(
+            _share_a_page(one, citation) and one.start <= citation.start and citation.end <= one.end
+            for one in self.all if _place(one) != _place(citation)
+        )  # fmt: skip
+
+    def number(self, citation: Citation) -> int:
+        """Its number in the answer; the same place keeps the one it has."""
+        for known in self.all:
+            if _place(known) == _place(citation):
+                return known.n
+        self.all.append(replace(citation, n=len(self.all) + 1))
+        return len(self.all)
+
+    def _cite(self, hit: Hit, number: int, quote: str, at: tuple[int, int]) -> Citation | None:
+        """A citation, unless the page does not say this there: a quote is never taken on trust."""
+        page = self.pages.get((hit.version_id, number))
+        if page is None or page.text[at[0] : at[1]].split() != quote.split():
+            return None
+        boxes, confidence = describe(page, *at)
+        return Citation(
+            n=0,
+            chunk_id=hit.chunk_id,
+            document_id=hit.document_id,
+            version_id=hit.version_id,
+            filename=hit.filename,
+            page=number,
+            quote=page.text[at[0] : at[1]],
+            start=at[0],
+            end=at[1],
+            boxes=boxes,
+            ocr_confidence=confidence,
+            caveats=tuple(one for one in hit.caveats if one.page in (None, number)),
+        )
+
+
+def overlap(one: Citation, other: Citation) -> bool:
+    """Whether two citations have some of a page in common."""
+    return _share_a_page(one, other) and one.start < other.end and other.start < one.end
+
+
+def _share_a_page(one: Citation, other: Citation) -> bool:
+    return (one.version_id, one.page) == (other.version_id, other.page)
+
+
+def _place(citation: Citation) -> tuple[str, int, int, int]:
+    return citation.version_id, citation.page, citation.start, citation.end

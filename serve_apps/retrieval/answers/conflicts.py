@@ -1,0 +1,104 @@
+"""Sources that contradict each other, by rule: the same statement with another date, sum or quantity in it."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from serve_apps.retrieval.answers.evidence import Sentence
+from serve_apps.retrieval.search.query import Hit
+from serve_apps.retrieval.text.values import Value, ValueKind, values, without
+from serve_apps.retrieval.text.words import Name, content, names
+
+LEAST_ALIKE = 0.6  # Jaccard of the words around the values
+LEAST_WORDS = 2  # that both have
+_YEAR = re.compile(r"(?<!\d)(?:19|20)\d{2}(?!\d)")
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A sentence taken apart.
+
+    Attributes:
+        words: folded, without those of its values.
+        names: what it names.
+        titles: folded words of the titles over it.
+        codes: words of the titles that have letters and digits, such as part numbers.
+        years: that the titles name.
+        document: whose.
+    """
+
+    sentence: Sentence
+    values: tuple[Value, ...]
+    words: frozenset[str]
+    names: frozenset[Name]
+    titles: frozenset[str]
+    codes: frozenset[str]
+    years: frozenset[str]
+    headings: tuple[str, ...]
+    document: str
+
+    @classmethod
+    def of(cls, sentence: Sentence, hit: Hit) -> "Statement":
+        """With the titles of the passage that it stands in."""
+        found = tuple(values(sentence.text))
+        rest = without(sentence.text, found)
+        over = " ".join(hit.titles)
+        titles = frozenset(content(over))
+        return cls(
+            sentence,
+            found,
+            frozenset(content(rest)),
+            frozenset(names(rest)),
+            titles,
+            frozenset(one for one in titles if one.isalnum() and not one.isalpha() and not one.isdigit()),
+            frozenset(_YEAR.findall(over)),
+            hit.headings,
+            hit.document_id,
+        )
+
+
+def differing(question: str, one: Statement, other: Statement) -> tuple[Value, Value] | None:
+    """The values in which two statements contradict each other; None where they do not, or may speak of two things.
+
+    They have to be of the same words and the same kinds of values, of which just one kind differs. Statements of the
+    same document under different titles are about different things; so are those whose titles name other years or
+    part numbers, or of whose titles the question names what is over one of them only.
+    """
+    if not one.values or _kinds(one) != _kinds(other) or one.names != other.names:
+        return None
+    common = one.words & other.words
+    if len(common) < LEAST_WORDS or len(common) < LEAST_ALIKE * len(one.words | other.words):
+        return None
+    if one.years != other.years or one.codes != other.codes:
+        return None
+    if one.document == other.document and one.headings != other.headings:
+        return None
+    asked = set(content(question))
+    if asked & (one.titles | one.words) != asked & (other.titles | other.words):
+        return None
+    different = [kind for kind in dict.fromkeys(_kinds(one)) if _amounts(one, kind) != _amounts(other, kind)]
+    if len(different) != 1 or _amounts(one, different[0]) & _amounts(other, different[0]):
+        return None
+    return _first(one, different[0]), _first(other, different[0])
+
+
+def against(question: str, shown: Statement, others: Sequence[Statement]) -> Iterator[tuple[Value, Statement, Value]]:
+    """What contradicts a statement: (its value, who, the other's value), each other value once."""
+    seen: set[str] = set()
+    for other in others:
+        found = differing(question, shown, other)
+        if found and found[1].amount not in seen:
+            seen.add(found[1].amount)
+            yield found[0], other, found[1]
+
+
+def _kinds(one: Statement) -> list[tuple[ValueKind, str]]:
+    return sorted((value.kind, value.unit) for value in one.values)
+
+
+def _amounts(one: Statement, kind: tuple[ValueKind, str]) -> set[str]:
+    return {value.amount for value in one.values if (value.kind, value.unit) == kind}
+
+
+def _first(one: Statement, kind: tuple[ValueKind, str]) -> Value:
+    return next(value for value in one.values if (value.kind, value.unit) == kind)

@@ -1,0 +1,220 @@
+"""Stored answers, and why they say what they say: from each claim to the page, its engine, its file and its job."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+from uuid import UUID, uuid4
+
+from psycopg.types.json import Jsonb
+
+from cluster.basics.errors import NotFound
+from cluster.basics.ids import uuid_of
+from cluster.basics.scope import Role, Scope
+from cluster.state.canonical_json import normal
+from cluster.state.db.postgres import Database, Row, Transaction, load_queries
+from serve_apps.retrieval.answers.answerer import Answer
+from serve_apps.retrieval.answers.claims import Claim, Conflict, Dropped, as_said
+from serve_apps.retrieval.answers.quote import describe, page_of
+from serve_apps.retrieval.search.query import Results
+
+Json = Any
+_PLACE = ("n", "document_id", "version_id", "chunk_id", "page", "start", "end", "quote")
+WITHHELD = "The document is gone, or is none that you may read."
+CHANGED = "The page says something else by now."
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """An answer to be stored.
+
+    Attributes:
+        id: a UUID; that of the run, where an agent answered.
+        citations: n, document_id, version_id, chunk_id, page, start, end, quote of each.
+        search: how its sources were found.
+    """
+
+    id: str
+    question: str
+    mode: str
+    claims: Sequence[Claim]
+    citations: Sequence[Mapping[str, Any]]
+    agent: str | None = None
+    run: str | None = None
+    model: str | None = None
+    fallback: str | None = None
+    abstained: str | None = None
+    generation: int | None = None
+    conflicts: Sequence[Conflict] = ()
+    dropped: Sequence[Dropped] = ()
+    search: Mapping[str, Any] | None = None
+
+
+class StoredAnswers:
+    """Keeps answers for those who asked and for administrators; passages are looked up when they are shown."""
+
+    def __init__(self, database: Database, new_id: Callable[[], UUID] = uuid4) -> None:
+        """Queries are read from trail.sql beside this file."""
+        self._db, self._new_id = database, new_id
+        self._sql = load_queries(Path(__file__).with_suffix(".sql"))
+
+    async def keep(self, scope: Scope, question: str, agent: str | None, answer: Answer) -> str:
+        """Store an answer and return its id.
+
+        Raises:
+            Unavailable: Postgres cannot be reached.
+        """
+        id_ = str(self._new_id())
+        citations = [{name: getattr(one, name) for name in _PLACE} for one in answer.citations]
+        kept = Kept(
+            id_, question, answer.mode, answer.claims, citations, agent, None, answer.model, answer.fallback,
+            answer.abstained, answer.search.generation, answer.conflicts, answer.dropped, _search(answer.search),
+        )  # fmt: skip
+        async with self._db.transaction(scope) as tx:
+            await self.put(tx, scope, kept)
+        return id_
+
+    async def put(self, tx: Transaction, scope: Scope, kept: Kept) -> None:
+        """Store an answer in the caller's transaction; the same id again changes nothing."""
+        whose = {"tenant": scope.tenant, "workspace": scope.workspace}
+        quotes = {one["n"]: as_said(one["quote"]) for one in kept.citations}
+        claims = [_without_passage(one, quotes, whole=kept.mode == "extractive") for one in kept.claims]
+        conflicts = [[{"value": one.value, "n": one.citation} for one in row.stated] for row in kept.conflicts]
+        await tx.run(
+            self._sql["keep"],
+            **whose, id=kept.id, readers=_readers(scope), user=scope.user, agent=kept.agent, run=kept.run,
+            question=kept.question, hash=_hash(" ".join(kept.question.casefold().split())), mode=kept.mode,
+            model=kept.model, fallback=kept.fallback, abstained=kept.abstained, generation=kept.generation,
+            claims=Jsonb(normal(claims)), conflicts=Jsonb(normal(conflicts)),
+            dropped=Jsonb([{"text": one.text, "why": one.why} for one in kept.dropped]),
+            search=Jsonb(normal(dict(kept.search or {}))),
+        )  # fmt: skip
+        rows = [
+            {
+                **whose, "answer": kept.id, "n": one["n"], "document": one["document_id"], "version": one["version_id"],
+                "chunk": one["chunk_id"], "page": one["page"], "start": one["start"], "end": one["end"],
+                "hash": _hash(one["quote"]),
+            }
+            for one in kept.citations
+        ]  # fmt: skip
+        await tx.many(self._sql["cite"], rows)
+
+    async def why(self, scope: Scope, answer: str) -> Json:
+        """An answer with the way from each claim to the file it was read from.
+
+        Whoever lost a document since sees neither its passage nor its name. A claim is shown without its passage to the
+        one who asked, and to nobody else; one that is itself a passage goes with it.
+
+        Raises:
+            NotFound: there is no such answer, or it is somebody else's.
+        """
+        named = {"id": uuid_of(answer, "answer"), "tenant": scope.tenant, "workspace": scope.workspace}
+        async with self._db.transaction(scope) as tx:
+            row = await tx.one(self._sql["show"], **named)
+            if row is None:
+                raise NotFound(f"answer {answer}")
+            cited = await tx.all(self._sql["cited"], **named)
+            documents = [hit["document_id"] for hit in row["search"].get("hits", ())]
+            seen = await tx.all(self._sql["seen"], workspace=scope.workspace, documents=documents)
+        citations = {one["n"]: _citation(one) for one in cited}
+        mine = scope.user is not None and str(row["user_id"]) == scope.user
+        return {
+            **{name: row[name] for name in _PLAIN},
+            "claims": [_claim(one, citations, mine) for one in row["claims"]],
+            "citations": list(citations.values()),
+            "conflicts": [
+                [{**one, "value": _shown(citations, one["n"], one["value"])} for one in stated]
+                for stated in row["conflicts"]
+            ],
+            "dropped": row["dropped"] if mine else [],
+            "search": _found(row["search"], {one["id"]: one["filename"] for one in seen}),
+        }
+
+
+_PLAIN = (
+    "id", "user_id", "agent_id", "run_id", "question", "mode", "model", "fallback", "abstained", "generation",
+    "corpus_version", "corpus_now", "at",
+)  # fmt: skip
+
+
+def _readers(scope: Scope) -> list[str]:
+    return [*(one for one in scope.principals if one.startswith("user:")), f"role:{Role.ADMIN}"]
+
+
+def _hash(text: str) -> str:
+    return sha256(text.encode()).hexdigest()
+
+
+def _search(results: Results) -> Json:
+    """What is worth keeping of a search: who found what, and what each stage thought of it. No text."""
+    shown = ("keyword_engine", "vector", "rerank", "fallback", "total")
+    return {
+        **{name: getattr(results, name) for name in shown},
+        "timings_ms": dict(results.timings_ms),
+        "stages": [{"name": one.name, "on": one.on, "detail": one.detail, "kept": one.kept} for one in results.stages],
+        "hits": [
+            {"chunk_id": hit.chunk_id, "document_id": hit.document_id, "page": hit.page, "engine": hit.engine,
+             "score": hit.score, "scores": dict(hit.scores)}
+            for hit in results.hits
+        ],
+    }  # fmt: skip
+
+
+def _without_passage(claim: Claim, quotes: Mapping[int, str], *, whole: bool) -> Json:
+    """A claim as it is stored: one that is a passage, word for word, is read from what it cites first."""
+    same = [n for n in claim.citations if quotes.get(n, "").rstrip(".:;") == claim.text.rstrip(".:;")]
+    citations = [*same, *(n for n in claim.citations if n not in same)]
+    return {"text": None if same or (whole and citations) else claim.text, "citations": citations, "basis": claim.basis}
+
+
+def _found(search: Mapping[str, Any], names: Mapping[str, str]) -> Json:
+    """The search with those of its hits that the reader may see."""
+    hits = search.get("hits", ())
+    seen = [{**hit, "filename": names[hit["document_id"]]} for hit in hits if hit["document_id"] in names]
+    return {**search, "hits": seen, "withheld": len(hits) - len(seen)}
+
+
+def _claim(claim: Mapping[str, Any], citations: Mapping[int, Json], mine: bool) -> Json:
+    found = [citations[n] for n in claim["citations"] if n in citations]
+    text = claim["text"]
+    if text is None:
+        text = None if any(one["quote"] is None for one in found) else as_said(found[0]["quote"])
+    elif not mine and any(one["document_id"] is None for one in found):
+        text = None
+    # Answers from before it was kept say nothing of it: in them a claim without a text is its passage.
+    basis = claim.get("basis") or ("extracted" if claim["text"] is None else "quoted")
+    return {"text": text, "citations": claim["citations"], "supported": bool(claim["citations"]), "basis": basis}
+
+
+def _shown(citations: Mapping[int, Json], n: int, value: str) -> str | None:
+    return value if n in citations and citations[n]["quote"] is not None else None
+
+
+def _citation(row: Row) -> Json:
+    """A place as the reader may see it now."""
+    if row["filename"] is None:
+        return {**dict.fromkeys(_WHERE), "n": row["n"], "boxes": [], "caveats": [], "withheld": WITHHELD}
+    start, end = row["first_char"], row["end_char"]
+    same = row["text"] is not None and _hash(row["text"][start:end]) == row["quote_hash"]
+    boxes, sure = describe(page_of(row), start, end) if same else ((), None)
+    job = {name: row[f"job_{name}"] for name in ("id", "kind", "state", "finished_at")}
+    return {
+        **{name: row[name] for name in ("n", "document_id", "version_id", "filename", "is_current", "page", "kind")},
+        "start": start, "end": end,
+        "chunk": {"id": row["chunk_id"], "index": row["chunk_index"], "headings": row["headings"]},
+        "quote": row["text"][start:end] if same else None,
+        "boxes": [[one.page, one.box.x0, one.box.y0, one.box.x1, one.box.y1] for one in boxes],
+        "ocr_confidence": sure, "engine": row["engine"], "page_confidence": row["confidence"],
+        "caveats": row["caveats"], "attempts": row["attempts"], "fingerprint": row["fingerprint"],
+        "read_at": row["read_at"], "file_hash": row["file_hash"], "job": job if row["job_id"] else None,
+        "url": f"/api/documents/{row['document_id']}/pages/{row['page']}",
+        "withheld": None if same else CHANGED,
+    }  # fmt: skip
+
+
+_WHERE = (
+    "n", "document_id", "version_id", "filename", "is_current", "page", "kind", "start", "end", "chunk", "quote",
+    "boxes", "ocr_confidence", "engine", "page_confidence", "caveats", "attempts", "fingerprint", "read_at",
+    "file_hash", "job", "url", "withheld",
+)  # fmt: skip

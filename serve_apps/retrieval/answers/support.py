@@ -1,0 +1,58 @@
+"""Whether quotes say what a claim says: its numbers, its names, its negation and most of its words."""
+
+import re
+from collections.abc import Sequence
+
+from serve_apps.retrieval.text.values import numbers
+from serve_apps.retrieval.text.words import Name, content, names, tokens, unknown
+
+LEAST_SHARED = 0.5  # of a claim's words
+LEAST_NEAR = 0.55  # cosine that stands for shared words where a claim is worded otherwise
+SAME = 0.8  # share of words from which on a claim that negates its quote contradicts it
+_NEGATION = re.compile(r"\b(?:not|no|never|cannot|neither|nor|none)\b|n['’]t\b|\b(?P<without>without)\b", re.IGNORECASE)
+
+
+def shared(claim: str, quotes: Sequence[str], about: Sequence[str]) -> float:
+    """The share of a claim's words that stand in its quotes or in what they are `about`: titles above them."""
+    wanted = set(content(claim))
+    if not wanted:
+        return 0.0
+    known = {word for text in (*quotes, *about) for word in content(text)}
+    return len(wanted & known) / len(wanted)
+
+
+def objection(
+    claim: str, quotes: Sequence[str], about: Sequence[str], question: str, similarity: float | None
+) -> str | None:
+    """Why the quotes do not support the claim; None where they do.
+
+    Args:
+        claim: a sentence without marks.
+        quotes: what it cites, word for word.
+        about: the titles over the quotes.
+        question: names and words of it are no invention of the claim's.
+        similarity: cosine of claim and quotes; None where nobody measured it.
+    """
+    said = " ".join(quotes)
+    if extra := sorted(numbers(claim, digits_only=True) - numbers(said)):
+        return f"its quote does not say {', '.join(extra)}"
+    if name := stranger(claim, (*quotes, *about, question)):
+        return f"its quote does not name {name.shown}"
+    share = shared(claim, quotes, about)
+    own, there = denied(claim), denied(said)
+    if share >= SAME and (own - there or (there and not own)):
+        return "its quote says the opposite"
+    if share < LEAST_SHARED and (similarity is None or similarity < LEAST_NEAR):
+        return "its quote says something else"
+    return None
+
+
+def stranger(claim: str, texts: Sequence[str]) -> Name | None:
+    """The first name of a claim that none of these texts speaks of."""
+    known = {one.word for text in texts for one in tokens(text)}
+    return next((name for name in names(claim) if unknown(name.words, known)), None)
+
+
+def denied(text: str) -> set[str]:
+    """Which sorts of negation a text has: `not`, and `without`, which leaves its sentence as it is."""
+    return {"without" if found["without"] else "not" for found in _NEGATION.finditer(text)}

@@ -1,0 +1,1 @@
+"""The semantic cache: scope, near-miss checks, single-flight, storage in Redis."""

@@ -1,0 +1,129 @@
+"""Where a question's cache entry belongs: whose it is, over which documents, asked how, and worked out with what."""
+
+import json
+from dataclasses import asdict, dataclass, fields
+from hashlib import sha256
+from pathlib import Path
+from typing import Literal
+
+from cluster.basics.scope import Scope
+from cluster.models.embedding.migration import Make, make_of
+from cluster.state.db.postgres import Database, load_queries
+from serve_apps.retrieval.search.query import Query
+
+SQL = load_queries(Path(__file__).with_name("cache.sql"))
+FORM = 1  # of entries; another number forgets all that there are
+NO_AGENT = "-"
+_NOT_ASKED = frozenset({"text", "fresh"})  # what does not change which answer is right
+
+Sort = Literal["search", "answer"]
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """What a question is asked of, as Postgres says at this moment.
+
+    Attributes:
+        version: another one after every change of what can be found in the workspace, from the change's own transaction
+            on; it grows, and none comes twice.
+        generation: of the index that is asked; None where there is none.
+        made: what the generation's vectors can be compared with.
+        principals: those of the caller that documents of the workspace name; only they decide what is seen.
+        models: a digest of which language models may have helped.
+    """
+
+    version: int
+    generation: int | None
+    made: Make | None
+    principals: tuple[str, ...]
+    models: str
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A partition of the cache: entries of one place may stand for each other, those of two never.
+
+    Attributes:
+        identity: SHA-256 of all that parts it from others; each entry repeats it.
+        version: of the corpus; entries of another one are dead.
+    """
+
+    workspace: str
+    agent: str
+    identity: str
+    version: int
+
+    @property
+    def index(self) -> str:
+        """The key of the list of its entries."""
+        return f"rag_cache:{self.agent}:{self.identity[:32]}"
+
+    @property
+    def registry(self) -> str:
+        """The key of the set of places that belong to its workspace."""
+        return registry_of(self.workspace)
+
+    def entry(self, name: str) -> str:
+        """The key of an entry; `name` is `name_of` its question."""
+        return f"{self.index}:{name}"
+
+
+def registry_of(workspace: str) -> str:
+    """The key of the set of a workspace's places."""
+    return f"rag_cache:places:{workspace}"
+
+
+def name_of(question: str) -> str:
+    """16 hexadecimal digits for a question's text."""
+    return sha256(question.encode("utf-8", "replace")).hexdigest()[:16]
+
+
+def place_of(sort: Sort, scope: Scope, query: Query, corpus: Corpus, made_with: str) -> Place:
+    """Where the answer to `query` belongs.
+
+    Args:
+        sort: what kind of entry.
+        scope: who asks; its principals count as far as the corpus names them.
+        query: every field but the text parts.
+        corpus: of the scope.
+        made_with: a fingerprint of settings and prompts.
+    """
+    asked = asdict(query)
+    told = {
+        "form": FORM,
+        "sort": sort,
+        "tenant": scope.tenant,
+        "workspace": scope.workspace,
+        "principals": corpus.principals,
+        "generation": corpus.generation,
+        "models": corpus.models,
+        "asked": {one.name: asked[one.name] for one in fields(query) if one.name not in _NOT_ASKED},
+        "made_with": made_with,
+    }
+    identity = sha256(json.dumps(told, sort_keys=True, default=str).encode()).hexdigest()
+    return Place(scope.workspace, query.agent_id or NO_AGENT, identity, corpus.version)
+
+
+class Corpora:
+    """Reads what questions are asked of."""
+
+    def __init__(self, database: Database, assistant: str) -> None:
+        """`assistant` is the name of the agent that pays for models where none is asked; queries are in cache.sql."""
+        self._database, self._assistant = database, assistant
+
+    async def of(self, scope: Scope, agent_id: str | None = None) -> Corpus | None:
+        """The corpus as it is now, for who asks an agent or none; None where the scope has no such workspace.
+
+        Raises:
+            Unavailable, Overloaded: of Postgres.
+        """
+        rows = await self._database.read(
+            scope, SQL["corpus"],
+            tenant=scope.tenant, workspace=scope.workspace, principals=list(scope.principals), agent=agent_id,
+            assistant=self._assistant,
+        )  # fmt: skip
+        if not rows:
+            return None
+        row = rows[0]
+        made = None if row["generation"] is None else make_of(row)
+        return Corpus(row["revision"], row["generation"], made, tuple(row["named"]), row["models"])

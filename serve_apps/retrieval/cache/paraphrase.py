@@ -1,0 +1,187 @@
+"""Whether texts that are worded differently throughout say the same: a near miss differs in one place, not in many."""
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from serve_apps.retrieval.text.lexicon import GENERIC, are_opposite
+from serve_apps.retrieval.text.question_terms import Kind, Term, Wording
+
+FEWEST = 2  # ways in which wordings differ before the one is a rewording of the other
+SHARED = 2 / 3  # of the words that count
+SHORTEST = 4  # words that count; below, each of them is too much of the question
+LONG = 14  # words that count, from which on two runs of them may have been moved
+
+# What must be on both sides. Other words may be missing where many are worded differently.
+_HARD = frozenset({Kind.NUMBER, Kind.DATE, Kind.NEGATION, Kind.COMPARISON, Kind.NAME})
+
+
+@dataclass(frozen=True, slots=True)
+class _Alignment:
+    """Which word stands for which.
+
+    Attributes:
+        pairs: positions in the one and in the other text, in the order of the one.
+        left, right: words without a counterpart, by position.
+    """
+
+    one: Sequence[Term]
+    other: Sequence[Term]
+    pairs: Sequence[tuple[int, int]]
+    left: Sequence[int]
+    right: Sequence[int]
+
+
+def is_rewording(one: Wording, other: Wording) -> bool:
+    """Whether the words differ in several ways, those that matter agree, and none were exchanged."""
+    if one.asks != other.asks or _exact(one) != _exact(other):
+        return False
+    aligned = _align(*([term for term in side.terms if not _is_generic(term)] for side in (one, other)))
+    words = len(aligned.one) + len(aligned.other)
+    if min(len(aligned.one), len(aligned.other)) < SHORTEST or 2 * len(aligned.pairs) < SHARED * words:
+        return False
+    if _ways(aligned) + _small_words_differ(one, other) < FEWEST:
+        return False
+    lone = [*(aligned.one[at] for at in aligned.left), *(aligned.other[at] for at in aligned.right)]
+    if any(term.kind in _HARD for term in lone):
+        return False
+    said = [*_lone_generic(one, other), *(aligned.one[at] for at in aligned.left)]
+    other_said = [*_lone_generic(other, one), *(aligned.other[at] for at in aligned.right)]
+    if any(are_opposite(a.forms, b.forms) for a in said for b in other_said):
+        return False
+    back = _Alignment(aligned.other, aligned.one, sorted((b, a) for a, b in aligned.pairs), aligned.right, aligned.left)
+    return not (_exchanged(aligned) and _exchanged(back))
+
+
+def _lone_generic(one: Wording, other: Wording) -> list[Term]:
+    known = {term.text for term in other.terms}
+    return [term for term in one.terms if term.text not in known and _is_generic(term)]
+
+
+def _exact(side: Wording) -> list[str]:
+    """What has neither inflections nor synonyms and stands for itself."""
+    return sorted(term.text for term in side.terms if term.kind in (Kind.NUMBER, Kind.NEGATION) or term.text == "or")
+
+
+def _is_generic(term: Term) -> bool:
+    return term.kind not in _HARD and not term.forms.isdisjoint(GENERIC)
+
+
+def _align(one: Sequence[Term], other: Sequence[Term]) -> _Alignment:
+    """As many of the same words in the same order as there are; then what is left, inflections before synonyms."""
+    taken = _in_order(one, other)
+    free = set(range(len(other))) - set(taken.values())
+    for same in (True, False):
+        last = -1
+        for at, term in enumerate(one):
+            if at in taken:
+                last = taken[at]
+                continue
+            fits = [there for there in free if _fits(term, other[there], same)]
+            if fits:
+                last = taken[at] = _next(fits, last)
+                free.discard(last)
+    left = [at for at in range(len(one)) if at not in taken]
+    return _Alignment(one, other, sorted(taken.items()), left, sorted(free))
+
+
+def _in_order(one: Sequence[Term], other: Sequence[Term]) -> dict[int, int]:
+    """A longest common subsequence of words."""
+    left, right = [term.text for term in one], [term.text for term in other]
+    lengths = [[0] * (len(right) + 1) for _ in range(len(left) + 1)]
+    for a in range(len(left) - 1, -1, -1):
+        row, below, word = lengths[a], lengths[a + 1], left[a]
+        for b in range(len(right) - 1, -1, -1):
+            row[b] = below[b + 1] + 1 if word == right[b] else max(below[b], row[b + 1])
+    found: dict[int, int] = {}
+    a = b = 0
+    while a < len(left) and b < len(right):
+        if left[a] == right[b]:
+            found[a] = b
+            a, b = a + 1, b + 1
+        elif lengths[a + 1][b] >= lengths[a][b + 1]:
+            a += 1
+        else:
+            b += 1
+    return found
+
+
+def _fits(term: Term, other: Term, same: bool) -> bool:
+    return not term.forms.isdisjoint(other.forms) if same else term.agrees(other)
+
+
+def _next(places: Sequence[int], last: int) -> int:
+    return min(places, key=lambda place: (place < last, abs(place - last)))
+
+
+def _ways(aligned: _Alignment) -> int:
+    """In how many ways the wordings differ: synonyms, words that one side lacks, and whether anything was moved."""
+    synonyms = sum(aligned.one[a].forms.isdisjoint(aligned.other[b].forms) for a, b in aligned.pairs)
+    lone = max(_runs(aligned.left), _runs(aligned.right))
+    there = [b for _, b in aligned.pairs]
+    return synonyms + lone + (there != sorted(there))
+
+
+def _runs(positions: Sequence[int]) -> int:
+    return sum(at == 0 or position != positions[at - 1] + 1 for at, position in enumerate(positions))
+
+
+def _small_words_differ(one: Wording, other: Wording) -> bool:
+    """Whether what holds the words together is different: two of the small and general words at least."""
+    left, right = Counter(one.small), Counter(other.small)
+    return max((left - right).total(), (right - left).total()) >= 2
+
+
+def _exchanged(aligned: _Alignment) -> bool:
+    """Whether words may have taken each other's place: an exchange moves two, a rewording moves a run of them.
+
+    What is outside the longest rising subsequence of the other side's positions was moved.
+    """
+    there = [b for _, b in aligned.pairs]
+    kept = _longest_rising(there)
+    runs: list[list[int]] = []
+    for at in (at for at in range(len(there)) if at not in kept):
+        if runs and at == runs[-1][-1] + 1 and there[at] > there[runs[-1][-1]]:
+            runs[-1].append(at)
+        else:
+            runs.append([at])
+    if len(runs) > 1 + (len(there) >= LONG):
+        return True
+    return any(_crosses(aligned, run, kept, len(runs)) or _stands_alone(aligned, run) for run in runs)
+
+
+def _stands_alone(aligned: _Alignment, run: Sequence[int]) -> bool:
+    """Whether a single word was moved from within to within: phrases move, and adverbs, but hardly ever a word."""
+    (a, b), last = aligned.pairs[run[0]], (len(aligned.one) - 1, len(aligned.other) - 1)
+    if len(run) > 1 or a in (0, last[0]) or b in (0, last[1]) or aligned.one[a].text.endswith("ly"):
+        return False
+    return not (aligned.one[a].marker == aligned.other[b].marker != "")
+
+
+def _crosses(aligned: _Alignment, run: Sequence[int], kept: frozenset[int], runs: int) -> bool:
+    """Whether a name or number was moved past another one, and is governed by another small word now."""
+    a, b = aligned.pairs[run[0]]
+    if aligned.one[a].marker == aligned.other[b].marker != "":
+        return False
+    if not any(aligned.one[aligned.pairs[at][0]].kind in _HARD for at in run):
+        return False
+    past = [at for at in kept if (at < run[0]) != (aligned.pairs[at][1] < aligned.pairs[run[0]][1])]
+    return runs > 1 or any(aligned.one[aligned.pairs[at][0]].kind in _HARD for at in past)
+
+
+def _longest_rising(values: Sequence[int]) -> frozenset[int]:
+    """Indices of a longest rising subsequence (patience sorting)."""
+    tops: list[int] = []
+    ends: list[int] = []
+    before: list[int] = []
+    for at, value in enumerate(values):
+        pile = bisect_left(tops, value)
+        before.append(ends[pile - 1] if pile else -1)
+        tops[pile : pile + 1], ends[pile : pile + 1] = [value], [at]
+    found = set()
+    at = ends[-1] if ends else -1
+    while at >= 0:
+        found.add(at)
+        at = before[at]
+    return frozenset(found)

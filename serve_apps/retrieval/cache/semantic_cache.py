@@ -1,0 +1,212 @@
+"""The semantic cache: what was worked out for a question is given to the same question again, in whatever words."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from configs.sections_retrieval import CacheSettings
+from serve_apps.retrieval.cache.cache_scope import Place, name_of
+from serve_apps.retrieval.cache.codec import Codec, Header
+from serve_apps.retrieval.cache.decision import CacheDecision
+from serve_apps.retrieval.cache.mirror import Head, Near, Vector
+from serve_apps.retrieval.cache.near_miss import same_question
+from serve_apps.retrieval.cache.redis_store import CacheAway, CacheStore
+from serve_apps.retrieval.text.lexicon import Lexicon
+
+LOOKED_AT = 8  # nearest questions that are compared word by word
+POLL_SECONDS = 0.02
+NEAR = "near, but"  # how the reason of a miss begins that has a question near enough, which asks something else
+REFUSED = "refused:"  # before what parted the two, in the names of counters
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Lookup(Generic[T]):
+    """What the cache has: a value with a decision `hit`, or none and why not."""
+
+    value: T | None
+    decision: CacheDecision
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """What a workspace's cache holds and what came of asking it, in all processes that share it.
+
+    Attributes:
+        places: sets of documents, filters and options that have entries.
+        hits, misses, bypasses: questions, by what the cache said.
+        refused: misses with a question near enough that asks something else.
+        shared: questions that waited for the same one of somebody else.
+        garbage: what was found and could not be read.
+        refusals: what parted the questions of `refused` from those remembered, and how often.
+        hit_rate: hits among hits and misses; None before the first.
+    """
+
+    entries: int
+    places: int
+    hits: int
+    misses: int
+    bypasses: int
+    refused: int
+    shared: int
+    stored: int
+    garbage: int
+    hit_rate: float | None
+    similarity_threshold: float
+    ttl_seconds: int
+    refusals: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """Whose it is to work a question out."""
+
+    mine: bool
+    name: str
+    token: str
+
+
+class SemanticCache(Generic[T]):
+    """Entries of one sort. Methods that ask Redis raise CacheAway where it cannot be reached."""
+
+    def __init__(
+        self,
+        store: CacheStore,
+        codec: Codec[T],
+        settings: CacheSettings,
+        lexicon: Lexicon,
+        now: Callable[[], float],
+        token: Callable[[], str],
+    ) -> None:
+        """`now` gives seconds since the epoch, `token` a text that nobody else has."""
+        self._store, self._codec, self._settings = store, codec, settings
+        self._lexicon, self._now, self._token = lexicon, now, token
+
+    async def get(self, place: Place, question: str, vector: Vector | None = None) -> Lookup[T]:
+        """What was worked out for the same question; without its vector only for the same text.
+
+        Args:
+            place: what is looked through.
+            question: as it is asked.
+            vector: its embedding, of length 1, shape (dimension,).
+        """
+        name = name_of(question)
+        guess = self._nearest(place, question, vector)[0]
+        names = [name] if guess is None or guess.name == name else [name, guess.name]
+        raws = dict(zip(names, await self._store.fetch(place, names), strict=True))
+        found = await self._hit(place, name, raws[name], Near(1.0, name, question), "the same words")
+        if found is not None:
+            return found
+        if vector is None:
+            return _miss("no such text")
+        self._store.mirror(place).forget(name)
+        refused: Near | None = None
+        for _ in range(LOOKED_AT):
+            chosen, refused, why = self._nearest(place, question, vector)
+            if chosen is None:
+                return _miss(why, refused)
+            raw = raws.get(chosen.name) or (await self._store.fetch(place, [chosen.name]))[0]
+            found = await self._hit(place, chosen.name, raw, chosen, "the same question in other words")
+            if found is not None:
+                return found
+            self._store.mirror(place).forget(chosen.name)  # it ran out, or was forgotten elsewhere
+        return _miss("what was near is gone", refused)
+
+    async def put(self, place: Place, question: str, vector: Vector, value: T, summary: str = "") -> bool:
+        """Keep what was worked out while the corpus was at the place's version; False where that is over."""
+        at = self._now()
+        header = Header(place.identity, place.version, question, at, summary)
+        head = Head(name_of(question), place.version, at, question, vector)
+        kept = await self._store.put(place, head, self._codec.packed(header, value))
+        if kept:
+            self.count(place.workspace, "stored")
+        return kept
+
+    async def invalidate(self, workspace: str, agent_id: str | None = None) -> int:
+        """Forget what was remembered in a workspace, or only for one agent; returns how many entries there were."""
+        return await self._store.clear(workspace, agent_id)
+
+    async def get_stats(self, workspace: str) -> Stats:
+        """What there is, and what came of it."""
+        counts, entries, places = await self._store.counts(workspace)
+        asked = counts.get("hit", 0) + counts.get("miss", 0)
+        return Stats(
+            entries, places, counts.get("hit", 0), counts.get("miss", 0), counts.get("bypass", 0),
+            counts.get("refused", 0), counts.get("shared", 0), counts.get("stored", 0), counts.get("garbage", 0),
+            counts.get("hit", 0) / asked if asked else None,
+            self._settings.similarity_threshold, self._settings.ttl_seconds,
+            {what.removeprefix(REFUSED): count for what, count in counts.items() if what.startswith(REFUSED)},
+        )  # fmt: skip
+
+    def count(self, workspace: str, what: str) -> None:
+        """One more of `what`."""
+        self._store.count(workspace, what)
+
+    async def turn(self, place: Place, question: str) -> Turn:
+        """Whether this process works the question out, or somebody else is about to."""
+        token, name = self._token(), name_of(question)
+        mine = await self._store.claim(place, name, token, max(self._settings.wait_seconds, POLL_SECONDS))
+        return Turn(mine, name, token)
+
+    async def wait(self, place: Place, question: str, turn: Turn) -> Lookup[T]:
+        """What another process works out, unless it takes too long or fails.
+
+        Whose turn it is looks once more: another process may have been done after this one had looked.
+        """
+        for _ in range(int(self._settings.wait_seconds / POLL_SECONDS)):
+            raw, busy = await self._store.claimed(place, turn.name)
+            why = "worked out elsewhere at the same moment"
+            found = await self._hit(place, turn.name, raw, Near(1.0, turn.name, question), why)
+            if found is not None or turn.mine or not busy:
+                return found or _miss("another process gave up")
+            await asyncio.sleep(POLL_SECONDS)
+        return _miss("another process takes too long")
+
+    async def end(self, place: Place, turn: Turn) -> None:
+        """Let others go ahead; where that cannot be said, the turn runs out by itself."""
+        if turn.mine:
+            with suppress(CacheAway):
+                await self._store.release(place, turn.name, turn.token)
+
+    def _nearest(self, place: Place, question: str, vector: Vector | None) -> tuple[Near | None, Near | None, str]:
+        """The nearest question that asks the same; else the nearest that does not, and why."""
+        mirror = self._store.mirror(place)
+        if vector is None:
+            return None, None, ""
+        if mirror.version != place.version:
+            return None, None, "the corpus changed at this moment"
+        refused, why = None, "nothing is remembered"
+        for near in mirror.near(vector, LOOKED_AT):
+            if near.similarity < self._settings.similarity_threshold:
+                return None, refused or near, why if refused else "nothing is near enough"
+            decision = same_question(question, near.question, self._lexicon)
+            if decision.same:
+                return near, None, decision.reason
+            if refused is None:
+                refused, why = near, f"{NEAR} {decision.reason}"
+        return None, refused, why
+
+    async def _hit(self, place: Place, name: str, raw: bytes | None, near: Near, why: str) -> Lookup[T] | None:
+        """The entry, if it may be served; what cannot be read is dropped and counted."""
+        if raw is None:
+            return None
+        header = self._codec.header(raw)
+        if header is not None and (header.identity, header.question) == (place.identity, near.question):
+            age = self._now() - header.at
+            if header.version != place.version or age > self._settings.ttl_seconds:
+                return None
+            value = self._codec.value(raw)
+            if value is not None:
+                return Lookup(value, CacheDecision("hit", why, near.similarity, max(age, 0.0), header.question))
+        self.count(place.workspace, "garbage")
+        await self._store.drop(place, name)
+        return None
+
+
+def _miss(why: str, near: Near | None = None) -> Lookup[T]:
+    if near is None:
+        return Lookup(None, CacheDecision("miss", why))
+    return Lookup(None, CacheDecision("miss", why, near.similarity, None, near.question))

@@ -1,0 +1,1 @@
+"""The search pipeline: query, retrievers, fusion, reranking, expansion, diversification, packing."""

@@ -1,0 +1,35 @@
+"""A look at what can be searched: chunks as they lie in the index, within what the asker may see."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from cluster.basics.scope import Scope
+from cluster.state.db.postgres import Database, load_queries
+
+SQL = load_queries(Path(__file__).with_suffix(".sql"))
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A chunk of the live generation; `text` is cut at 500 characters, `embedded` says whether it has a vector."""
+
+    chunk_id: str
+    document_id: str
+    filename: str
+    page: int
+    chunk_index: int
+    text: str
+    characters: int
+    embedded: bool
+
+
+async def sample(database: Database, scope: Scope, agent: str, most: int) -> tuple[Sample, ...]:
+    """Some chunks of what an agent may search and the scope may read, newest document first.
+
+    Raises:
+        Unavailable: Postgres cannot be reached.
+    """
+    rows = await database.read(
+        scope, SQL["sample"], tenant=scope.tenant, workspace=scope.workspace, agent=agent, most=most
+    )
+    return tuple(Sample(**row) for row in rows)

@@ -1,0 +1,292 @@
+"""One pipeline: enhance, both legs, fuse, filter, rerank, pack; each stage can be off, results say what each did."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from time import perf_counter
+
+from cluster.basics.scope import Scope
+from cluster.models.ports import Embedder, Reranker
+from cluster.state.db.postgres import Database, Row
+from configs.sections_retrieval import PackSettings, RerankSettings, SearchSettings
+from pipelines.documents.document import Box, PageBox, Span
+from pipelines.documents.store.page_codec import placed_from_json
+from serve_apps.retrieval.answers import follow_up
+from serve_apps.retrieval.search.context import pack
+from serve_apps.retrieval.search.diversify import DEPTH, round_robin, spread_out
+from serve_apps.retrieval.search.expand import Enhanced, Enhancer
+from serve_apps.retrieval.search.fuse import Found, Fusion
+from serve_apps.retrieval.search.parallel import Timings, Walk, Walker, timed
+from serve_apps.retrieval.search.query import Candidate, Hit, Query, RAGResult, Ranking, Results, Stage
+from serve_apps.retrieval.search.rerank import Judge, Judges, ModelJudge
+from serve_apps.retrieval.search.retrievers import Legs
+from serve_apps.retrieval.search.statements import Index, Vector
+from serve_apps.retrieval.text.token_count import TokenCounter, Tokens
+
+WORN = "words are ranked by Postgres' own full text until the BM25 index is made anew"
+
+
+@dataclass(frozen=True, slots=True)
+class _Trace:
+    """What is noted on the way."""
+
+    timings: Timings = field(default_factory=dict)
+    stages: list[Stage] = field(default_factory=list)
+    left: list[str] = field(default_factory=list)
+
+    def stage(self, name: str, on: bool, detail: str, kept: int | None = None) -> None:
+        self.stages.append(Stage(name, on, detail, kept))
+
+    @property
+    def fallback(self) -> str | None:
+        return "; ".join(dict.fromkeys(self.left)) or None
+
+
+class Search:
+    """Finds passages for a question within what a scope may see."""
+
+    def __init__(
+        self,
+        database: Database,
+        embedder: Embedder,
+        reranker: Reranker | None,
+        settings: SearchSettings,
+        rerank: RerankSettings,
+        *,
+        enhancer: Enhancer | None = None,
+        others: Sequence[Judge] = (),
+        counter: TokenCounter | None = None,
+        packing: PackSettings = PackSettings(),
+    ) -> None:
+        """`reranker` is None where its weights are not present; `others` judge where it is away. Results say so."""
+        self._legs = Legs(database, settings)
+        self._walker = Walker(self._legs, embedder)
+        self._settings, self._packing = settings, packing
+        self._enhancer = enhancer or Enhancer(None)
+        own = (ModelJudge(reranker, rerank),) if reranker is not None else ()
+        self._judges = Judges((*own, *others), rerank)
+        self._counter = counter or Tokens()
+
+    async def run(self, scope: Scope, query: Query, vector: Vector | None = None) -> Results:
+        """Search and show.
+
+        Args:
+            scope: whose documents; row-level security holds the same wall.
+            query: what is asked, and which stages take part.
+            vector: the question's embedding, shape (dimension,); without it the embedder is asked.
+
+        Raises:
+            Unavailable: Postgres cannot be reached. A model that cannot is left out, and `fallback` says so.
+        """
+        start = perf_counter()
+        ranking = await self.rank(scope, query, vector)
+        trace = _Trace(dict(ranking.timings_ms), list(ranking.stages))
+        shown = max(query.limit, self._packing.candidates if query.budget else 0)
+        async with timed(trace.timings, "load"):
+            rows = await self._legs.passages(scope, [one.chunk_id for one in ranking.candidates[:shown]])
+        hits = [_hit(one, rows[one.chunk_id]) for one in ranking.candidates[:shown] if one.chunk_id in rows]
+        packed = await self._packed(query, hits, trace)
+        trace.timings["total"] = (perf_counter() - start) * 1000
+        return Results(
+            query,
+            tuple(hits[: query.limit]),
+            len(ranking.candidates),
+            ranking.keyword_engine,
+            ranking.vector,
+            ranking.rerank,
+            ranking.generation,
+            ranking.fallback,
+            trace.timings,
+            tuple(trace.stages),
+            ranking.variations,
+            packed,
+            ranking.candidates if query.explain else (),
+        )
+
+    async def rank(self, scope: Scope, query: Query, vector: Vector | None = None) -> Ranking:
+        """Search without loading the passages; arguments and errors as for `run`."""
+        trace, asked = _Trace(), replace(query, text=follow_up.expand(query.words, query.history))
+        led_in = asked.text != query.words
+        vector = None if led_in else vector
+        index = self._legs.last(scope, asked)
+        if index is None or not asked.words:
+            async with timed(trace.timings, "resolve"):
+                index = await self._legs.resolve(scope, asked)
+        if index is None:
+            return _nothing("nothing is indexed yet", None, trace)
+        if not asked.words:
+            return _nothing("the question is empty", index.generation, trace)
+        # The legs set out for the index that was live the last time, and once more where it no longer is.
+        walk = self._walker.begin(scope, asked, index, vector, trace.timings)
+        try:
+            await asyncio.sleep(0)  # both are on their way before anything else is looked at
+            enhanced = await self._enhanced(scope, query, led_in, trace)
+            index, keyword = await walk.keyword
+            while index is not None and keyword is None:
+                await walk.end()
+                walk = self._walker.begin(scope, asked, index, vector, trace.timings)
+                index, keyword = await walk.keyword
+            if index is None or keyword is None:
+                await walk.end()
+                return _nothing("nothing is indexed yet", None, trace)
+            fusion, vector = await self._found(scope, asked, index, keyword, walk, enhanced, trace)
+        except BaseException:
+            await walk.end()
+            raise
+        candidates = fusion.ranked()
+        trace.stage("fuse", True, f"weighted RRF of {fusion.lists} lists by {self._settings.fuse_by}", len(candidates))
+        candidates = await self._near(scope, asked, index, vector, candidates, trace)
+        candidates, rerank = await self._reranked(scope, asked, candidates, trace)
+        candidates = self._turned(query, candidates, trace)
+        return Ranking(
+            tuple(candidates),
+            "off" if query.strategy == "vector" else index.keyword_engine,
+            "off" if vector is None else index.vector_engine,
+            rerank,
+            index.generation,
+            trace.fallback,
+            trace.timings,
+            tuple(trace.stages),
+            tuple(one.text for one in enhanced.variations),
+        )
+
+    async def _enhanced(self, scope: Scope, query: Query, led_in: bool, trace: _Trace) -> Enhanced:
+        """What a model makes of the question, while its legs are on their way."""
+        if led_in and query.enhance is None:
+            found = Enhanced((), "the question is read together with what was said before it")
+        else:
+            async with timed(trace.timings, "enhance"):
+                found = await self._enhancer.enhance(scope, query)
+        trace.stage("enhance", bool(found.variations), found.detail, len(found.variations))
+        if found.missing:
+            trace.left.append(f"not enhanced: {found.detail}")
+        return found
+
+    async def _found(
+        self,
+        scope: Scope,
+        query: Query,
+        index: Index,
+        keyword: list[Found],
+        walk: Walk,
+        enhanced: Enhanced,
+        trace: _Trace,
+    ) -> tuple[Fusion, Vector | None]:
+        """Every ranked list, counted, and the question's vector."""
+        fusion = Fusion(self._settings.rrf_k, self._settings.fuse_by)
+        weights = {"keyword": self._settings.weight_keyword, "vector": self._settings.weight_vector}
+        fusion.add("keyword", weights["keyword"], keyword)  # while the vector leg is under way
+        near, vector, left = await walk.vector
+        fusion.add("vector", weights["vector"], near)
+        trace.left.extend([left] if left else [])
+        words, meaning = query.strategy != "vector", vector is not None
+        if words and index.worn and index.keyword_engine == "full_text":
+            trace.left.append(WORN)
+        trace.stage("keyword", words, index.keyword_engine if words else "left out by the strategy", len(keyword))
+        without = left or "left out by the strategy"
+        trace.stage("vector", meaning, index.vector_engine if meaning else without, len(near))
+        if enhanced.variations:
+            async with timed(trace.timings, "variations"):
+                more, left = await self._walker.more(scope, query, index, enhanced.variations)
+            trace.left.extend([left] if left else [])
+            share = self._enhancer.settings.weight
+            for name, found in more:
+                fusion.add(name, share * weights[name.partition(":")[0]], found)
+        return fusion, vector
+
+    async def _near(
+        self,
+        scope: Scope,
+        query: Query,
+        index: Index,
+        vector: Vector | None,
+        candidates: list[Candidate],
+        trace: _Trace,
+    ) -> list[Candidate]:
+        """Whichever leg found a chunk, it has to be as near as was asked for."""
+        least = query.min_similarity
+        if least is None:
+            trace.stage("filter", False, "no least similarity is asked for", len(candidates))
+            return candidates
+        if vector is None:
+            trace.left.append("min_similarity was not applied")
+            trace.stage("filter", False, "there is no vector to compare with", len(candidates))
+            return candidates
+        unknown = [one.chunk_id for one in candidates if "vector_score" not in one.scores]
+        known = await self._legs.similarities(scope, index, vector, unknown) if unknown else {}
+        judged = [
+            one._replace(scores={**one.scores, "vector_score": known[one.chunk_id]}) if one.chunk_id in known else one
+            for one in candidates
+        ]
+        kept = [one for one in judged if one.scores.get("vector_score", -1.0) >= least]
+        trace.stage("filter", True, f"similarity of {least:g} and more", len(kept))
+        return kept
+
+    async def _reranked(
+        self, scope: Scope, query: Query, candidates: list[Candidate], trace: _Trace
+    ) -> tuple[list[Candidate], str]:
+        """The best candidates in a judge's order; the rest stay behind them as they were."""
+        if query.rerank is False:
+            state = "off: not asked for"
+        else:
+            async with timed(trace.timings, "rerank"):
+                candidates, state = await self._judges.order(
+                    scope, query, candidates, lambda ids: self._legs.texts(scope, ids)
+                )
+        trace.stage("rerank", state.startswith("on"), state, len(candidates))
+        return candidates, state
+
+    def _turned(self, query: Query, candidates: list[Candidate], trace: _Trace) -> list[Candidate]:
+        """The turns that documents take, as it was asked for or is set."""
+        depth, share = DEPTH * query.limit, self._settings.spread
+        if query.round_robin:
+            trace.stage("round_robin", True, "each document's best before any document's second", len(candidates))
+            return round_robin(candidates, depth)
+        if not query.spread or not share:
+            return candidates
+        trace.stage("spread", True, f"each further passage of a document counts {share:.0%} less", len(candidates))
+        return spread_out(candidates, share, depth)
+
+    async def _packed(self, query: Query, hits: Sequence[Hit], trace: _Trace) -> RAGResult | None:
+        if query.budget is None:
+            return None
+        offered = hits[: self._packing.candidates]
+        async with timed(trace.timings, "pack"):
+            packed = await asyncio.to_thread(
+                pack,
+                query.text,
+                offered,
+                query.budget,
+                self._counter,
+                self._packing.diversity_factor,
+                self._packing.least_share,
+            )
+        of = f"{packed.total_tokens} of {query.budget.max_tokens} tokens by {packed.counted_with}"
+        trace.stage("pack", True, of, len(packed.chunks))
+        return packed
+
+
+def _nothing(why: str, generation: int | None, trace: _Trace) -> Ranking:
+    return Ranking((), "bm25", "off", "off: nothing to rank", generation, why, trace.timings, tuple(trace.stages))
+
+
+def _hit(candidate: Candidate, row: Row) -> Hit:
+    return Hit(
+        chunk_id=candidate.chunk_id,
+        document_id=row["document_id"],
+        version_id=row["version_id"],
+        filename=row["filename"],
+        doc_type=row["file_type"],
+        page=row["page_start"],
+        page_end=row["page_end"],
+        chunk_index=row["chunk_index"],
+        text=row["text"],
+        headings=tuple(row["headings"]),
+        spans=tuple(Span(*span) for span in row["spans"]),
+        boxes=tuple(PageBox(page, Box(*corners)) for page, *corners in row["boxes"]),
+        ocr_confidence=row["confidence"],
+        engine=row["engine"] or "native",
+        score=candidate.score,
+        scores=candidate.scores,
+        caveats=placed_from_json(row["caveats"]),
+    )

@@ -1,0 +1,241 @@
+"""The two ways into the index, each one query in a transaction of its own: by words and by meaning."""
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
+from operator import attrgetter
+from typing import Any
+
+import psycopg
+from pgvector import Vector as Encoded
+from psycopg.errors import UndefinedObject, UndefinedTable
+
+from cluster.basics.scope import Scope
+from cluster.models.embedding.migration import make_of
+from cluster.state.db.postgres import DAMAGED, Database, Read, Row
+from configs.sections_retrieval import SearchSettings
+from pipelines.documents.index import maintenance
+from serve_apps.retrieval.search.fuse import Found
+from serve_apps.retrieval.search.query import Query
+from serve_apps.retrieval.search.statements import ONE_PLAN, SQL, Index, Reads, Vector, scoped
+from serve_apps.retrieval.text import literals
+from serve_apps.retrieval.text.literals import Literals
+
+log = logging.getLogger(__name__)
+
+REMEMBERED = 1000  # scopes
+BM25 = "document_chunks_bm25"
+GONE = (UndefinedObject, UndefinedTable)
+CHUNK, SCORE = attrgetter("chunk_id"), attrgetter("score")
+
+
+class Legs:
+    """Finds chunks. Row-level security binds every query; none holds a connection while a model is called."""
+
+    def __init__(self, database: Database, settings: SearchSettings) -> None:
+        """`settings` has the depth of each leg and the size up to which scopes are scanned exactly."""
+        self._database, self._reads = database, Reads(settings)
+        self._last: dict[Hashable, tuple[int, Index]] = {}
+
+    def last(self, scope: Scope, query: Query) -> Index | None:
+        """What `resolve` answered to the same scope and filters before; by now it may answer something else."""
+        _, index = self._last.get(self._key(scope, query), (None, None))
+        return index
+
+    async def resolve(self, scope: Scope, query: Query) -> Index | None:
+        """The generation to search; None where the workspace has not been indexed yet.
+
+        How much may be searched is counted once for each state of the corpus: documents that come, go, or change
+        their readers make another.
+        """
+        before, resolve = self._resolving(scope, query)
+        (rows,) = await self._database.read_all(scope, resolve)
+        return self._resolved(scope, query, before, rows)
+
+    async def set_out(self, scope: Scope, query: Query, expected: Index) -> tuple[Index | None, list[Found] | None]:
+        """As `resolve`, with what `keyword` finds through the index that is expected, in one journey.
+
+        Nothing (None) was found where another index is live. Where BM25 alone fails, words are found without it, and
+        the index that is answered is without it, too.
+        """
+        (before, resolve), worded = self._resolving(scope, query), self._reads.by_words(scope, query, expected)
+        asked = literals.find(query.words)
+        try:
+            (seen, rows), held = await self._beside(scope, asked, worded.values, resolve, worded)
+        except DAMAGED as error:
+            found = await self._without_bm25(scope, query, expected, error)
+            live = await self.resolve(scope, query)
+            return live, found if live == expected.wordless else None
+        except GONE:  # the way through the expected index may be gone by now
+            live = await self.resolve(scope, query)
+            if live == expected:
+                raise
+            return live, None
+        live = self._resolved(scope, query, before, seen)
+        if live != expected:
+            return live, None
+        if await self._is_silent(expected, rows):
+            return await self.resolve(scope, query), None
+        return live, await self._lifted(scope, asked, worded.values, rows, held)
+
+    def _resolving(self, scope: Scope, query: Query) -> tuple[Index | None, Read]:
+        """What was answered before, and the query."""
+        known, before = self._last.get(self._key(scope, query), (None, None))
+        given = {"generation": query.generation, "exact_scope": self._room(query), "known": known}
+        return before, Read(SQL["resolve"], scoped(scope, query) | given, ONE_PLAN)
+
+    def _resolved(self, scope: Scope, query: Query, before: Index | None, rows: Sequence[Row]) -> Index | None:
+        key = self._key(scope, query)
+        self._last.pop(key, None)
+        if not rows:
+            return None
+        row = rows[0]
+        if row["small"] is None and before is not None:
+            row["small"] = before.small
+        row["bm25"] = row["bm25"] and not row["worn"]
+        parts = ("chunker", "graph", "bm25", "small", "whole", "language", "worn")
+        index = Index(row["id"], make_of(row), *(row[part] for part in parts))
+        if query.filters.document_ids is None:  # such lists are long, and seldom the same again
+            self._last[key] = row["corpus"], index
+            while len(self._last) > REMEMBERED:
+                del self._last[next(iter(self._last))]
+        return index
+
+    async def keyword(self, scope: Scope, query: Query, index: Index) -> list[Found]:
+        """Chunks that share words with the question, by BM25 (or Postgres' own ranking), best first.
+
+        Before them stand those that hold an identifier or a quoted phrase of the question as it is written.
+        """
+        worded, asked = self._reads.by_words(scope, query, index), literals.find(query.words)
+        try:
+            (rows,), held = await self._beside(scope, asked, worded.values, worded)
+        except (*GONE, *DAMAGED) as error:
+            return await self._without_bm25(scope, query, index, error)
+        if await self._is_silent(index, rows):
+            return await self.keyword(scope, query, index.wordless)
+        return await self._lifted(scope, asked, worded.values, rows, held)
+
+    async def _without_bm25(self, scope: Scope, query: Query, index: Index, error: psycopg.Error) -> list[Found]:
+        """What is found by full text, where the BM25 index failed; it is at fault if nothing fails then."""
+        if not index.bm25 or index.small:
+            raise error
+        found = await self.keyword(scope, query, index.wordless)
+        if isinstance(error, DAMAGED):
+            await self._distrust(BM25, error)
+        return found
+
+    async def _is_silent(self, index: Index, found: Sequence[Found]) -> bool:
+        """Whether the BM25 index finds nothing because it has lost its words, without an error; nobody asks it then."""
+        if found or not index.bm25 or index.small:
+            return False
+        fault: object = None
+        try:
+            async with self._database.transaction() as tx:
+                row = await tx.one(maintenance.SQL["words_met"])
+            if row and row["answer"] is not None and row["answer"] < maintenance.LEAST_WORDS:
+                fault = f"it finds {row['answer']:.0%} of what it holds"
+        except DAMAGED as error:
+            fault = error
+        if fault is not None:
+            await self._distrust(BM25, fault)
+        return fault is not None
+
+    async def _distrust(self, name: str, why: object) -> None:
+        log.error("%s is not asked any more, until a worker has made it anew: %s", name, why)
+        async with self._database.transaction() as tx:
+            await tx.run(maintenance.SQL["distrust"], name=name, why=str(why))
+
+    async def _beside(
+        self, scope: Scope, asked: Literals, values: Mapping[str, Any], *reads: Read
+    ) -> tuple[list[list[Any]], list[Row]]:
+        """What each query finds and, at the same time, where it stands literally, for that takes as long again."""
+        if not asked:
+            return await self._database.read_all(scope, *reads), []
+        literally = self._database.read(scope, SQL["literal"], **_holding(asked, values))
+        return await asyncio.gather(self._database.read_all(scope, *reads), literally)
+
+    async def _lifted(
+        self, scope: Scope, asked: Literals, values: Mapping[str, Any], found: Sequence[Found], rows: list[Row]
+    ) -> list[Found]:
+        """What was found by words, that which holds the question's literals in front; no score, no shared word.
+
+        An identifier that stands in more than `depth` chunks tells little, and BM25 has weighed it. Of a phrase that
+        does, those are taken which share most words with the whole question.
+        """
+        ranked = [one for one in _ordered(found) if one.score > 0]
+        if not asked:
+            return ranked
+        counts = Counter(row["wanted"] for row in rows)
+        common = [wanted for wanted, count in counts.items() if count > values["depth"]]
+        rows = [row for row in rows if row["wanted"] not in common]
+        if phrases := tuple(wanted for wanted in common if wanted in asked.phrases):
+            given = _holding(Literals(phrases=phrases), values, [one.chunk_id for one in ranked])
+            rows += await self._database.read(scope, SQL["literal"], **given)
+        held: dict[str, tuple[str, frozenset[str]]] = {}
+        for row in rows:
+            before = held.get(row["id"], ("", frozenset()))[1]
+            held[row["id"]] = row["document_id"], before | {row["wanted"]}
+        return literals.in_front(ranked, held, asked)
+
+    async def vector(self, scope: Scope, query: Query, index: Index, vector: Vector) -> list[Found]:
+        """Chunks whose vectors are nearest to the question's, by cosine similarity, best first."""
+        failure: Exception | None = None
+        if index.vector_engine == "hnsw":
+            try:
+                (rows,) = await self._database.read_all(scope, self._reads.by_meaning(scope, query, index, vector))
+            except DAMAGED as error:
+                rows, failure = [], error
+            if len(rows) >= self._reads.depth(query):
+                return _ordered(rows)
+            # It failed, or the filter left the graph's walk with too little: a complete answer costs a scan.
+        (rows,) = await self._database.read_all(scope, self._reads.by_meaning(scope, query, index, vector, exact=True))
+        if failure:  # of the graph, then, and not of the question
+            await self._distrust(f"embeddings_{index.generation}_hnsw", failure)
+        return _ordered(rows)
+
+    async def similarities(self, scope: Scope, index: Index, vector: Vector, ids: Sequence[str]) -> dict[str, float]:
+        """Cosine similarity of given chunks; those without a vector are missing."""
+        rows = await self._database.read(
+            scope,
+            SQL["similarities"],
+            tenant=scope.tenant,
+            workspace=scope.workspace,
+            generation=index.generation,
+            vector=Encoded(vector),
+            ids=list(ids),
+        )
+        return {row["id"]: row["score"] for row in rows}
+
+    async def texts(self, scope: Scope, ids: Sequence[str]) -> dict[str, str]:
+        """What a reranker reads: titles and text, by chunk id."""
+        return {row["id"]: row["search_text"] for row in await self._of_chunks(scope, "texts", ids)}
+
+    async def passages(self, scope: Scope, ids: Sequence[str]) -> dict[str, Row]:
+        """Chunks as they are shown, by id; one that was deleted meanwhile is missing."""
+        return {row["id"]: row for row in await self._of_chunks(scope, "passages", ids)}
+
+    def _key(self, scope: Scope, query: Query) -> Hashable:
+        whose = (scope.tenant, scope.workspace, scope.principals)
+        return whose, query.agent_id, query.filters, query.generation, self._room(query)
+
+    def _room(self, query: Query) -> int:
+        return max(self._reads.settings.exact_scope, self._reads.depth(query))
+
+    async def _of_chunks(self, scope: Scope, name: str, ids: Sequence[str]) -> list[Row]:
+        if not ids:
+            return []
+        return await self._database.read(
+            scope, SQL[name], ONE_PLAN, tenant=scope.tenant, workspace=scope.workspace, ids=list(ids)
+        )
+
+
+def _ordered(found: Sequence[Found]) -> list[Found]:
+    """Best first, equals by chunk id."""
+    return sorted(sorted(found, key=CHUNK), key=SCORE, reverse=True)
+
+
+def _holding(asked: Literals, values: Mapping[str, Any], among: list[str] | None = None) -> dict[str, Any]:
+    """What the query of literals is given: at most one chunk of each more than the leg's depth."""
+    wanted = {"codes": list(asked.codes), "phrases": list(asked.phrases)}
+    return {**values, **wanted, "most": values["depth"] + 1, "among": among}

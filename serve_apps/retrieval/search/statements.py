@@ -1,0 +1,156 @@
+"""What the legs ask Postgres: each query with its values, and what its planner is told."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pgvector import Vector as Encoded
+from psycopg.rows import args_row
+
+from cluster.basics.scope import Scope
+from cluster.models.embedding.migration import Make
+from cluster.state.db.postgres import Read, load_queries
+from configs.sections_retrieval import SearchSettings
+from serve_apps.retrieval.search.fuse import Found
+from serve_apps.retrieval.search.query import Filters, KeywordEngine, Query, VectorEngine
+
+SQL = load_queries(Path(__file__).with_name("search.sql"))
+MOST_EFFORT = 1000  # hnsw.ef_search admits no more
+PLANNER = {"plan_cache_mode": "force_custom_plan", "hnsw.iterative_scan": "relaxed_order"}
+# Sorting is made dear, not impossible: only the index may order, for only it knows the score without computing it.
+INDEXED = {"enable_sort": "off"}
+ONE_PLAN = {"plan_cache_mode": "force_generic_plan"}  # there is one way, whatever is asked
+# pg_textsearch 1.0 computes the score of every row of a prepared statement a second time, at five times the cost.
+NEVER_PREPARED = frozenset({"keyword_indexed", "keyword_all"})
+
+Vector = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """The live generation of a workspace, as one query uses it throughout.
+
+    Attributes:
+        made: what its vectors can be compared with.
+        small: what may be searched has at most `exact_scope` chunks.
+        whole: whoever asks may search the workspace, not only the documents that are linked to an agent.
+        graph: the generation has an HNSW index.
+        bm25: the server has a BM25 index that can be believed.
+        worn: the server could have one; what it has is lost or damaged, and is made anew.
+        language: how its words' endings are cut; the name of one of Postgres' text search configurations.
+    """
+
+    generation: int
+    made: Make
+    chunker: str
+    graph: bool
+    bm25: bool
+    small: bool
+    whole: bool
+    language: str = "english"
+    worn: bool = False
+
+    @property
+    def keyword_engine(self) -> KeywordEngine:
+        """A small scope is scored exactly on any server."""
+        return "bm25" if self.bm25 or self.small else "full_text"
+
+    @property
+    def wordless(self) -> "Index":
+        """The same, its BM25 index left alone."""
+        return replace(self, bm25=False, worn=True)
+
+    @property
+    def vector_engine(self) -> VectorEngine:
+        """The graph, unless measuring every vector is as quick and complete."""
+        return "hnsw" if self.graph and not self.small else "exact"
+
+
+@dataclass(frozen=True, slots=True)
+class Reads:
+    """The legs' queries, as the settings want them."""
+
+    settings: SearchSettings
+
+    def by_words(self, scope: Scope, query: Query, index: Index) -> Read:
+        """Chunks that share words with the question."""
+        depth = self.depth(query)
+        values = scoped(scope, query) | {
+            "text": query.words,
+            "language": index.language,
+            "chunker": index.chunker,
+            "depth": depth,
+            "room": _with_room(depth),
+            "k1": self.settings.k1,
+            "b": self.settings.b,
+        }
+        if index.small:
+            return self._read("keyword_exact", values)
+        if not index.bm25:
+            return self._read("keyword_full_text", values)
+        return self._read("keyword_all" if _everything(query, index) else "keyword_indexed", values, INDEXED)
+
+    def by_meaning(self, scope: Scope, query: Query, index: Index, vector: Vector, *, exact: bool = False) -> Read:
+        """Chunks whose vectors are nearest to the question's: by the graph, or, where that is `exact`, all measured."""
+        values = scoped(scope, query) | {
+            "vector": Encoded(vector),
+            "generation": index.generation,
+            "chunker": index.chunker,
+            "depth": self.depth(query),
+        }
+        if exact:
+            return self._read("vector_exact", values)
+        name = "vector_all" if _everything(query, index) else "vector_indexed"
+        return self._read(name, values, INDEXED | ONE_PLAN, index)
+
+    def depth(self, query: Query) -> int:
+        """How many chunks a leg finds at most."""
+        return max(self.settings.fetch, query.limit)
+
+    def _read(
+        self,
+        name: str,
+        values: Mapping[str, Any],
+        planner: Mapping[str, str] = MappingProxyType({}),
+        index: Index | None = None,
+    ) -> Read:
+        # With room for rows that the scope hides: a walk that ends short of its limit begins again from the start.
+        enough = max(self.settings.ef_search, _with_room(values["depth"]))
+        effort = {"hnsw.ef_search": str(min(enough, MOST_EFFORT))}
+        query = SQL[name] if index is None else _of_generation(SQL[name], index)
+        prepare = False if name in NEVER_PREPARED else None
+        return Read(query, values, {**PLANNER, **effort, **planner}, prepare, args_row(Found))
+
+
+def scoped(scope: Scope, query: Query) -> dict[str, Any]:
+    """Whose documents, and which of them, as every query takes it."""
+    filters = query.filters
+    return {
+        "tenant": scope.tenant,
+        "workspace": scope.workspace,
+        "type": filters.doc_type,
+        "file": filters.source_file,
+        "from": filters.upload_date_from,
+        "to": filters.upload_date_to,
+        "documents": None if filters.document_ids is None else list(filters.document_ids),
+        "agent": query.agent_id,
+    }
+
+
+def _with_room(depth: int) -> int:
+    return depth + depth // 8
+
+
+def _everything(query: Query, index: Index) -> bool:
+    """Whether no document of the scope is left out."""
+    return index.whole and query.filters == Filters()
+
+
+def _of_generation(query: str, index: Index) -> str:
+    """The query of this generation alone: a plan that is kept has to know the partition and the type of its graph."""
+    named = query.replace("{halfvec}", f"halfvec({index.made.dimension:d})")
+    return named.replace("%(generation)s", f"{index.generation:d}")

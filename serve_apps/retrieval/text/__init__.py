@@ -1,0 +1,1 @@
+"""Text analysis: tokens, stop words, stemming language, literals, values."""

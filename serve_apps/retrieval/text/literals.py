@@ -1,0 +1,102 @@
+"""What stands in a question to be found as it is written: identifiers, and phrases in quotes."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from serve_apps.retrieval.search.fuse import Found
+from serve_apps.retrieval.text.words import UNSPACED
+
+MOST = 16  # of either kind in one question
+LONGEST = 200  # characters of one
+_PLAIN = str.maketrans("‐‑‒–−“”„‟«»", '-----""""""')
+# As they are typed among Chinese and Japanese letters: full-width, and brackets that quote.
+_WIDE: dict[int, int | str] = {
+    **{code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)},
+    0x3000: " ",
+    **dict.fromkeys(map(ord, "「『《"), ' "'),
+}
+_WIDE |= dict.fromkeys(map(ord, "」』》"), '" ')
+_TOKEN = re.compile(r"[a-z0-9]+(?:[-_./:#][a-z0-9]+)*")
+_VERSION = re.compile(r"v?(\d+(?:\.\d+)+)")
+_FILE = re.compile(r"[a-z0-9_-]{2,}\.[a-z][a-z0-9]{1,4}(?![a-z0-9])")
+_COUNTED = re.compile(r"\d+(?:st|nd|rd|th|s|k|m|x|%|am|pm)")  # 5th, 1990s: numbers in words, no names
+_DATED = re.compile(r"[a-z]{3,}-?(?:19|20)\d\d")  # a word with its year
+# A quote opens after a blank or a bracket and closes before one or a punctuation mark, so 12.9" is an inch. Beside
+# letters of scripts without spaces there is none.
+_QUOTED = re.compile(rf'(?:(?<=[\s(\[，：{UNSPACED}])|(?<=^))"(\S[^"]*?)"(?=[\s)\].,;:?!。，、：；！？）{UNSPACED}]|$)')
+
+
+@dataclass(frozen=True, slots=True)
+class Literals:
+    """What a question names literally.
+
+    Attributes:
+        codes: lower case; part numbers, error codes, file names, versions and the like.
+        phrases: as they stand between the quotes.
+    """
+
+    codes: tuple[str, ...] = ()
+    phrases: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.codes or self.phrases)
+
+
+def find(question: str) -> Literals:
+    """The identifiers and quoted phrases of a question, each once, in its order.
+
+    A question that is quoted from end to end quotes nothing. A version is also looked for with and without its `v`.
+    """
+    plain = question.translate(_PLAIN).translate(_WIDE).strip()
+    phrases = [part.strip() for part in _QUOTED.findall(plain) if len(part) + 2 < len(plain) and len(part) <= LONGEST]
+    tokens = [token for token in _TOKEN.findall(plain.lower()) if len(token) <= LONGEST]
+    codes = [token for token in tokens if is_identifier(token)]
+    spelled = [spelling for code in codes for spelling in _spellings(code)]
+    return Literals(_first(spelled), _first(part for part in phrases if re.search(r"\w", part)))
+
+
+def is_identifier(token: str) -> bool:
+    """Whether a lower-case run of letters, digits and joints names one thing rather than says something.
+
+    Short names such as `covid-19` or `gta6` are written in many ways, so whoever writes them otherwise would be put
+    behind: they are words among words, rare ones at that, which BM25 weighs.
+    """
+    letters, digits = bool(re.search("[a-z]", token)), sum(map(str.isdigit, token))
+    joints = len(re.findall("[-_./:#]", token))
+    if not digits:
+        return "_" in token or _FILE.search(token) is not None
+    if letters:
+        named = digits > 2 or joints > 1 or _VERSION.fullmatch(token) or "_" in token or _FILE.search(token)
+        return bool(named) and _COUNTED.fullmatch(token) is None and _DATED.fullmatch(token) is None
+    if joints == 1:  # a span of years, a fraction or a time of day is no name
+        return any(len(part) > 4 or part.startswith("0") for part in re.split("[-_./:#]", token))
+    return joints > 1 or digits > 4
+
+
+def in_front(ranked: Sequence[Found], held: Mapping[str, tuple[str, frozenset[str]]], asked: Literals) -> list[Found]:
+    """Those that hold what is asked for literally come first, those that hold more of it before; else as ranked.
+
+    Args:
+        ranked: by words, best first.
+        held: chunk id to document id and which of `asked` stand in it; such a chunk is found even where `ranked`
+            lacks it.
+    """
+    known = {one.chunk_id for one in ranked}
+    last = ranked[-1].score if ranked else 0.0
+    missed = [Found(chunk, document, last) for chunk, (document, _) in sorted(held.items()) if chunk not in known]
+    marked = [_marked(one, held[one.chunk_id][1], asked) if one.chunk_id in held else one for one in [*ranked, *missed]]
+    return sorted(marked, key=lambda one: (not one.quoted, -one.literal))  # stable: equals stay as ranked
+
+
+def _marked(one: Found, holds: frozenset[str], asked: Literals) -> Found:
+    return one._replace(literal=len(holds), quoted=any(phrase in holds for phrase in asked.phrases))
+
+
+def _spellings(code: str) -> tuple[str, ...]:
+    version = _VERSION.fullmatch(code)
+    return (version.group(1), f"v{version.group(1)}") if version else (code,)
+
+
+def _first(parts: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(parts))[:MOST]

@@ -1,0 +1,238 @@
+"""What a question is made of: the words that count, in an order that neither voice nor fronting changes."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from serve_apps.retrieval.text.lexicon import (
+    ASKING,
+    BE,
+    COMPARISONS,
+    DATES,
+    FIRST_PERSON,
+    GENERIC,
+    LIGHT,
+    MARKERS,
+    NEGATIONS,
+    NUMERALS,
+    ORDINALS,
+    PAST,
+    PRESENT,
+    QUANTIFIERS,
+    RELATIONS,
+    SECOND_PERSON,
+    Lexicon,
+    is_participle,
+)
+from serve_apps.retrieval.text.question_tokens import Token, pieces, spelled_out
+
+
+class Kind(StrEnum):
+    """What sort of word it is; it says what differs where two questions do."""
+
+    NUMBER = "number"
+    DATE = "date"
+    NEGATION = "negation"
+    COMPARISON = "comparison"
+    RELATION = "relation"
+    QUANTIFIER = "quantifier"
+    ASKS = "question word"
+    NAME = "name"
+    WORD = "word"
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A word that counts.
+
+    Attributes:
+        text: in lower case, as it was written; numbers and question words in one form.
+        forms: what it may be an inflection of, itself included; numbers and identifiers are only themselves.
+        groups: of synonyms that it belongs to; names have none.
+        marker: the last of the small words between it and the term before, such as `to` or `with`.
+    """
+
+    text: str
+    kind: Kind
+    forms: frozenset[str]
+    groups: frozenset[int] = frozenset()
+    marker: str = ""
+
+    def agrees(self, other: "Term") -> bool:
+        """Whether one may stand for the other."""
+        return not self.forms.isdisjoint(other.forms) or not self.groups.isdisjoint(other.groups)
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """A question, taken apart.
+
+    Attributes:
+        plain: its words in lower case, without punctuation and politeness.
+        terms: those that count, in the active voice and with what was fronted at the end.
+        small: the words that hold them together, articles left out, and those that say little.
+        tense: `past`, `present` or `mixed`, as its auxiliaries say; empty where they do not.
+        asks: the question word that it begins with, if any.
+        persons: who is spoken of, in order: `1` who asks, `2` who is asked; empty unless both are.
+    """
+
+    plain: tuple[str, ...]
+    terms: tuple[Term, ...]
+    small: tuple[str, ...]
+    tense: str
+    asks: str
+    persons: str
+
+
+_MEASURE = re.compile(r"(\d+(?:\.\d+)?)([a-z]{1,4})")
+_SMALL = (LIGHT | GENERIC) - {"a", "an", "the"}
+_SORTS = ((COMPARISONS, Kind.COMPARISON), (RELATIONS, Kind.RELATION), (QUANTIFIERS, Kind.QUANTIFIER))
+_PLAIN_NUMBER = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?")
+
+
+def take_apart(text: str, lexicon: Lexicon) -> Wording:
+    """Read a question; pure, and the same for the same text."""
+    tokens = list(pieces(spelled_out(text)))
+    words = [token.text for token in tokens if token.sort not in ("comma", "end")]
+    terms = [term for sentence in _sentences(tokens) for term in _terms(_active(_unfronted(sentence)), lexicon)]
+    past, present = not PAST.isdisjoint(words), not PRESENT.isdisjoint(words)
+    persons = "".join("1" if word in FIRST_PERSON else "2" for word in words if word in FIRST_PERSON | SECOND_PERSON)
+    return Wording(
+        tuple(words),
+        tuple(terms),
+        tuple(word for word in words if word in _SMALL),
+        "mixed" if past and present else "past" if past else "present" if present else "",
+        next((ASKING[word] for word in words[:3] if word in ASKING), ""),
+        persons if len(set(persons)) == 2 else "",
+    )
+
+
+def _sentences(tokens: Sequence[Token]) -> Iterator[list[Token]]:
+    sentence: list[Token] = []
+    for token in tokens:
+        if token.sort == "end":
+            yield sentence
+            sentence = []
+        else:
+            sentence.append(token)
+    yield sentence
+
+
+def _unfronted(sentence: Sequence[Token]) -> list[Token]:
+    """What stands before the first comma and begins with a marker goes to the end: `In May, who …`."""
+    commas = [at for at, token in enumerate(sentence) if token.sort == "comma"]
+    if commas and sentence[0].text in MARKERS and 1 < commas[0] < len(sentence) - 1:
+        return [*sentence[commas[0] + 1 :], *sentence[: commas[0]]]
+    return list(sentence)
+
+
+def _active(sentence: Sequence[Token]) -> list[Token]:
+    """`X is made by Y` as `Y makes X`, and `X can be made` as `make X`, as in `one can make X`: its first passive."""
+    found = _passive(sentence)
+    if found is None:
+        return list(sentence)
+    be, verb = found
+    start = 0
+    while start < be and (sentence[start].text in ("how", "when", "where", "why") or sentence[start].text in MARKERS):
+        start += 1
+    object_ = [*sentence[start:be], *sentence[be + 1 : verb]]
+    rest = list(sentence[verb + 1 :])
+    by = next((at for at, token in enumerate(rest) if token.text == "by"), None)
+    if by is None or by + 1 == len(rest) or rest[by + 1].text.endswith("ing"):
+        return [*sentence[:start], sentence[verb], *object_, *rest]
+    end = by + 1
+    while end < len(rest) and rest[end].text not in MARKERS and rest[end].sort != "comma":
+        end += 1
+    return [*sentence[:start], *rest[by + 1 : end], sentence[verb], *object_, *rest[:by], *rest[end:]]
+
+
+def _passive(sentence: Sequence[Token]) -> tuple[int, int] | None:
+    """Where a form of `be` and its participle stand: side by side, or with the subject between them in a question."""
+    for at, token in enumerate(sentence):
+        if token.text not in BE:
+            continue
+        verb = at + 1
+        while verb < len(sentence) and (sentence[verb].text in BE | {"not"} or sentence[verb].text.endswith("ly")):
+            verb += 1
+        asks = at == 0 or (at == 1 and sentence[0].text in ASKING)
+        while asks and verb < len(sentence) and not _is_participle(sentence[verb]):
+            if sentence[verb].text in MARKERS or sentence[verb].sort == "comma":
+                break
+            verb += 1
+        if verb < len(sentence) and _is_participle(sentence[verb]):
+            last = verb + 1 == len(sentence)
+            # After a subject that stands between both, a participle before a noun belongs to the noun.
+            if not asks or verb == at + 1 or last or sentence[verb + 1].text in LIGHT | MARKERS:
+                return at, verb
+    return None
+
+
+def _is_participle(token: Token) -> bool:
+    return token.sort == "word" and not token.capital and is_participle(token.text)
+
+
+def _terms(sentence: Sequence[Token], lexicon: Lexicon) -> Iterator[Term]:
+    marker = ""
+    for at, token in enumerate(sentence):
+        follower = sentence[at + 1].text if at + 1 < len(sentence) else ""
+        found = 0
+        for term in _terms_of(token, follower, marker, lexicon):
+            found += 1
+            yield term
+        marker = "" if found else token.text if token.text in MARKERS else marker
+
+
+def _terms_of(token: Token, follower: str, marker: str, lexicon: Lexicon) -> Iterator[Term]:
+    if token.sort == "number" or token.text in NUMERALS:
+        yield from _number(token.text, marker, lexicon)
+    elif token.sort in ("code", "quoted") and token.text not in LIGHT:
+        yield from _code(token.text, marker, lexicon)
+    elif token.sort == "unit" or token.text in DATES or (token.capital and token.text == "may"):
+        kind = Kind.WORD if token.sort == "unit" else Kind.DATE
+        yield Term(token.text, kind, frozenset({token.text}), lexicon.of([token.text]), marker)
+    elif token.sort == "word" and not _is_light(token, follower):
+        yield _word(token, marker, lexicon)
+
+
+def _is_light(token: Token, follower: str) -> bool:
+    if token.text == "by":
+        return follower.endswith("ing")
+    return token.text in LIGHT and not (token.capital and token.text in ("it", "us", "who"))
+
+
+def _word(token: Token, marker: str, lexicon: Lexicon) -> Term:
+    word = token.text
+    if word in ASKING:
+        return Term(ASKING[word], Kind.ASKS, frozenset({ASKING[word]}), frozenset(), marker)
+    if word in NEGATIONS:
+        plain = "not" if word in ("no", "none") else word
+        return Term(plain, Kind.NEGATION, frozenset({plain}), frozenset(), marker)
+    forms, groups = lexicon.known(word)
+    if token.capital:
+        return Term(word, Kind.NAME, forms, frozenset(), marker)
+    kind = next((kind for words, kind in _SORTS if word in words), Kind.WORD)
+    return Term(word, kind, forms, groups, marker)
+
+
+def _number(text: str, marker: str, lexicon: Lexicon) -> Iterator[Term]:
+    digits = NUMERALS.get(text, text.lstrip("$€£"))
+    if _PLAIN_NUMBER.fullmatch(digits):
+        whole, _, part = digits.replace(",", "").partition(".")
+        part = part.rstrip("0")
+        digits = f"{whole}.{part}" if part else whole
+    yield Term(digits, Kind.NUMBER, frozenset({digits}), frozenset(), marker)
+    if text[:1] in "$€£":
+        yield Term(text[0], Kind.WORD, frozenset({text[0]}), lexicon.of([text[0]]), marker)
+
+
+def _code(text: str, marker: str, lexicon: Lexicon) -> Iterator[Term]:
+    measure = _MEASURE.fullmatch(text)
+    if measure and (groups := lexicon.of([measure[2]])):
+        yield from _number(measure[1], marker, lexicon)
+        yield Term(measure[2], Kind.WORD, frozenset({measure[2]}), groups, marker)
+    elif text in ORDINALS:
+        yield Term(ORDINALS[text], Kind.COMPARISON, frozenset({ORDINALS[text]}), frozenset(), marker)
+    else:
+        name = text.removesuffix("()")
+        yield Term(name, Kind.NAME, frozenset({name}), frozenset(), marker)

@@ -1,0 +1,162 @@
+"""The tab Skills of an agent: what it has, what it could have by category and risk, and both ways between them."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import gradio as gr
+
+from serve_apps.ui.agents.edit import agent_asked, may_edit
+from serve_apps.ui.agents.views import skills_view
+from serve_apps.ui.kit.api import Api
+from serve_apps.ui.kit.blocks import card, problem_card
+from serve_apps.ui.kit.html import Html, join, tag
+from serve_apps.ui.kit.html_component import part
+from serve_apps.ui.kit.page import QUIET, Desk
+from serve_apps.ui.kit.problem import Problem
+
+ALL: Final = "All categories"
+MOST: Final = 60  # of one risk that are offered at once
+RISKS: Final[Mapping[str, str]] = {
+    "read": "They only read", "write": "They change something", "destructive": "What they take away does not come back",
+}  # fmt: skip
+Line = tuple[str, str, str, str]  # name, category, risk, description
+
+
+def matching(catalogue: Sequence[Line], words: str, category: str) -> list[Line]:
+    """Skills that have all the words in name, category or description, and are of the category."""
+    wanted = (words or "").lower().split()
+    return [
+        line for line in catalogue
+        if category in ("", ALL, line[1].partition("/")[0])
+        and all(word in f"{line[0]} {line[1]} {line[3]}".lower() for word in wanted)
+    ]  # fmt: skip
+
+
+def offers(
+    catalogue: Sequence[Line], words: str, category: str, chosen: Mapping[str, Sequence[str]]
+) -> dict[str, list[tuple[str, str]]]:
+    """By risk: choices as (label, name), by category; what is chosen already stays among them."""
+    found = {line[0] for line in matching(catalogue, words, category)}
+    made: dict[str, list[tuple[str, str]]] = {}
+    for risk in RISKS:
+        kept = set(chosen.get(risk) or ())
+        lines = sorted((line for line in catalogue if line[2] == risk and line[0] in found | kept), key=lambda x: x[1])
+        lines = [line for n, line in enumerate(lines) if n < MOST or line[0] in kept]
+        made[risk] = [(f"{line[1] or 'Other'} · {line[0]}: {line[3]}", line[0]) for line in lines]
+    return made
+
+
+class Shelf:
+    """The tab's components and what happens with them."""
+
+    def __init__(self, desk: Desk) -> None:
+        """Declared where it is made."""
+        self._desk = desk
+        self.catalogue = gr.State(())
+        self.said, self.held = part(), part()
+        self.away = gr.Dropdown([], value=[], multiselect=True, label="Take skills away")
+        self.take = gr.Button("Take these away", elem_classes="aos-narrow")
+        part(tag("h2", "Give it more", class_="aos-section"))
+        with gr.Row():
+            self.words = gr.Textbox(label="Search", placeholder="a name, a category, what it does", min_width=240)
+            self.category = gr.Dropdown([ALL], value=ALL, label="Category", min_width=180)
+        self.groups = {
+            risk: gr.CheckboxGroup([], label=about, elem_classes="aos-list") for risk, about in RISKS.items()
+        }
+        self.give = gr.Button("Give it the chosen skills", variant="primary", elem_classes="aos-narrow")
+
+    @property
+    def outputs(self) -> list[Any]:
+        """What a change shows anew."""
+        return [self.catalogue, self.said, self.held, self.away, self.category, *self.groups.values()]
+
+    async def load(self, request: gr.Request) -> list[Any]:
+        """All of it."""
+        return await self._after(request, None)
+
+    def narrow(self, catalogue: Sequence[Line], words: str, category: str, *chosen: Sequence[str]) -> list[Any]:
+        """The offers that fit."""
+        kept = dict(zip(RISKS, chosen, strict=True))
+        made = offers(catalogue, words, category, kept)
+        return [_offer(risk, made[risk], kept[risk]) for risk in RISKS]
+
+    async def attach(self, request: gr.Request, *chosen: Sequence[str]) -> list[Any]:
+        """Give the agent what is chosen."""
+        names = [name for group in chosen for name in group or ()]
+        return await self._after(request, lambda api, id_: _each(names, "given", lambda name: _give(api, id_, name)))
+
+    async def detach(self, request: gr.Request, names: Sequence[str]) -> list[Any]:
+        """Take away what is chosen."""
+        return await self._after(
+            request, lambda api, id_: _each(names or (), "taken away", lambda name: _take(api, id_, name))
+        )
+
+    async def _after(self, request: gr.Request, act: Any) -> list[Any]:
+        id_ = agent_asked(request)
+        if id_ is None:
+            return [gr.skip()] * len(self.outputs)
+        try:
+            api = self._desk.api(request)
+            if not may_edit(api):
+                return [gr.skip()] * len(self.outputs)
+            said = Html("") if act is None else await act(api, id_)
+            held, all_ = await asyncio.gather(api.get(f"/api/agents/{id_}/skills"), api.get("/api/skills"))
+        except Problem as problem:
+            return [gr.skip(), problem_card(problem.told), *[gr.skip()] * (len(self.outputs) - 2)]
+        return [*self._shown(held, all_["items"], said)]
+
+    def _shown(self, held: Mapping[str, Any], all_: Sequence[Mapping[str, Any]], said: Html) -> list[Any]:
+        names = [one["name"] for one in held["items"]]
+        categories = {one["name"]: one["category"] for one in all_}
+        catalogue = [
+            (one["name"], one["category"], one["risk"], one["description"])
+            for one in all_
+            if one["name"] not in {*names, *held["base"]}
+        ]
+        tops = sorted({line[1].partition("/")[0] for line in catalogue} - {""})
+        made = offers(catalogue, "", ALL, {})
+        return [
+            catalogue, said,
+            card("What it was given", skills_view(self._desk, held, categories), aside=f"{len(names)}"),
+            gr.update(choices=sorted(names), value=[]), gr.update(choices=[ALL, *tops], value=ALL),
+            *(_offer(risk, made[risk], []) for risk in RISKS),
+        ]  # fmt: skip
+
+
+def draw(desk: Desk, blocks: gr.Blocks) -> None:
+    """The tab."""
+    shelf = Shelf(desk)
+    groups = list(shelf.groups.values())
+    filters = [shelf.catalogue, shelf.words, shelf.category, *groups]
+    blocks.load(shelf.load, None, shelf.outputs, **QUIET)
+    shelf.words.change(shelf.narrow, filters, groups, **QUIET)
+    shelf.category.input(shelf.narrow, filters, groups, **QUIET)
+    shelf.give.click(shelf.attach, groups, shelf.outputs, **QUIET)
+    shelf.take.click(shelf.detach, shelf.away, shelf.outputs, **QUIET)
+
+
+async def _each(names: Sequence[str], done: str, act: Any) -> Html:
+    """What came of each: what was refused does not keep the others from it."""
+    went, refused = list[str](), list[Html]()
+    for name in names:
+        try:
+            await act(name)
+            went.append(name)
+        except Problem as problem:
+            refused.append(problem_card(problem.told))
+    said = f"{', '.join(went)}: {done}." if went else "Choose at least one skill." if not refused else ""
+    return join(tag("p", said, class_="aos-said", role="status") if said else None, refused)
+
+
+async def _give(api: Api, agent: str, name: str) -> None:
+    await api.post(f"/api/agents/{agent}/skills", {"name": name})
+
+
+async def _take(api: Api, agent: str, name: str) -> None:
+    await api.delete(f"/api/agents/{agent}/skills/{name}")
+
+
+def _offer(risk: str, choices: list[tuple[str, str]], chosen: Sequence[str]) -> Any:
+    about = f"{RISKS[risk]} · {len(choices)}" + (" (narrow the search for more)" if len(choices) >= MOST else "")
+    return gr.update(choices=choices, value=list(chosen or ()), label=about, visible=bool(choices))

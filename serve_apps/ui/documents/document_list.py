@@ -1,0 +1,125 @@
+"""The list of documents: search, filters and pages, all of them done by the API and told by the address."""
+
+from collections.abc import Mapping
+from datetime import date, datetime, time, timedelta, timezone
+from typing import Any, Final
+from urllib.parse import urlencode
+
+from serve_apps.ui.kit.api import Api
+from serve_apps.ui.kit.blocks import badge, empty, heading, link, pager, table
+from serve_apps.ui.kit.caveats import in_short
+from serve_apps.ui.kit.formats import moment, number, size
+from serve_apps.ui.kit.html import Html, join, tag
+from serve_apps.ui.kit.page import PREFIX, Desk
+from serve_apps.ui.sessions import Role
+
+HERE: Final = f"{PREFIX}/documents"
+A_PAGE: Final = 50
+STATUSES: Final = ("pending", "processing", "completed", "degraded", "partial", "embedding_pending", "failed")
+TYPES: Final = (
+    "pdf", "image", "docx", "xlsx", "pptx", "odt", "ods", "odp", "rtf", "html", "markdown", "text", "csv", "xls",
+    "email", "msg", "epub", "code",
+)  # fmt: skip
+FILTERS: Final = ("search", "status", "type", "from", "to", "zone")
+
+
+async def catalogue(desk: Desk, api: Api, query: Mapping[str, str], skip: int) -> Html:
+    """One page of the list."""
+    wanted = {name: query[name] for name in FILTERS if query.get(name)}
+    if not wanted.keys() & {"from", "to"}:
+        wanted.pop("zone", None)
+    body = await api.get(
+        "/api/documents/", skip=skip, limit=A_PAGE, search=wanted.get("search"), status=wanted.get("status"),
+        file_type=wanted.get("type"), since=day(wanted, "from", 0), before=day(wanted, "to", 1),
+    )  # fmt: skip
+    return listed(desk, body, wanted, api.session.role)
+
+
+def listed(desk: Desk, body: Mapping[str, Any], wanted: Mapping[str, str], role: Role) -> Html:
+    """What the API answered."""
+    total, address = body["total"], HERE + (f"?{urlencode(wanted)}" if wanted else "")
+    add = desk.link("ingest")
+    actions = [tag("a", "Add documents", href=add, class_="aos-button primary")] if add and _may_add(role) else []
+    head = heading("Documents", f"{number(total)} found" if wanted else f"{number(total)} in this workspace", *actions)
+    if not body["items"]:
+        shown = _nothing(wanted, add if _may_add(role) else None)
+    else:
+        shown = table(
+            ("Name", "Type", "State", "Pages", "Size", "Added"), [_row(one) for one in body["items"]], numbers=(3, 4)
+        )
+    turn = pager(address, body["skip"], body["limit"], total) if total > body["limit"] or body["skip"] else None
+    return join(head, filters(wanted), tag("div", shown, turn, class_="aos-card"))
+
+
+def filters(wanted: Mapping[str, str]) -> Html:
+    """The form of the list; without a script it is one all the same."""
+    search = tag(
+        "input", name="search", type="search", value=wanted.get("search", ""), maxlength=200, id="search",
+        placeholder="Name or description",
+    )  # fmt: skip
+    return tag(
+        "form",
+        tag("label", tag("span", "Search"), search, class_="wide"),
+        _choice("State", "status", STATUSES, wanted),
+        _choice("Type", "type", TYPES, wanted),
+        _day("Added from", "from", wanted),
+        _day("Added until", "to", wanted),
+        tag("input", type="hidden", name="zone", value=wanted.get("zone", ""), data_zone=True),
+        tag(
+            "div",
+            tag("button", "Search", class_="aos-button primary", id="find"),
+            tag("a", "Clear", href=HERE, class_="aos-button") if wanted else None,
+            class_="actions",
+        ),
+        class_="doc-filters",
+        method="get",
+        action=HERE,
+        role="search",
+        data_at_once=True,
+    )
+
+
+def _choice(label: str, name: str, values: tuple[str, ...], wanted: Mapping[str, str]) -> Html:
+    chosen = wanted.get(name, "")
+    options = [tag("option", "All", value="")]
+    options += [tag("option", one.replace("_", " "), value=one, selected=one == chosen) for one in values]
+    if chosen and chosen not in values:
+        options.append(tag("option", chosen, value=chosen, selected=True))
+    return tag("label", tag("span", label), tag("select", options, name=name, id=f"by-{name}"))
+
+
+def _day(label: str, name: str, wanted: Mapping[str, str]) -> Html:
+    box = tag("input", name=name, type="date", value=wanted.get(name, ""), id=f"by-{name}")
+    return tag("label", tag("span", label), box)
+
+
+def _row(one: Mapping[str, Any]) -> tuple[Any, ...]:
+    name = link(one["filename"], f"{HERE}?id={one['id']}")
+    why = one["failure"]["reason"].replace("_", " ") if one["failure"] else in_short(one)
+    state = tag("div", badge(one["status"]), tag("div", why, class_="quiet") if why else None)
+    return (
+        name, one["file_type"], state, number(one["page_count"]), size(one["file_size"]),
+        moment(one["upload_date"], relative=True),
+    )  # fmt: skip
+
+
+def _nothing(wanted: Mapping[str, str], add: str | None) -> Html:
+    if wanted:
+        return empty("No document fits.", ("Change the filters, or ", link("show all documents", HERE), "."))
+    if add:
+        return empty("No documents yet.", ("Upload files or scan a folder on the page ", link("Ingest", add), "."))
+    return empty("No documents yet.", "Somebody who may upload adds them; then they can be searched here.")
+
+
+def _may_add(role: Role) -> bool:
+    return role.reaches(Role.DEVELOPER)
+
+
+def day(wanted: Mapping[str, str], name: str, later: int) -> str | None:
+    """The beginning of a day in the reader's zone (minutes east of UTC), so many days later; None where it is none."""
+    try:
+        found = date.fromisoformat(wanted.get(name, ""))
+        zone = timezone(timedelta(minutes=int(wanted.get("zone", "0"))))
+        return datetime.combine(found + timedelta(days=later), time(), zone).isoformat()
+    except (ValueError, OverflowError):
+        return None

@@ -1,0 +1,245 @@
+"""Generations of the index: the live one, the one before, those that are built or held back, and what may be done."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from serve_apps.ui.index.report import Questions, report_view
+from serve_apps.ui.kit.api import Api
+from serve_apps.ui.kit.blocks import Colour, badge, card, empty, figure, figures, link, progress
+from serve_apps.ui.kit.formats import many, moment, number, size
+from serve_apps.ui.kit.html import Html, join, tag
+from serve_apps.ui.kit.page import Desk
+from serve_apps.ui.sessions import Role
+
+ROLES: Final[Mapping[str, tuple[str, Colour]]] = {
+    "live": ("live: readers use it", "green"), "previous": ("before: the way back", "grey"),
+    "building": ("being built", "blue"), "ready": ("complete, held back", "amber"),
+    "refused": ("refused by the gate", "red"),
+}  # fmt: skip
+DOUBTFUL: Final = ("failed", "partial", "degraded")  # of documents that are not wholly or not surely read
+OVER: Final = frozenset({"completed", "partial", "failed", "cancelled"})
+POLL_SECONDS: Final = 1.5
+MOST_SETS: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What of the index is there; `stats` None where it could not be asked."""
+
+    body: Mapping[str, Any]
+    stats: Mapping[str, Any]
+    questions: Questions
+
+
+async def held(api: Api) -> Held:
+    """Asked for together; questions only as far as a report names them and one may read them."""
+    body, stats = await asyncio.gather(api.get("/api/generations"), api.get("/api/documents/vector-store/stats"))
+    fallen = {
+        one["name"] for item in body["items"] for one in (item["report"] or {"golden": []})["golden"] if one.get("fell")
+    }
+    known: Questions = {}
+    if fallen and api.session.role.reaches(Role.OPERATOR):
+        known = await _questions(api, fallen)
+    return Held(body, stats, known)
+
+
+async def _questions(api: Api, names: set[str]) -> Questions:
+    sets = (await api.get("/api/golden-sets", limit=100))["items"]
+    wanted = [one for one in sets if one["name"] in names][:MOST_SETS]
+    pages = await asyncio.gather(*(api.get(f"/api/golden-sets/{one['id']}/questions", limit=1000) for one in wanted))
+    return {
+        (one["name"], asked["key"]): asked["question"]
+        for one, page in zip(wanted, pages, strict=True)
+        for asked in page["items"]
+    }
+
+
+def index_view(desk: Desk, held: Held) -> Html:
+    """The figures of what is searched, and a card for every generation."""
+    items = held.body["items"]
+    if not items:
+        return join(
+            _figures(desk, held),
+            empty("There is no index yet.", "It is made when the first document is read: upload or scan one."),
+        )
+    return join(_figures(desk, held), _mismatch(held.body), tag("div", [_card(one, held.questions) for one in items]))
+
+
+def _figures(desk: Desk, held: Held) -> Html:
+    stats = held.stats
+    live = stats["generation"]
+    weight = stats["embeddings"] * live["dimension"] * 4 if live.get("dimension") else None
+    doubtful = [f"{number(stats['by_status'][one])} {one}" for one in DOUBTFUL if stats["by_status"].get(one)]
+    state, pending = ", ".join(doubtful) or "all read", stats["without_vectors"]
+    words = live.get("keyword_engine") or "nothing yet"
+    about = f"about {size(weight)}, {live.get('vector_index') or 'no index'}" if weight else "none yet"
+    return figures(
+        figure("Documents", number(stats["documents"]), desk.link("documents"), state),
+        figure("Pages", number(stats["pages"]), None, "read and stored"),
+        figure("Passages", number(stats["chunks"]), None, f"words by {words}"),
+        figure("Vectors", number(stats["embeddings"]), None, about),
+        figure("Without vectors", number(pending), None, "documents", "amber" if pending else None),
+    )  # fmt: skip
+
+
+def _mismatch(body: Mapping[str, Any]) -> Html | None:
+    """Whether an index made now would be another than the live one."""
+    live = next((one for one in body["items"] if one["role"] == "live"), None)
+    made_now = body["configured"]
+    if made_now is None:
+        return tag(
+            "p",
+            badge("embedder away", "amber"),
+            " The embedder does not answer, so nothing new can be embedded now.",
+            class_="lab-fallback",
+        )
+    if live is None or made_now["live"]:
+        return None
+    return tag(
+        "p", badge("settings changed", "amber"),
+        f" The live index was made with {live['embedder']} ({live['dimension']}); ",
+        f"an index made now would be made with {made_now['embedder']} ({made_now['dimension']}), chunks of ",
+        f"{made_now['chunk_size']} characters. Re-index to bring both together.", class_="lab-fallback",
+    )  # fmt: skip
+
+
+def _card(one: Mapping[str, Any], questions: Questions) -> Html:
+    words, colour = ROLES.get(one["role"], (one["role"], "grey"))
+    facts = [
+        ("Embedder", one["embedder"]), ("Dimension", number(one["dimension"])),
+        ("Documents", f"{number(one['embedded'])} of {number(one['documents'])} with vectors"),
+        ("Passages", number(one["chunks"])),
+        ("Vector index", "HNSW" if one["graph"] else "none: every vector is measured"), ("Cut by", one["chunker"]),
+    ]  # fmt: skip
+    listed = tag("dl", [tag("div", tag("dt", name), tag("dd", value)) for name, value in facts], class_="index-facts")
+    times = [("made ", moment(one["made_at"], relative=True))]
+    if one["checked_at"]:
+        times.append(("checked ", moment(one["checked_at"], relative=True)))
+    if one["switched_at"]:
+        times.append(
+            ("live since ", moment(one["switched_at"], relative=True))
+            if one["role"] == "live"
+            else ("switched ", moment(one["switched_at"], relative=True))
+        )
+    when = tag("p", [tag("span", *pair) for pair in times], class_="quiet lab-facts")
+    forced = (
+        tag("p", badge("forced", "amber"), " Somebody let it pass although the gate refused it.")
+        if one["forced_by"]
+        else None
+    )
+    report = report_view(one["report"], questions) if one["report"] else None
+    return card(f"Generation {one['id']}", when, listed, forced, report, aside=badge(words, colour))
+
+
+def switchable(body: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """(what is shown, id) of the generations that readers may be given."""
+    return [
+        (f"Generation {one['id']}: {one['embedder']}, {ROLES.get(one['role'], (one['role'], ''))[0]}", str(one["id"]))
+        for one in body["items"]
+        if one["role"] in ("previous", "ready", "refused")
+    ]
+
+
+def switch_view(body: Mapping[str, Any], wanted: str | None) -> Html:
+    """What a switch would change, before it is made."""
+    to = next((one for one in body["items"] if str(one["id"]) == wanted), None)
+    if to is None:
+        return empty(
+            "No other generation can be used.",
+            "Re-index and hold it back, and it can be looked at before readers use it.",
+        )
+    now = next((one for one in body["items"] if one["role"] == "live"), None)
+    rows = [("", "Now", "Afterwards")]
+    names = (
+        ("id", "Generation"),
+        ("embedder", "Embedder"),
+        ("dimension", "Dimension"),
+        ("embedded", "Documents with vectors"),
+        ("chunks", "Passages"),
+    )
+    rows += [(title, str(now[name]) if now else "–", str(to[name])) for name, title in names]
+    told = tag(
+        "table",
+        [
+            tag(
+                "tr",
+                [tag("th" if n == 0 else "td", cell) for n, cell in enumerate(row)],
+                class_="differs" if k and row[1] != row[2] else None,
+            )
+            for k, row in enumerate(rows)
+        ],
+        class_="index-change",
+    )
+    warn = None
+    if to["role"] == "refused":
+        warn = tag(
+            "p",
+            badge("refused by the gate", "red"),
+            " ",
+            "; ".join((to["report"] or {"reasons": []})["reasons"]),
+            class_="lab-fallback",
+        )
+    about = (
+        "Every question asked from then on uses it; the way back is the same switch. Documents that came since it was "
+        "built are taken over, and embedded in the background."
+    )
+    return tag("div", told, warn, tag("p", about, class_="quiet"))
+
+
+def switched_view(made: Mapping[str, Any], desk: Desk) -> Html:
+    """What a switch did."""
+    carried = (
+        f" Taken over: {many(made['carried'], 'document')} that came since it was built." if made["carried"] else ""
+    )
+    job = (
+        join(" ", link("Their vectors are made by this job", desk.link("ingest", job=made["job_id"])))
+        if made["job_id"]
+        else None
+    )
+    note = f" {made['note']}" if made["note"] else ""
+    return tag(
+        "p",
+        tag("b", f"Readers use generation {made['generation']} now."),
+        carried,
+        job,
+        note,
+        class_="lab-done",
+        role="status",
+    )
+
+
+async def reindex(desk: Desk, api: Api, hold: bool, force: bool) -> AsyncIterator[Html]:
+    """Begin it and say how far it is; it goes on where nobody looks.
+
+    Raises:
+        Problem: the API refused.
+    """
+    asked = {name: "true" for name, wanted in (("hold", hold), ("force", force)) if wanted}
+    begun = await api.post("/api/documents/reindex-all", params=asked)
+    path = f"/api/jobs/{begun['job_id']}"
+    while True:
+        job = await api.get(path)
+        yield _job(desk, job)
+        if job["state"] in OVER:
+            return
+        await asyncio.sleep(POLL_SECONDS)
+
+
+def _job(desk: Desk, job: Mapping[str, Any]) -> Html:
+    documents = job["documents"]
+    title = link("Re-indexing", desk.link("ingest", job=job["id"]))
+    over = job["state"] in OVER
+    about = (
+        tag("p", job["error"])
+        if job["error"]
+        else tag(
+            "p", "You can leave: it goes on, and readers keep the index they have until it is complete.", class_="quiet"
+        )
+        if not over
+        else None
+    )
+    return card(
+        title, progress(documents["done"], documents["expected"], "documents"), about, aside=badge(job["state"])
+    )

@@ -1,0 +1,266 @@
+"""The only way from the console to the product: its HTTP API, with the token of whoever is signed in."""
+
+import json
+import re
+from collections.abc import AsyncIterable, AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import quote
+
+import httpx
+
+from serve_apps.ui.kit.problem import (
+    MISSING,
+    UNAUTHENTICATED,
+    Problem,
+    no_such_thing,
+    refused,
+    signed_out,
+    unreachable,
+    workspace_gone,
+)
+from serve_apps.ui.sessions import Grant, Place, Role, Session
+
+ANSWER_SECONDS = 60.0
+SIGN_OUT_SECONDS = 5.0  # nobody waits longer to be signed out
+SILENCE_SECONDS = 60.0  # the server's streams are never silent for longer than 15 s
+MOST_CONNECTIONS = 64
+JSON = Any
+READING: Final = frozenset({"GET", "HEAD"})
+# Dots alone would lead out of their place, and nothing between two slashes is the id of nothing.
+_ELSEWHERE: Final = re.compile(r"/\.{1,2}(/|$)|//")
+
+
+def open_client(url: str) -> httpx.AsyncClient:
+    """One pool for all sessions. It keeps no cookies and follows no redirects, and no proxy stands between."""
+    limits = httpx.Limits(max_connections=MOST_CONNECTIONS, max_keepalive_connections=16)
+    return httpx.AsyncClient(base_url=url, timeout=ANSWER_SECONDS, limits=limits, trust_env=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """One server-sent event; `id` is what to come back with."""
+
+    id: str | None
+    name: str
+    data: JSON
+
+
+class Door:
+    """What of the API is open to somebody who is not signed in."""
+
+    def __init__(self, client: httpx.AsyncClient, vouch: Callable[[str], str] | None = None) -> None:
+        """`client` is shared and knows the address; `vouch` makes the console's word for a browser's address."""
+        self._client, self._vouch = client, vouch
+
+    async def login(self, email: str, password: str, client: str | None = None) -> Grant:
+        """Tokens for a password; raises Problem.
+
+        Args:
+            email, password: as they were typed.
+            client: the address of who signs in. The console vouches for it, so that failed attempts are counted for
+                that address and not for the console's, which is everybody's; what anybody may write is not believed.
+        """
+        return await self._granted("/api/auth/login", {"email": email, "password": password}, None, client)
+
+    async def refresh(self, grant: Grant) -> Grant:
+        """Tokens for a refresh token, which then is used up; raises Problem."""
+        return await self._granted("/api/auth/refresh", {"refresh_token": grant.refresh}, None)
+
+    async def change_password(self, grant: Grant, old: str, new: str, client: str | None = None) -> Grant:
+        """Tokens of the session that begins with the new password; `client` as for `login`; raises Problem."""
+        body = {"current_password": old, "new_password": new}
+        return await self._granted("/api/auth/password", body, grant.access, client)
+
+    async def logout(self, grant: Grant) -> None:
+        """End the login at the API, too, where its refresh token would live on for days; raises Problem."""
+        await self._posted("/api/auth/logout", {"refresh_token": grant.refresh}, {}, SIGN_OUT_SECONDS)
+
+    def api(self, session: Session) -> "Api":
+        """The API as somebody who is signed in has it."""
+        return Api(self._client, self, session)
+
+    async def _granted(self, path: str, body: JSON, token: str | None, client: str | None = None) -> Grant:
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        headers |= {"X-Console-Client": self._vouch(client)} if client and self._vouch else {}
+        return Grant.of((await self._posted(path, body, headers)).json())
+
+    async def _posted(
+        self, path: str, body: JSON, headers: dict[str, str], seconds: float = ANSWER_SECONDS
+    ) -> httpx.Response:
+        try:
+            answer = await self._client.post(path, json=body, headers=headers, timeout=seconds)
+        except httpx.TransportError as error:
+            raise unreachable(error) from error
+        if not answer.is_success:
+            raise refused(answer)
+        return answer
+
+
+class Api:
+    """The API with a session's token and workspace. Every method raises Problem, and nothing else.
+
+    It stays in the workspace in which it was made: what has begun there does not go on in one that is chosen meanwhile.
+    """
+
+    def __init__(self, client: httpx.AsyncClient, door: Door, session: Session) -> None:
+        """Cheap: pages make one for each event."""
+        self._client, self._door, self.session = client, door, session
+        self._workspace = session.chosen
+
+    async def get(self, path: str, **query: Any) -> JSON:
+        """JSON; parameters that are None or empty are left out."""
+        return await self._json("GET", path, params=_filled(query))
+
+    async def post(self, path: str, body: JSON = None, **more: Any) -> JSON:
+        """JSON, None where there is none; `files`, `data` and `params` as httpx has them."""
+        return await self._json("POST", path, **({"json": body} if body is not None else {}), **more)
+
+    async def put(self, path: str, body: JSON) -> JSON:
+        """JSON."""
+        return await self._json("PUT", path, json=body)
+
+    async def patch(self, path: str, body: JSON) -> JSON:
+        """JSON."""
+        return await self._json("PATCH", path, json=body)
+
+    async def delete(self, path: str, **query: Any) -> JSON:
+        """JSON, None where there is none."""
+        return await self._json("DELETE", path, params=_filled(query))
+
+    async def download(self, path: str, **query: Any) -> tuple[bytes, str]:
+        """Bytes and their media type."""
+        async with self._answered("GET", path, params=_filled(query)) as answer:
+            return answer.content, answer.headers.get("content-type", "application/octet-stream")
+
+    async def stream(self, method: str, path: str, last: str | None = None, **options: Any) -> AsyncIterator[Told]:
+        """Server-sent events as they come; `last` is the id of the one that is known already."""
+        headers = {"Accept": "text/event-stream"} | ({"Last-Event-ID": last} if last else {})
+        silence = httpx.Timeout(SILENCE_SECONDS, connect=10)
+        async with self._answered(method, path, whole=False, headers=headers, timeout=silence, **options) as answer:
+            try:
+                async for told in events(answer.aiter_lines()):
+                    yield told
+            except httpx.TransportError as error:
+                raise unreachable(error) from error
+
+    async def look_around(self) -> None:
+        """Ask which workspaces there are, and the role in each; one that is gone is no longer the chosen one."""
+        try:
+            body = await self.get("/api/workspaces", limit=100)
+        except Problem as problem:
+            if self._workspace is None or problem.told.status != MISSING:
+                raise
+            if self.session.chosen == self._workspace:
+                self.session.chosen = None
+            self._workspace = None
+            body = await self.get("/api/workspaces", limit=100)
+        self.session.places = tuple(Place(one["id"], one["name"], Role(one["role"])) for one in body["items"])
+
+    async def _json(self, method: str, path: str, **options: Any) -> JSON:
+        async with self._answered(method, path, **options) as answer:
+            return answer.json() if answer.content else None
+
+    @asynccontextmanager
+    async def _answered(
+        self, method: str, path: str, whole: bool = True, **options: Any
+    ) -> AsyncIterator[httpx.Response]:
+        """A successful answer; a token that ran out is renewed once."""
+        for attempt in (1, 2):
+            used = self.session.grant
+            answer = await self._sent(method, path, used, options)
+            try:
+                if answer.status_code == UNAUTHENTICATED and attempt == 1:
+                    await self._renew(used)
+                    moved = self._workspace is None and self.session.grant.workspace != used.workspace
+                    if moved and method not in READING:  # it was meant for the workspace that is gone
+                        raise workspace_gone()
+                    continue
+                if whole or not answer.is_success:
+                    await _read(answer)
+                if not answer.is_success:
+                    raise refused(answer)
+                yield answer
+                return
+            finally:
+                await answer.aclose()
+
+    async def _sent(self, method: str, path: str, grant: Grant, options: dict[str, Any]) -> httpx.Response:
+        headers = {**options.get("headers", {}), "Authorization": f"Bearer {grant.access}"}
+        if self._workspace is not None:
+            headers["X-Workspace"] = self._workspace
+        try:
+            request = self._client.build_request(method, _quoted(path), **{**options, "headers": headers})
+        except httpx.InvalidURL as error:  # it is too long
+            raise no_such_thing() from error
+        try:
+            return await self._client.send(request, stream=True)
+        except httpx.TransportError as error:
+            raise unreachable(error) from error
+
+    async def _renew(self, used: Grant) -> None:
+        """New tokens, once for all that wait for them: a refresh token that comes twice ends the whole login."""
+        session = self.session
+        async with session.refreshing:
+            if session.over:
+                raise signed_out()
+            if session.grant is not used:
+                return
+            try:
+                session.grant = await self._door.refresh(used)
+            except Problem as problem:
+                if problem.told.status == UNAUTHENTICATED:
+                    session.over = True
+                    raise signed_out() from problem
+                raise
+
+
+async def events(lines: AsyncIterable[str]) -> AsyncIterator[Told]:
+    """Events of a stream (WHATWG): an empty line ends each, a line that begins with a colon is its pulse."""
+    id_: str | None = None
+    name, data = "message", list[str]()
+    async for line in lines:
+        if not line:
+            if data:
+                yield Told(id_, name, _value("\n".join(data)))
+            name, data = "message", []
+            continue
+        field, _, value = line.partition(":")
+        value = value.removeprefix(" ")
+        if field == "data":
+            data.append(value)
+        elif field == "event":
+            name = value
+        elif field == "id":
+            id_ = value
+
+
+def _quoted(path: str) -> str:
+    """The path of a route, whatever id a page took from its address; what is quoted already stays as it is.
+
+    Raises:
+        Problem: it would lead elsewhere.
+    """
+    if _ELSEWHERE.search(path):
+        raise no_such_thing()
+    return quote(path, safe="/:@%", errors="replace")
+
+
+def _value(data: str) -> JSON:
+    """JSON, or the text itself: OpenAI's dialect ends with [DONE]."""
+    try:
+        return json.loads(data)
+    except ValueError:
+        return data
+
+
+def _filled(query: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in query.items() if value is not None and value != ""}
+
+
+async def _read(answer: httpx.Response) -> None:
+    try:
+        await answer.aread()
+    except httpx.TransportError as error:
+        raise unreachable(error) from error

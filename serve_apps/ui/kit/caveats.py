@@ -1,0 +1,86 @@
+"""What was not read or may be wrong, in words: beside documents, pages, jobs, passages and sources."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from serve_apps.ui.kit.blocks import Colour, badge
+from serve_apps.ui.kit.formats import number
+from serve_apps.ui.kit.html import Html, tag
+
+Caveat = Mapping[str, Any]
+TITLES: Final[Mapping[str, str]] = {
+    "pictures_unread": "Pictures were not read",
+    "parts_skipped": "Parts were not read",
+    "attachments_unread": "Attachments were not read",
+    "glyphs_unmapped": "Signs without a meaning",
+    "cut_short": "Not read to the end",
+    "formulas_uncalculated": "Formulas without values",
+    "encoding_unsure": "The encoding is not sure",
+    "ocr_layer_unsure": "The scan's own text is not sure",
+    "language_missing": "A language that cannot be read",
+    "table_unsure": "A table is not sure",
+    "order_unsure": "The order of the text is not sure",
+    "no_text": "No text",
+    "reduced_scale": "Read at a smaller scale",
+    "read_as": "Read as another format",
+    "hidden_content": "Hidden parts are in the text",
+}
+COLOURS: Final[Mapping[str, Colour]] = {"unread": "amber", "unsure": "amber"}  # notes are grey
+
+
+def title(caveat: Caveat) -> str:
+    """Its kind in words."""
+    kind = str(caveat["kind"])
+    return TITLES.get(kind, kind.replace("_", " ").capitalize())
+
+
+def doubts(found: Mapping[str, Any]) -> list[Caveat]:
+    """Those of something that count: no mere notes."""
+    return [one for one in found.get("caveats") or () if one["weight"] != "note"]
+
+
+def kinds(found: Mapping[str, Any]) -> frozenset[str]:
+    """Those that something has."""
+    return frozenset(str(one["kind"]) for one in found.get("caveats") or ())
+
+
+def in_short(found: Mapping[str, Any]) -> str | None:
+    """The kinds of what counts, for a line of a list."""
+    return ", ".join(dict.fromkeys(title(one) for one in doubts(found))) or None
+
+
+def badges(found: Mapping[str, Any]) -> list[Html]:
+    """One for each kind beside a passage or a source; the detail shows when one points at it."""
+    return [tag("span", badge(title(one), "amber"), title=str(one["detail"])) for one in doubts(found)]
+
+
+def lines(caveats: Sequence[Caveat]) -> Html | None:
+    """Each with where it is and its detail."""
+    if not caveats:
+        return None
+    shown = [
+        tag(
+            "li",
+            badge(title(one), COLOURS.get(one["weight"], "grey")),
+            tag("span", where(one), class_="quiet"),
+            tag("div", one["detail"]),
+        )
+        for one in caveats
+    ]
+    return tag("ul", shown, class_="aos-caveats")
+
+
+def note(heading: str, caveats: Sequence[Caveat]) -> Html | None:
+    """A frame with all of them; nothing where there are none."""
+    listed = lines(caveats)
+    return tag("div", tag("strong", heading), listed, class_="aos-note", role="note") if listed else None
+
+
+def where(caveat: Caveat) -> str:
+    """The pages it is about, as far as they are told."""
+    pages: list[int] = caveat.get("pages") or []
+    if not pages:
+        return ""
+    more = caveat.get("page_count", 0) - len(pages)
+    said = ", ".join(map(number, pages)) + (f" and {number(more)} more" if more > 0 else "")
+    return f" on page {said}" if len(pages) == 1 and more <= 0 else f" on pages {said}"

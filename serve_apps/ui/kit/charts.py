@@ -1,0 +1,43 @@
+"""Small charts as inline SVG, drawn here: a line or bars, and the words for who does not see them."""
+
+from collections.abc import Sequence
+
+from serve_apps.ui.kit.formats import short
+from serve_apps.ui.kit.html import Html, tag
+
+WIDTH, HEIGHT = 240, 48
+GAP = 2.0
+
+
+def bars(values: Sequence[float], label: str, colour: str = "accent") -> Html:
+    """One bar a value, the last one lighter, as its hour is not over; `colour` is accent, good, warn or bad."""
+    most = max(values, default=0.0) or 1.0
+    step = WIDTH / max(1, len(values))
+    drawn = []
+    for n, value in enumerate(values):
+        tall = max(1.5, value / most * (HEIGHT - 4))
+        drawn.append(
+            tag(
+                "rect", x=round(n * step + GAP / 2, 2), y=round(HEIGHT - tall, 2), width=round(max(1.0, step - GAP), 2),
+                height=round(tall, 2), rx=1, class_="none" if not value else "open" if n == len(values) - 1 else None,
+            )
+        )  # fmt: skip
+    return _frame(drawn, values, label, f"chart {colour}")
+
+
+def line(values: Sequence[float], label: str, colour: str = "accent") -> Html:
+    """A sparkline."""
+    most = max(values, default=0.0) or 1.0
+    step = WIDTH / max(1, len(values) - 1)
+    points = " ".join(
+        f"{n * step:.1f},{HEIGHT - 2 - value / most * (HEIGHT - 6):.1f}" for n, value in enumerate(values)
+    )
+    return _frame([tag("polyline", points=points)], values, label, f"chart spark {colour}")
+
+
+def _frame(drawn: Sequence[Html], values: Sequence[float], label: str, class_: str) -> Html:
+    said = f"{label}: {short(sum(values))} in all, at most {short(max(values, default=0.0))}"
+    return tag(
+        "svg", tag("title", said), drawn, class_=class_, viewBox=f"0 0 {WIDTH} {HEIGHT}", preserveAspectRatio="none",
+        role="img", aria_label=said,
+    )  # fmt: skip

@@ -1,0 +1,147 @@
+"""The form in which a person decides: what is asked for, its arguments to be edited, approve or reject."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import gradio as gr
+
+from serve_apps.ui.kit.api import Api
+from serve_apps.ui.kit.blocks import badge, card
+from serve_apps.ui.kit.formats import moment
+from serve_apps.ui.kit.html import Html, join, tag
+from serve_apps.ui.kit.html_component import part
+from serve_apps.ui.kit.problem import Problem, Trouble
+from serve_apps.ui.kit.value_tables import shown
+
+MOST_FIELDS: Final = 10
+RECONCILE: Final = "reconcile"
+Updates = dict[Any, Any]
+Asked = Mapping[str, Any]
+
+
+def question(asked: Asked, may_decide: bool) -> Html:
+    """What the person is asked; whoever may not decide is told who may."""
+    uncertain = asked.get("category") == RECONCILE
+    title = (
+        f"Did {asked['tool']} happen? It was begun, and nobody knows."
+        if uncertain
+        else f"{asked['tool']} waits for a person"
+    )
+    about = tag("p", asked["reason"]) if asked.get("reason") else None
+    until = asked.get("expires_at")
+    left = tag("p", "Without a decision it expires ", moment(until, relative=True), ".", class_="quiet")
+    body = shown(asked.get("arguments") or {}) if uncertain or not may_decide or _long(asked) else None
+    who = None if may_decide else tag("p", "An operator or administrator decides this; it then goes on by itself.")
+    return card(title, about, body, who, left if until and not uncertain else None, aside=badge("pending"))
+
+
+def _long(asked: Asked) -> bool:
+    return len(asked.get("arguments") or {}) > MOST_FIELDS
+
+
+def written(value: Any) -> str:
+    """An argument as it is edited: text as it is, anything else as JSON."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def edited(asked: Asked, texts: Sequence[str]) -> dict[str, Any] | None:
+    """The arguments as they were edited; None where nothing was changed.
+
+    Raises:
+        Problem: a field does not hold what its argument is made of.
+    """
+    before: dict[str, Any] = dict(asked.get("arguments") or {})
+    after = dict(before)
+    for (name, value), text in zip(list(before.items())[:MOST_FIELDS], texts, strict=False):
+        if text == written(value):
+            continue
+        after[name] = text if isinstance(value, str) else _read(name, text)
+    return None if after == before else after
+
+
+def _read(name: str, text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        fix = "Write it as it stood there: a number, true or false, or a list in brackets."
+        raise Problem(Trouble(f"{name} cannot be read.", str(error), fix, 0, "not_json")) from error
+
+
+async def decide(api: Api, asked: Asked, choice: str, texts: Sequence[str], notes: str) -> Any:
+    """Send a decision; raises Problem."""
+    body: dict[str, Any] = {"decision": choice, "notes": notes}
+    if choice == "approve" and (arguments := edited(asked, texts)) is not None:
+        body["arguments"] = arguments
+    return await api.post(f"/api/approvals/{asked['id']}", body)
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """The form's components; `asked` holds what is asked while it is shown.
+
+    Attributes:
+        choices: buttons by the decision they send.
+    """
+
+    around: gr.Column
+    asked: gr.State
+    about: gr.HTML
+    fields: tuple[gr.Textbox, ...]
+    notes: gr.Textbox
+    choices: Mapping[str, gr.Button]
+
+    @classmethod
+    def declare(cls) -> "Form":
+        """Where it stands in a page; hidden at first."""
+        asked = gr.State(None)
+        with gr.Column(visible=False, elem_classes="aos-decide") as around:
+            about = part()
+            fields = tuple(
+                gr.Textbox(visible=False, label=f"Argument {n + 1}", max_lines=8) for n in range(MOST_FIELDS)
+            )
+            notes = gr.Textbox(label="Reason, or a remark for the record", max_lines=4)
+            with gr.Row(elem_classes="aos-buttons"):
+                choices = {
+                    "approve": gr.Button("Approve", variant="primary", size="md"),
+                    "reject": gr.Button("Reject", variant="stop", size="md"),
+                    "happened": gr.Button("It happened", variant="primary", size="md", visible=False),
+                    "run": gr.Button("It did not: run it", size="md", visible=False),
+                    "give_up": gr.Button("Give up", variant="stop", size="md", visible=False),
+                }
+        return cls(around, asked, about, fields, notes, choices)
+
+    @property
+    def all(self) -> list[Any]:
+        """Outputs of an event that changes it."""
+        return [self.around, self.asked, self.about, *self.fields, self.notes, *self.choices.values()]
+
+    def opened(self, asked: Asked, may_decide: bool, trouble: Html | None = None) -> Updates:
+        """Shown, with what is asked; `trouble` is why the last decision was not taken."""
+        uncertain = asked.get("category") == RECONCILE
+        editable = [] if uncertain or not may_decide else list((asked.get("arguments") or {}).items())[:MOST_FIELDS]
+        shown_fields: Updates = {}
+        for n, box in enumerate(self.fields):
+            if n >= len(editable):
+                shown_fields[box] = gr.update(visible=False, value="")
+                continue
+            name, value = editable[n]
+            lines = min(8, max(1, written(value).count("\n") + 1))
+            shown_fields[box] = gr.update(visible=True, label=name.replace("_", " "), value=written(value), lines=lines)
+        offered = ("happened", "run", "give_up") if uncertain else ("approve", "reject")
+        buttons = {
+            button: gr.update(visible=may_decide and choice in offered) for choice, button in self.choices.items()
+        }
+        return {
+            self.around: gr.update(visible=True),
+            self.asked: dict(asked),
+            self.about: join(trouble, question(asked, may_decide)),
+            **shown_fields,
+            self.notes: gr.update(visible=may_decide, value=""),
+            **buttons,
+        }
+
+    def closed(self) -> Updates:
+        """Hidden."""
+        return {self.around: gr.update(visible=False), self.asked: None}

@@ -1,0 +1,71 @@
+"""What stands around every page: the bar with place and person, the navigation, a head that loads from here only."""
+
+import re
+from typing import Final
+from urllib.parse import urlencode
+
+from serve_apps.ui.kit.html import Html, join, tag
+from serve_apps.ui.kit.page import PREFIX, Page
+from serve_apps.ui.sessions import Session
+
+NAME: Final = "AOS"
+# Gradio's template names pictures and a manifest elsewhere.
+FOREIGN: Final = re.compile(rb'<meta\s+(?:property="og:|name="twitter:)[^>]*/>|<link rel="manifest"[^>]*/>')
+HEAD: Final = join(
+    tag("link", rel="stylesheet", href=f"{PREFIX}/look.css"),
+    tag("link", rel="icon", href=f"{PREFIX}/icon.svg", type="image/svg+xml"),
+    tag("script", src=f"{PREFIX}/look.js", defer=True),
+)
+
+
+def framed(document: bytes, page: Page, pages: tuple[Page, ...], session: Session) -> bytes:
+    """Gradio's document with our head, bar and navigation."""
+    title = tag("title", f"{page.title} · {NAME}")
+    document = FOREIGN.sub(b"", document)
+    document = document.replace(b"</head>", join(HEAD, title).encode() + b"</head>", 1)
+    around = join(
+        tag("a", "Skip to the page", href="#main", class_="aos-skip"), _bar(session, page), _nav(page, pages, session)
+    )
+    return document.replace(b"<gradio-app", around.encode() + b'<gradio-app id="main" role="main"', 1)
+
+
+def _bar(session: Session, page: Page) -> Html:
+    brand = tag(
+        "a", tag("img", src=f"{PREFIX}/icon.svg", alt="", width=22, height=22), tag("b", NAME), href=f"{PREFIX}/"
+    )
+    out = tag("form", tag("button", "Sign out"), method="post", action=f"{PREFIX}/sign-out")
+    where = f"{PREFIX}/password?{urlencode({'next': page.address})}"
+    password = tag("a", "Password", href=where, title="Change your password", class_="own")
+    person = tag("span", session.email, class_="who", title=f"{session.email}, {session.role}")
+    right = tag(
+        "div", _places(session, page), person, tag("span", session.role, class_="aos-badge grey"), password, out,
+        class_="right",
+    )  # fmt: skip
+    # look.js sends the workspace along with whatever the page asks for.
+    return tag(
+        "header", brand, right, class_="aos-bar", data_title=f"{page.title} · {NAME}", data_workspace=session.workspace
+    )
+
+
+def _places(session: Session, page: Page) -> Html | None:
+    place = session.place
+    if place is None:
+        return None
+    if len(session.places) == 1:
+        return tag("span", place.name, class_="place", title="Workspace")
+    options = [tag("option", one.name, value=one.id, selected=one is place) for one in session.places]
+    choice = tag("select", options, name="workspace", aria_label="Workspace", data_submits=True)
+    back = tag("input", type="hidden", name="next", value=page.address)
+    return tag("form", choice, back, tag("noscript", tag("button", "Go")), method="post", action=f"{PREFIX}/workspace")
+
+
+def _nav(current: Page, pages: tuple[Page, ...], session: Session) -> Html:
+    links = [
+        tag(
+            "a", tag("svg", tag("path", d=one.icon), viewBox="0 0 24 24", aria_hidden="true"), tag("span", one.title),
+            href=one.address, aria_current="page" if one is current else None,
+        )
+        for one in pages
+        if session.role.reaches(one.least)
+    ]  # fmt: skip
+    return tag("nav", links, class_="aos-nav", aria_label="Pages")

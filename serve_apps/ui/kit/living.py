@@ -1,0 +1,82 @@
+"""HTML of ours that people act in: links and forms that stay on the page, buttons that ask for something.
+
+A link to the page itself (without a target), and a form without an act, show it anew for their query. `data_act`
+on a button: the page's handler gets `act`, the button's `value`, and the `fields` of the form around it. `wish` reads
+such an event. No field may be called `path`: Gradio takes whatever has one for a file of its own.
+"""
+
+import itertools
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import parse_qsl
+
+import gradio as gr
+
+from serve_apps.ui.kit.html import Html, tag
+
+SCRIPT: Final = Path(__file__).with_name("living.js")
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What somebody asked for.
+
+    Attributes:
+        query: of the page's address.
+        act, value: of the button; empty where a page was only to be shown.
+        fields: of the form around the button.
+    """
+
+    query: Mapping[str, str]
+    act: str = ""
+    value: str = ""
+    fields: Mapping[str, str] = field(default_factory=dict)
+
+    def number(self, name: str, least: int = 0) -> int:
+        """A whole number of the query, `least` where there is none."""
+        text = self.query.get(name, "")
+        return max(least, int(text)) if text.isascii() and text.isdecimal() and len(text) < 10 else least
+
+
+def living(value: Html | None = None, visible: bool = True) -> gr.HTML:
+    """As `part`, with the script; its events are `select` (show) and `click` (act)."""
+    return gr.HTML(
+        value, elem_classes="aos-page", padding=False, apply_default_css=False, visible=visible,
+        js_on_load=SCRIPT.read_text(encoding="utf-8"),
+    )  # fmt: skip
+
+
+def wish(event: gr.EventData) -> Wish:
+    """From what the script sent: whatever it is, only text of it is taken."""
+    told = event._data if isinstance(event._data, dict) else {}
+    fields = told.get("fields")
+    return Wish(
+        dict(parse_qsl(_text(told, "query").removeprefix("?"))),
+        _text(told, "act"),
+        _text(told, "value"),
+        {str(name): str(value) for name, value in fields.items()} if isinstance(fields, dict) else {},
+    )
+
+
+def opened(request: gr.Request) -> Wish:
+    """What the address says with which the page was opened."""
+    return Wish({str(name): str(value) for name, value in dict(request.query_params).items()})
+
+
+class Turns:
+    """Marks what is shown, so that the same HTML shown again still counts as an answer."""
+
+    def __init__(self) -> None:
+        """Counts from 1."""
+        self._turns = itertools.count(1)
+
+    def mark(self, inside: Html, address: str | None = None) -> Html:
+        """The same HTML in a frame that is new each time; `address` becomes that of the window."""
+        return tag("div", inside, data_turn=next(self._turns), data_address=address)
+
+
+def _text(told: Mapping[str, Any], name: str) -> str:
+    value = told.get(name)
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,105 @@
+"""What a page of the console is. How to make one:
+
+1. A module (or small package) in serve_apps/ui, with `PAGE = Page("runs", "Runs", Role.VIEWER, draw, icon)` at its end;
+   add it to `PAGES` in app.py, whose order is that of the navigation. Its URL is /console/runs.
+2. `def draw(desk: Desk, blocks: gr.Blocks) -> None` declares components and events; it runs once, when the program
+   starts, for everybody. So nothing of a person may be in it, in a module, or in a default value.
+3. Events are `async def show(request: gr.Request, ...)`. `desk.api(request)` is the API as that person has it.
+   `await told(view(...))` makes HTML of a coroutine, and the card "what happened, what to try" of its Problem.
+4. `blocks.load(show, None, [body], **QUIET)` fills the page; `dict(request.query_params)` is its URL's query, by which
+   it is linked: `desk.link("documents", id=id_, page=2)`, which is None while there is no such page.
+5. What a page remembers stands in the URL, else in `gr.State`. Lists are paged by the API: `skip` and `limit`.
+6. What lasts (uploads, chats) is an async generator that yields what is to be shown so far; never block the loop.
+7. HTML is made with `tag` (html.py) and the blocks of look.py, and nothing else: they escape.
+8. Hide what `api.session.role.reaches(Role.OPERATOR)` says is not for this person; the API decides all the same.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+from urllib.parse import urlencode
+
+from serve_apps.ui.kit.api import Api, Door
+from serve_apps.ui.kit.blocks import problem_card
+from serve_apps.ui.kit.html import Html
+from serve_apps.ui.kit.problem import Problem, signed_out
+from serve_apps.ui.sessions import Role, Session, Sessions
+
+COOKIE: Final = "aos_console"
+PREFIX: Final = "/console"
+# For events that fill or refresh something: no spinner over what is there, not in any list of endpoints, all at once.
+QUIET: Final[Mapping[str, Any]] = {"show_progress": "hidden", "api_visibility": "private", "concurrency_limit": None}
+
+
+class Asked(Protocol):
+    """What of a request counts here: gr.Request has it, and Starlette's."""
+
+    @property
+    def cookies(self) -> Mapping[str, str]:
+        """By name."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One page.
+
+    Attributes:
+        path: below /console/; empty for the first one.
+        title: in the navigation and of the window.
+        least: the role from which on it is offered.
+        draw: declares it, see above.
+        icon: what a `path` of 24 by 24 draws in the navigation.
+    """
+
+    path: str
+    title: str
+    least: Role
+    draw: "Callable[[Desk, Any], None]"
+    icon: str
+
+    @property
+    def address(self) -> str:
+        """Where it is."""
+        return f"{PREFIX}/{self.path}"
+
+
+class Desk:
+    """What pages work with."""
+
+    def __init__(
+        self, sessions: Sessions, door: Door, pages: Sequence[Page], *, most_upload: int | None = None
+    ) -> None:
+        """`pages` are all there are; `most_upload` is the most bytes of one file, None for no limit."""
+        self.sessions, self.pages, self.most_upload = sessions, tuple(pages), most_upload
+        self._door = door
+
+    def session(self, request: Asked) -> Session | None:
+        """Whose request it is."""
+        return self.sessions.find(request.cookies.get(COOKIE))
+
+    def api(self, request: Asked) -> Api:
+        """The API as whoever asks has it.
+
+        Raises:
+            Problem: the session is over.
+        """
+        session = self.session(request)
+        if session is None:
+            raise signed_out()
+        return self._door.api(session)
+
+    def link(self, path: str, **query: object) -> str | None:
+        """The address of a page with a query; None while there is no such page."""
+        if all(page.path != path for page in self.pages):
+            return None
+        asked = urlencode({name: value for name, value in query.items() if value is not None})
+        return f"{PREFIX}/{path}" + (f"?{asked}" if asked else "")
+
+
+async def told(view: Awaitable[Html]) -> Html:
+    """What a view shows, or the card of its problem."""
+    try:
+        return await view
+    except Problem as problem:
+        return problem_card(problem.told)

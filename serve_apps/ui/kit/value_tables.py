@@ -1,0 +1,88 @@
+"""Values of any shape as tables: arguments and results of tools, payloads of events."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from serve_apps.ui.kit.html import Html, tag
+
+MOST_TEXT: Final = 6_000
+MOST_ROWS: Final = 50
+DEEPEST: Final = 4
+SHORT: Final = 120
+
+
+def shown(value: Any, depth: int = 0) -> Html:
+    """A value: objects and lists of objects as tables, long text in a frame of its own that scrolls."""
+    if isinstance(value, str):
+        return _text(_parsed(value) if depth == 0 else value, depth)
+    if value is None:
+        return tag("span", "none", class_="quiet")
+    if isinstance(value, bool):
+        return tag("span", "yes" if value else "no")
+    if isinstance(value, int | float):
+        return tag("span", f"{value:,}" if isinstance(value, int) and abs(value) >= 10_000 else str(value))
+    if depth >= DEEPEST:
+        return _frame(json.dumps(value, ensure_ascii=False, default=str))
+    if isinstance(value, Mapping):
+        return _object(value, depth)
+    return _several(list(value), depth)
+
+
+def _object(value: Mapping[str, Any], depth: int) -> Html:
+    if not value:
+        return tag("span", "nothing", class_="quiet")
+    rows = [
+        tag("tr", tag("th", str(name).replace("_", " "), scope="row"), tag("td", shown(one, depth + 1)))
+        for name, one in list(value.items())[:MOST_ROWS]
+    ]
+    return tag("table", rows, _more(len(value), 2), class_="aos-value")
+
+
+def _several(value: Sequence[Any], depth: int) -> Html:
+    if not value:
+        return tag("span", "nothing", class_="quiet")
+    if len(value) > 1 and all(isinstance(one, Mapping) for one in value):
+        return _records(value, depth)
+    items = [tag("li", shown(one, depth + 1)) for one in value[:MOST_ROWS]]
+    left = tag("li", f"and {len(value) - MOST_ROWS:,} more", class_="quiet") if len(value) > MOST_ROWS else None
+    return tag("ol", items, left, class_="aos-values")
+
+
+def _records(value: Sequence[Mapping[str, Any]], depth: int) -> Html:
+    names = list(dict.fromkeys(str(name) for one in value[:MOST_ROWS] for name in one))
+    head = tag("tr", [tag("th", name.replace("_", " "), scope="col") for name in names])
+    rows = [
+        tag("tr", [tag("td", shown(one[name], depth + 1) if name in one else "") for name in names])
+        for one in value[:MOST_ROWS]
+    ]
+    return tag("div", tag("table", head, rows, _more(len(value), len(names)), class_="aos-value"), class_="aos-scroll")
+
+
+def _more(count: int, columns: int) -> Html | None:
+    if count <= MOST_ROWS:
+        return None
+    return tag("tr", tag("td", f"and {count - MOST_ROWS:,} more", colspan=columns, class_="quiet"))
+
+
+def _text(value: Any, depth: int) -> Html:
+    if not isinstance(value, str):
+        return shown(value, depth + 1)
+    if not value:
+        return tag("span", "empty", class_="quiet")
+    return tag("span", value) if len(value) <= SHORT and "\n" not in value else _frame(value)
+
+
+def _frame(text: str) -> Html:
+    left = f"\n… {len(text) - MOST_TEXT:,} more characters" if len(text) > MOST_TEXT else ""
+    return tag("pre", text[:MOST_TEXT] + left, tabindex=0)
+
+
+def _parsed(text: str) -> Any:
+    """What a text holds where it is JSON of an object or a list: tools answer so."""
+    if text[:1] not in ("{", "["):
+        return text
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text

@@ -1,0 +1,29 @@
+"""Slow calls: what is shown while one waits, second by second, until the answer is there or one leaves."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable
+
+from serve_apps.ui.kit.html import Html, tag
+
+TICK_SECONDS = 1.0
+
+
+async def waiting(view: Awaitable[Html], what: str) -> AsyncIterator[Html]:
+    """What is said while `view` is worked out, then the view. Whoever leaves ends the call, too."""
+    task = asyncio.ensure_future(view)
+    passed = 0.0
+    try:
+        while not task.done():
+            yield working(what, passed)
+            await asyncio.wait({task}, timeout=TICK_SECONDS)
+            passed += TICK_SECONDS
+        yield task.result()
+    finally:
+        if not task.done():
+            task.cancel()
+
+
+def working(what: str, seconds: float) -> Html:
+    """A bar that moves, and for how long it does."""
+    said = f"{what} {seconds:.0f} s" if seconds >= 1 else what
+    return tag("div", tag("progress", aria_label=what), tag("span", said), class_="aos-working", role="status")

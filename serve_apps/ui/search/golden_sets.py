@@ -1,0 +1,138 @@
+"""Golden questions in the search lab: keep a query with what should be found, run the set, look at the runs."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+from uuid import UUID
+
+from serve_apps.ui.kit.api import Api
+from serve_apps.ui.kit.blocks import card, empty, link, progress
+from serve_apps.ui.kit.formats import many
+from serve_apps.ui.kit.html import Html, join, tag
+from serve_apps.ui.kit.page import Desk
+from serve_apps.ui.search.trend import comparison, results_view, runs_table, trends
+from serve_apps.ui.sessions import Role
+
+RUNS: Final = 20
+RESULTS: Final = 100
+POLL_SECONDS: Final = 1.0
+UNFINISHED: Final = ("queued", "running")
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """What a link of the page says: a set, one of its runs, and a run to compare it with; empty where nothing."""
+
+    set: str = ""
+    run: str = ""
+    baseline: str = ""
+
+    @classmethod
+    def of(cls, query: Mapping[str, str]) -> "Chosen":
+        """Only ids of the right form go into the API's paths."""
+        return cls(*(_uuid(query.get(name, "")) for name in ("set", "run", "baseline")))
+
+
+def _uuid(value: str) -> str:
+    try:
+        return str(UUID(value))
+    except ValueError:
+        return ""
+
+
+async def golden_sets(api: Api) -> list[tuple[str, str]]:
+    """(what is shown, id) of every set; none for who may not see them."""
+    if not api.session.role.reaches(Role.DEVELOPER):
+        return []
+    body = await api.get("/api/golden-sets", limit=100)
+    return [(_label(one), str(one["id"])) for one in body["items"]]
+
+
+def _label(one: Mapping[str, Any]) -> str:
+    return f"{one['name']} ({one['questions']})" + (", guards the index" if one["gate"] else "")
+
+
+async def save_question(
+    api: Api, set_: str | None, question: str, documents: Sequence[str], answers: str, answerable: bool
+) -> Html:
+    """Keep the question; the same text changes the one that is there."""
+    if not set_:
+        return empty("No set is chosen.", "Choose a golden set, or make one.")
+    if not question.strip():
+        return empty("There is no question.", "Search for something first, or write it here.")
+    if answerable and not documents and not answers.strip():
+        return empty("Nothing is expected.", "Tick the documents that hold the answer, or write down the answer.")
+    wanted = [line.strip() for line in answers.splitlines() if line.strip()]
+    body = {
+        "question": question, "documents": list(documents) if answerable else [],
+        "answers": wanted if answerable else [], "answerable": answerable,
+    }  # fmt: skip
+    filled = await api.post(f"/api/golden-sets/{set_}/questions", body)
+    return tag(
+        "p",
+        tag("b", "Saved."),
+        f" The set holds {many(filled['questions'], 'question')} now.",
+        class_="lab-done",
+        role="status",
+    )
+
+
+async def make_set(api: Api, name: str) -> str:
+    """A new set; returns its id."""
+    made = await api.post("/api/golden-sets", {"name": name})
+    return str(made["id"])
+
+
+async def runs_view(desk: Desk, api: Api, chosen: Chosen) -> Html:
+    """Trend and table of a set's runs; one of them, or two beside each other, where the link says so."""
+    if not api.session.role.reaches(Role.DEVELOPER):
+        return empty(
+            "Golden questions are for developers.", "Tell one of them which question was answered well or badly."
+        )
+    if not api.session.role.reaches(Role.OPERATOR):
+        return empty("Runs are for operators.", "You can save golden questions; an operator runs the set.")
+    if not chosen.set:
+        return empty(
+            "No set is chosen.", "A golden set holds questions whose answers are known. Choose one, or make one."
+        )
+    body = await api.get(f"/api/golden-sets/{chosen.set}/runs", limit=RUNS)
+
+    def address(run: str, baseline: str | None) -> str | None:
+        return desk.link("search", set=chosen.set, run=run, baseline=baseline)
+
+    table = card("Runs", runs_table(body["items"], body["total"], address))
+    return join(trends(body["items"], address), await _one(desk, api, chosen), table)
+
+
+async def _one(desk: Desk, api: Api, chosen: Chosen) -> Html | None:
+    if not chosen.run:
+        return None
+    run = await api.get(f"/api/golden-runs/{chosen.run}")
+    results = await api.get(f"/api/golden-runs/{chosen.run}/results", limit=RESULTS)
+    compared = None
+    if chosen.baseline:
+        compared = comparison(await api.get(f"/api/golden-runs/{chosen.run}/compare/{chosen.baseline}"))
+    back = tag("p", link("← All runs of the set", desk.link("search", set=chosen.set)))
+    return join(back, compared, results_view(run, results["items"]))
+
+
+async def evaluate(desk: Desk, api: Api, set_: str | None, answers: bool) -> AsyncIterator[Html]:
+    """Run the set and say how far it is; it goes on where nobody looks any more.
+
+    Raises:
+        Problem: the API refused.
+    """
+    if not set_:
+        yield empty("No set is chosen.", "Choose a golden set first.")
+        return
+    run = await api.post(f"/api/golden-sets/{set_}/runs", {"answers": answers})
+    while run["state"] in UNFINISHED and not run["finished_at"]:
+        yield card(
+            "The set is being run",
+            progress(run["done"], run["total"], "questions asked"),
+            tag("p", "You can leave: it goes on, and is in the list of runs afterwards.", class_="quiet"),
+        )
+        await asyncio.sleep(POLL_SECONDS)
+        run = await api.get(f"/api/golden-runs/{run['id']}")
+    yield await runs_view(desk, api, Chosen(set_, str(run["id"])))

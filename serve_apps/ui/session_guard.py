@@ -1,0 +1,197 @@
+"""Who comes in: nothing of the console is open without a session, and no other site may send anything here."""
+
+import re
+from collections.abc import Mapping
+from typing import Final
+from urllib.parse import quote, urlsplit
+
+from starlette.datastructures import MutableHeaders
+from starlette.requests import Request
+from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from serve_apps.ui.kit.frame import framed
+from serve_apps.ui.kit.page import PREFIX, Desk, Page
+from serve_apps.ui.kit.problem import Problem
+from serve_apps.ui.sessions import Role, Session
+
+OPEN: Final = frozenset({"/sign-in", "/look.css", "/look.js", "/icon.svg"})
+WHILE_CHANGING: Final = OPEN | {"/password", "/sign-out"}
+SAFE: Final = frozenset({"GET", "HEAD"})
+# What Gradio brings along and the console has no use for: fetching other hosts, histories, endpoints for programs.
+CLOSED: Final = (
+    "/monitoring", "/gradio_api/proxy=", "/gradio_api/runs", "/gradio_api/run-history", "/gradio_api/run/",
+    "/gradio_api/call/", "/gradio_api/api/", "/gradio_api/openapi.json", "/gradio_api/info", "/gradio_api/mcp",
+    "/gradio_api/profiling", "/gradio_api/deep_link", "/gradio_api/process_recording", "/gradio_api/token",
+)  # fmt: skip
+FILE: Final = "/gradio_api/file"  # of this machine alone: Gradio would fetch an address too, and pass on what it says
+UPLOAD: Final = "/gradio_api/upload"
+EVENTS: Final = "/gradio_api/"
+CANCEL: Final = "/gradio_api/cancel"  # what a page has begun it may always end
+PLACE: Final = "x-console-workspace"  # for which a page was drawn; look.js sends it
+PAGE: Final = re.compile(rf"{PREFIX}(/[a-z-]*)?")
+# Whatever a page or Gradio might try: a browser connects to this origin only.
+POLICY: Final = (
+    "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; "
+    "img-src 'self' data: blob:; media-src 'self' blob:; font-src 'self' data:; connect-src 'self'; "
+    "worker-src 'self' blob:; frame-src 'none'; object-src 'none'; base-uri 'self'; form-action 'self'; "
+    "frame-ancestors 'none'"
+)
+HEADERS: Final[Mapping[str, str]] = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+}
+
+
+class Guard:
+    """ASGI middleware in front of our routes and Gradio's."""
+
+    def __init__(self, app: ASGIApp, desk: Desk) -> None:
+        """`desk` knows the sessions and pages."""
+        self._app, self._desk = app, desk
+        self._pages = {f"/{page.path}": page for page in desk.pages}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let it through, framed if it is a page, or answer in its place."""
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        if scope["type"] != "http":
+            await send({"type": "websocket.close", "code": 1008})
+            return
+        request = Request(scope)
+        send = _with_headers(send)
+        path = _below(scope)
+        session = self._desk.session(request)
+        if session is not None and path not in OPEN and not session.grant.must_change:
+            if self._desk.sessions.due(session):
+                await _look_around(self._desk, request)
+            session = self._desk.session(request)  # it may have ended there: signed out, disabled, another password
+        refusal = self._refusal(request, path, session)
+        if refusal is not None:
+            await refusal(scope, receive, send)
+            return
+        page = self._pages.get(path)
+        if page is None or session is None or request.method != "GET":
+            await self._app(scope, receive, send)
+            return
+        await self._app(_unpacked(scope), receive, _Framing(send, page, self._desk.pages, session))
+
+    def _refusal(self, request: Request, path: str, session: Session | None) -> Response | None:
+        if request.method not in SAFE and not same_origin(request):
+            return _problem(403, "foreign_origin", "This was sent by another site.")
+        if path.startswith(CLOSED) or (path.startswith(FILE) and not path.startswith(f"{FILE}=/")):
+            return _problem(404, "not_found", "This is not part of the console.")
+        if path in OPEN:
+            return None
+        wants_page = request.method in SAFE and "text/html" in request.headers.get("accept", "")
+        if session is None:
+            return _to(f"/sign-in?next={quote(_asked(request), safe='')}") if wants_page else _signed_out()
+        if session.grant.must_change and path not in WHILE_CHANGING:
+            return _to("/password") if wants_page else _problem(403, "password_change_required", "Choose a password.")
+        if path.startswith(UPLOAD) and not session.role.reaches(Role.DEVELOPER):
+            return _problem(403, "forbidden", "A viewer adds no files.")
+        if request.method not in SAFE and path.startswith(EVENTS) and not path.startswith(CANCEL):
+            drawn = request.headers.get(PLACE, session.workspace)
+            if drawn != session.workspace:
+                return _problem(409, "other_workspace", elsewhere(session, drawn))
+        if path != "/" and path.endswith("/") and path[:-1] in self._pages:
+            return _to(path[:-1])
+        return None
+
+
+class _Framing:
+    """Holds a page back until it is whole, and sends it with its frame."""
+
+    def __init__(self, send: Send, page: Page, pages: tuple[Page, ...], session: Session) -> None:
+        self._send, self._page, self._pages, self._session = send, page, pages, session
+        self._start: Message | None = None
+        self._body = b""
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            if not MutableHeaders(raw=message["headers"]).get("content-type", "").startswith("text/html"):
+                await self._send(message)
+                return
+            self._start = message
+            return
+        if self._start is None:
+            await self._send(message)
+            return
+        self._body += message.get("body", b"")
+        if message.get("more_body"):
+            return
+        body = framed(self._body, self._page, self._pages, self._session)
+        headers = MutableHeaders(raw=self._start["headers"])
+        headers["content-length"] = str(len(body))
+        headers["cache-control"] = "no-store"
+        await self._send(self._start)
+        await self._send({"type": "http.response.body", "body": body})
+
+
+def same_origin(request: Request) -> bool:
+    """Whether a browser says that our own page sent it; what says nothing is no browser's form and is refused."""
+    origin = request.headers.get("origin")
+    if origin is None or origin == "null":
+        return request.headers.get("sec-fetch-site") == "same-origin"
+    return urlsplit(origin).netloc == request.headers.get("host", "")
+
+
+def elsewhere(session: Session, drawn: str) -> str:
+    """Why a page of one workspace does nothing while another one is chosen, as in a second tab."""
+    there, here = session.name_of(drawn), session.name_of(session.workspace)
+    return f"This page shows {there}, but you have switched to {here}: reload it."
+
+
+def home(wanted: str) -> str:
+    """Where to go after signing in: where somebody was, if that is one of the console's pages."""
+    path = re.split(r"[?#]", wanted, maxsplit=1)[0]
+    return wanted if PAGE.fullmatch(path) and wanted.isprintable() and "\\" not in wanted else f"{PREFIX}/"
+
+
+async def _look_around(desk: Desk, request: Request) -> None:
+    try:
+        await desk.api(request).look_around()
+    except Problem:
+        return  # the page itself says what is wrong; the bar goes without the workspace
+
+
+def _below(scope: Scope) -> str:
+    path, root = str(scope["path"]), str(scope.get("root_path", ""))
+    below = path.removeprefix(root) if root else path
+    return below or "/"
+
+
+def _asked(request: Request) -> str:
+    query = request.url.query
+    return f"{PREFIX}{_below(request.scope)}" + (f"?{query}" if query else "")
+
+
+def _unpacked(scope: Scope) -> Scope:
+    """Asks for the page uncompressed, as something is put into it."""
+    return {**scope, "headers": [pair for pair in scope["headers"] if pair[0] != b"accept-encoding"]}
+
+
+def _with_headers(send: Send) -> Send:
+    async def sending(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            for name, value in HEADERS.items():
+                headers[name] = value
+        await send(message)
+
+    return sending
+
+
+def _to(path: str) -> Response:
+    return RedirectResponse(PREFIX + path, status_code=303, headers={"Cache-Control": "no-store"})
+
+
+def _signed_out() -> Response:
+    return _problem(401, "signed_out", "You are signed out.")
+
+
+def _problem(status: int, code: str, title: str) -> Response:
+    return JSONResponse({"status": status, "code": code, "title": title}, status, media_type="application/problem+json")

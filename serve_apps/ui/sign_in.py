@@ -1,0 +1,172 @@
+"""Signing in and out: small pages of our own, without a script, in front of everything else."""
+
+from ipaddress import ip_address
+from typing import Annotated
+from urllib.parse import quote
+
+from fastapi import APIRouter, Form, Request
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
+
+from serve_apps.ui.kit.api import Door
+from serve_apps.ui.kit.blocks import problem_card
+from serve_apps.ui.kit.frame import NAME
+from serve_apps.ui.kit.html import Html, join, tag
+from serve_apps.ui.kit.page import COOKIE, PREFIX, Desk
+from serve_apps.ui.kit.problem import Problem, Trouble
+from serve_apps.ui.session_guard import home
+from serve_apps.ui.sessions import Session
+
+Field = Annotated[str, Form(max_length=2000)]
+DIFFERENT = Trouble("The two new passwords differ.", "", "Type the new password twice.", 422, "passwords_differ")
+
+
+def routes(desk: Desk, door: Door) -> APIRouter:
+    """/sign-in, /password, /sign-out, /workspace."""
+    router = APIRouter(include_in_schema=False)
+
+    @router.get("/sign-in")
+    async def ask(next: str = "") -> Response:
+        return _sign_in(next, "", None)
+
+    @router.post("/sign-in")
+    async def sign_in(request: Request, email: Field = "", password: Field = "", next: Field = "") -> Response:
+        try:
+            grant = await door.login(email.strip(), password, _client(request))
+        except Problem as problem:
+            return _sign_in(next, email, problem.told)
+        desk.sessions.end(request.cookies.get(COOKIE))
+        key, session = desk.sessions.begin(email.strip(), grant)
+        where = f"{PREFIX}/password?next={quote(home(next), safe='')}" if session.grant.must_change else home(next)
+        return _keeping(request, _to(where), key, desk.sessions.seconds)
+
+    @router.get("/password")
+    async def password_page(request: Request, next: str = "") -> Response:
+        return _password(desk.session(request), next, None)
+
+    @router.post("/password")
+    async def password(
+        request: Request, old: Field = "", new: Field = "", again: Field = "", next: Field = ""
+    ) -> Response:
+        session = desk.session(request)
+        if session is None:
+            return _to(f"{PREFIX}/sign-in")
+        if new != again:
+            return _password(session, next, DIFFERENT)
+        async with session.refreshing:
+            try:
+                session.grant = await door.change_password(session.grant, old, new, _client(request))
+            except Problem as problem:
+                return _password(session, next, problem.told)
+        return _to(home(next))
+
+    @router.post("/sign-out")
+    async def sign_out(request: Request) -> Response:
+        session = desk.session(request)
+        desk.sessions.end(request.cookies.get(COOKIE))
+        if session is not None:
+            await _log_out(door, session)
+        answer = _to(f"{PREFIX}/sign-in")
+        answer.delete_cookie(COOKIE, path=PREFIX, httponly=True, samesite="strict")
+        return answer
+
+    @router.post("/workspace")
+    async def workspace(request: Request, workspace: Field = "", next: Field = "") -> Response:
+        session = desk.session(request)
+        if session is not None and any(place.id == workspace for place in session.places):
+            session.chosen = workspace
+        return _to(home(next))
+
+    return router
+
+
+async def _log_out(door: Door, session: Session) -> None:
+    async with session.refreshing:  # whoever renews the token now has the one that is to die
+        try:
+            await door.logout(session.grant)
+        except Problem:
+            return  # the session is over here all the same: its tokens are forgotten
+
+
+def _client(request: Request) -> str | None:
+    """The address of who asks; what a proxy in front only calls one is not passed on."""
+    try:
+        return str(ip_address(request.client.host)) if request.client else None
+    except ValueError:
+        return None
+
+
+def _keeping(request: Request, answer: Response, key: str, seconds: float) -> Response:
+    proto = request.headers.get("x-forwarded-proto", request.url.scheme)
+    answer.set_cookie(
+        COOKIE,
+        key,
+        max_age=int(seconds),
+        path=PREFIX,
+        httponly=True,
+        samesite="strict",
+        secure=proto.startswith("https"),
+    )
+    return answer
+
+
+def _to(where: str) -> Response:
+    return RedirectResponse(where, status_code=303, headers={"Cache-Control": "no-store"})
+
+
+def _sign_in(next_: str, email: str, told: Trouble | None) -> Response:
+    form = tag(
+        "form",
+        _field("E-mail", "email", "email", "username", email, first=not email),
+        _field("Password", "password", "password", "current-password", first=bool(email)),
+        tag("input", type="hidden", name="next", value=home(next_)),
+        tag("button", "Sign in"),
+        method="post",
+        action=f"{PREFIX}/sign-in",
+    )
+    return _page("Sign in", "Your organisation's documents, agents and their runs.", told, form)
+
+
+def _password(session: Session | None, next_: str, told: Trouble | None) -> Response:
+    forced = session is None or session.grant.must_change
+    form = tag(
+        "form",
+        _field("Present password", "old", "password", "current-password", first=True),
+        _field("New password, at least 12 characters", "new", "password", "new-password"),
+        _field("New password again", "again", "password", "new-password"),
+        tag("input", type="hidden", name="next", value=home(next_)),
+        tag("button", "Change the password"),
+        method="post",
+        action=f"{PREFIX}/password",
+    )
+    if forced:
+        about = "The first password was only for the first time. Choose one that nobody else knows."
+        return _page("Choose your password", about, told, form)
+    about = "Every other session of yours ends with it at once. API keys go on: revoke those that you do not know."
+    back = tag("p", tag("a", "Keep the present one", href=home(next_)))
+    return _page("Change your password", about, told, join(form, back))
+
+
+def _field(label: str, name: str, type_: str, autocomplete: str, value: str = "", first: bool = False) -> Html:
+    box = tag(
+        "input", name=name, type=type_, autocomplete=autocomplete, value=value, required=True, autofocus=first,
+        maxlength=1000,
+    )  # fmt: skip
+    return tag("label", tag("span", label), box)
+
+
+def _page(title: str, about: str, told: Trouble | None, form: Html) -> Response:
+    head = join(
+        tag("meta", charset="utf-8"),
+        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        tag("title", f"{title} · {NAME}"),
+        tag("link", rel="stylesheet", href=f"{PREFIX}/look.css"),
+        tag("link", rel="icon", href=f"{PREFIX}/icon.svg", type="image/svg+xml"),
+    )
+    brand = tag(
+        "div", tag("img", src=f"{PREFIX}/icon.svg", alt="", width=36, height=36), tag("b", NAME), class_="brand"
+    )
+    refused = problem_card(told) if told else None
+    inside = tag("main", brand, tag("h1", title), tag("p", about, class_="quiet"), refused, form, class_="aos-door")
+    document = join(Html("<!doctype html>"), tag("html", tag("head", head), tag("body", inside), lang="en"))
+    status = told.status if told and 400 <= told.status < 600 else 502 if told else 200
+    return HTMLResponse(document, status, headers={"Cache-Control": "no-store"})

@@ -1,0 +1,115 @@
+"""The audit trail: who did what and how it ended, found by filters, with the state of the chain that protects it."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from serve_apps.ui.kit.api import Api
+from serve_apps.ui.kit.blocks import badge, card, dot, empty, link, table
+from serve_apps.ui.kit.formats import many, moment
+from serve_apps.ui.kit.html import Html, join, tag
+from serve_apps.ui.sessions import Role
+from serve_apps.ui.system.forms import Form, facts, filters
+from serve_apps.ui.system.section import Query, Section, address, at
+
+PAGE_OF: Final = 50
+FILTERS: Final = ("actor", "action", "object", "outcome", "from", "to")
+OUTCOMES: Final = ("done", "denied", "failed")
+ACTIONS: Final = (
+    "session", "user", "api_key", "credential", "llm_connection", "schedule", "settings", "restart", "document",
+    "agent", "skill", "workspace", "tenant", "approval",
+)  # fmt: skip
+_FORM: Final = Form("audit")
+
+
+async def show(api: Api, asked: Query) -> Html:
+    """A page of the newest that fit; the entries on it are checked, or all there are."""
+    wanted = {name: asked.get(name) for name in FILTERS}
+    before = at(asked, "before") or None
+    verify = "chain" if asked.get("verify") == "chain" else None
+    body = await api.get("/api/audit", **wanted, before=before, verify=verify, limit=PAGE_OF)
+    return join(chain(body, asked), card("Trail", _filters(asked), entries(body), _pages(body, asked)))
+
+
+def chain(body: Mapping[str, Any], asked: Query) -> Html:
+    """Whether what was checked is as it was written."""
+    whole = body["verified"] == "chain"
+    what = f"all {many(body['newest'], 'entry', 'entries')}" if whole else "the entries on this page"
+    if body["intact"]:
+        said = tag("span", dot("green", "intact"), f" The chain is intact; checked: {what}.")
+    else:
+        said = tag(
+            "strong",
+            dot("red", "broken"),
+            f" Entry {body['first_broken']} was altered, or one before it is gone ({what}).",
+        )
+    kept = {name: asked.get(name) for name in (*FILTERS, "before")}
+    again = None if whole else link("Check the whole chain", address("audit", **kept, verify="chain"))
+    return tag("div", said, again, class_="aos-strip" if body["intact"] else "aos-problem")
+
+
+def _filters(asked: Query) -> Html:
+    return filters(
+        "audit",
+        _FORM.text("actor", "Who", asked.get("actor", ""), hint="E-mail, id, or worker"),
+        _FORM.text("action", "Did what", asked.get("action", ""), hint="user, or user.add", options=ACTIONS),
+        _FORM.text("object", "To which object", asked.get("object", "")),
+        _FORM.choice("outcome", "Outcome", (("", "any"), *((one, one) for one in OUTCOMES)), asked.get("outcome", "")),
+        _FORM.text("from", "From", kind="datetime-local", data_iso=asked.get("from", "")),
+        _FORM.text("to", "To", kind="datetime-local", data_iso=asked.get("to", "")),
+    )
+
+
+def entries(body: Mapping[str, Any]) -> Html:
+    """One row each, with the state of its link in the chain."""
+    if not body["items"]:
+        return empty("No entry fits.", "Take a filter away, or choose a longer time.")
+    rows = [
+        (
+            moment(one["at"]), one["actor_email"] or one["actor"], join(tag("b", one["action"]), _details(one)),
+            _object(one["object"]), _outcome(one["outcome"]),
+            tag("span", dot(*_light(one)), f" {one['seq']}", title=one["hash"]),
+        )
+        for one in body["items"]
+    ]  # fmt: skip
+    return table(("When", "Who", "Did what", "To", "Outcome", "Chain"), rows)
+
+
+def _light(one: Mapping[str, Any]) -> tuple[Any, str]:
+    return ("green", "intact") if one["intact"] else ("red", "altered, or the one before it is gone")
+
+
+def _outcome(outcome: str) -> Html:
+    return badge(outcome, {"done": "green", "denied": "amber", "failed": "red"}.get(outcome, "grey"))  # type: ignore[arg-type]
+
+
+def _object(text: str) -> Html:
+    return tag("span", text if len(text) <= 14 else text[:8] + "…", title=text)
+
+
+def _details(one: Mapping[str, Any]) -> Html | None:
+    if not one["detail"]:
+        return None
+    known = facts((name.replace("_", " "), plain(value)) for name, value in one["detail"].items())
+    return tag("details", tag("summary", "details"), known)
+
+
+def plain(value: Any) -> str:
+    """A value of the details as people read it."""
+    if isinstance(value, dict):
+        return ", ".join(f"{name}: {plain(inner)}" for name, inner in value.items())
+    if isinstance(value, list):
+        return ", ".join(plain(inner) for inner in value) or "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "none" if value is None else str(value)
+
+
+def _pages(body: Mapping[str, Any], asked: Query) -> Html:
+    kept = {name: asked.get(name) for name in FILTERS}
+    newest = link("← Newest", address("audit", **kept)) if at(asked, "before") else tag("span")
+    older = link("Older →", address("audit", **kept, before=body["next_before"])) if body["next_before"] else None
+    count = tag("span", f"{many(body['newest'], 'entry', 'entries')} in the trail", class_="quiet")
+    return tag("nav", newest, count, older or tag("span"), class_="aos-pager", aria_label="Pages of the list")
+
+
+SECTION = Section("audit", "Audit", Role.ADMIN, show)

@@ -1,0 +1,118 @@
+"""Puts the cache together from settings, in front of a search and of answers."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from hashlib import sha256
+
+from redis.asyncio import Redis
+
+from cluster.models.connections.configured import Declared
+from cluster.models.ports import Embedder
+from cluster.models.reranking import llm_judge
+from cluster.models.reranking.configured_model import model_of
+from cluster.state.db.postgres import Database
+from configs.section import Section
+from configs.sections import Settings
+from serve_apps.retrieval.answers import generate
+from serve_apps.retrieval.answers.answerer import Answer
+from serve_apps.retrieval.cache.cache_scope import Corpora
+from serve_apps.retrieval.cache.cached_search import Answers, CachedAnswerer, CachedSearch, Searches
+from serve_apps.retrieval.cache.codec import Codec
+from serve_apps.retrieval.cache.redis_store import CacheStore
+from serve_apps.retrieval.cache.semantic_cache import SemanticCache
+from serve_apps.retrieval.search import expand
+from serve_apps.retrieval.search.expansion_gate import Technique
+from serve_apps.retrieval.search.query import Results
+from serve_apps.retrieval.text.lexicon import Lexicon
+
+ANSWERS = 4  # how answers are made of passages; with another number no earlier answer is given any more
+
+# What results depend on, section by section.
+FOUND_WITH = ("chunk", "embedding", "search", "enhance", "pack", "rerank", "models")
+ANSWERED_WITH = (*FOUND_WITH, "llm")
+
+
+@dataclass(frozen=True, slots=True)
+class Caching:
+    """Search and answers that remember, and the cache itself."""
+
+    search: Searches
+    answerer: Answers
+    cache: SemanticCache[Results]
+
+
+@dataclass(frozen=True, slots=True)
+class Helpers:
+    """Who helps a search with language models, beside what the workspace's own rows say.
+
+    Attributes:
+        assistant: the name of the agent whose connections and money are used where none is asked.
+        declared: the connections that every workspace has.
+    """
+
+    assistant: str
+    declared: Declared
+
+
+@dataclass(frozen=True, slots=True)
+class Moments:
+    """Attributes:
+    now: seconds since the epoch, alike on all replicas.
+    monotonic: seconds that only grow.
+    token: a text that nobody else has.
+    """
+
+    now: Callable[[], float]
+    monotonic: Callable[[], float]
+    token: Callable[[], str]
+
+
+def caching(
+    settings: Settings,
+    database: Database,
+    redis: Redis,
+    embedder: Embedder,
+    search: Searches,
+    answerer: Answers,
+    moments: Moments,
+    helpers: Helpers,
+) -> Caching:
+    """Both with a cache in front, or as they are where it is switched off."""
+    store = CacheStore(redis, settings.cache, moments.monotonic)
+    lexicon = Lexicon.read()
+    found = SemanticCache(store, Codec(Results), settings.cache, lexicon, moments.now, moments.token)
+    if not settings.cache.enabled:
+        return Caching(search, answerer, found)
+    answered = SemanticCache(store, Codec(Answer), settings.cache, lexicon, moments.now, moments.token)
+    corpora = Corpora(database, helpers.assistant)
+    judging = model_of(settings.rerank, alone=settings.ray.address is None)  # its weights may have come since
+    of_models = repr((helpers.declared.connections, helpers.declared.default, judging))
+    finding = (of_models, *prompts())
+    answering = (*finding, repr(generate.messages("", ())), str(ANSWERS))
+    return Caching(
+        CachedSearch(search, corpora, found, embedder, lambda: made_with(settings, FOUND_WITH, *finding)),
+        CachedAnswerer(
+            answerer,
+            corpora,
+            answered,
+            embedder,
+            lambda: made_with(settings, ANSWERED_WITH, *answering),
+        ),
+        found,
+    )
+
+
+def prompts() -> tuple[str, str]:
+    """What models are asked while passages are looked for: another wording finds others."""
+    return repr(expand.ask("", frozenset(Technique))), repr(llm_judge.request("", ()))
+
+
+def made_with(settings: Settings, sections: tuple[str, ...], *others: str) -> str:
+    """A fingerprint of settings as they are now, secrets left out, and of what else results depend on."""
+    told = [repr(other) for other in others]
+    for name in sections:
+        form = Settings.model_fields[name].annotation
+        assert isinstance(form, type) and issubclass(form, Section)
+        section = getattr(settings, name)
+        told += [f"{name}.{key}={getattr(section, key)!r}" for key in form.model_fields if not form.is_secret(key)]
+    return sha256("\n".join(told).encode()).hexdigest()

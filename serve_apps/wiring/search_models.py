@@ -1,0 +1,34 @@
+"""Searches ask models as agents do: through the router, for an agent's money."""
+
+from contextlib import aclosing
+
+from cluster.basics.errors import Unavailable
+from cluster.basics.scope import Scope
+from cluster.models.messages import ChatRequest, Reply
+from cluster.models.model_errors import NoModel
+from cluster.models.routing.router import Connections, Router
+from cluster.models.routing.tasks import Task
+from pipelines.documents.store.agent_links import Links
+from serve_apps.agents.intake.assistant import ASSISTANT
+from serve_apps.retrieval.search.query_writer import Written
+
+
+class RoutedWriter:
+    """A `Writer` with the agent's connections and budget, or those of the workspace's own assistant."""
+
+    def __init__(self, router: Router, connections: Connections, links: Links) -> None:
+        """`connections` tells whether there is any model, before an agent is looked for that would pay."""
+        self._router, self._connections, self._links = router, connections, links
+
+    async def write(self, scope: Scope, agent: str | None, task: Task, request: ChatRequest) -> Written:
+        """See `Writer`; no connection to the database is held while the model is asked."""
+        offered, _ = await self._connections.offered(scope)
+        if not any(connection.enabled for connection in offered):
+            raise NoModel("no language model is configured")
+        row = await self._links.find(scope, agent or ASSISTANT.name)
+        said = self._router.stream(scope, str(row["id"]), row["config"], task, request)
+        async with aclosing(said) as items:
+            async for item in items:
+                if isinstance(item, Reply):
+                    return Written(item.content, item.model)
+        raise Unavailable("the model's stream ended without a reply")

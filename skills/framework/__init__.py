@@ -1,0 +1,1 @@
+"""The skill framework: contract, manifest, catalogue, guard, credentials, redaction, packages."""

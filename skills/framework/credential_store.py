@@ -1,0 +1,208 @@
+"""The credentials of a workspace: what is secret goes in sealed, and nothing here ever gives it out again."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from psycopg.types.json import Jsonb
+
+from cluster.basics.errors import Conflict, NotFound
+from cluster.basics.ids import as_uuid, uuid_of
+from cluster.basics.scope import Role, Scope
+from cluster.state.db.postgres import Database, Row, Transaction, load_queries
+from cluster.state.vault import Vault, place
+from skills.framework.credentials import BadCredential, divide
+from skills.framework.manifest import CredentialType
+
+QUERIES = Path(__file__).with_name("credentials.sql")
+TABLE = "credentials"
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A credential that is to be stored.
+
+    Attributes:
+        values: its fields; those that are secret for their type or their name, and those nobody knows, are sealed.
+        extra: fields that may be shown; what looks like a secret is sealed all the same.
+        bound: only calls that a binding fits may use it.
+        context: id of the conversation that it is of.
+        expires: from then on it is of no use.
+    """
+
+    name: str
+    type: CredentialType
+    values: Mapping[str, Any] = field(repr=False)
+    extra: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    is_active: bool = True
+    bound: bool = False
+    context: str | None = None
+    expires: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """All fields anew; see `Wanted`."""
+
+    values: Mapping[str, Any] = field(repr=False)
+    extra: Mapping[str, Any] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """Who may use a credential; at least one of the three is given.
+
+    Attributes:
+        agent: its id.
+        skill: a skill's name.
+        role: of who calls.
+    """
+
+    agent: str | None = None
+    skill: str | None = None
+    role: Role | None = None
+
+
+class Keyring:
+    """Stores credentials and who may use them; every row that comes back is without what is sealed."""
+
+    def __init__(self, database: Database, vault: Vault) -> None:
+        """`vault` only seals here."""
+        self._db, self._vault = database, vault
+        self._sql = load_queries(QUERIES)
+
+    async def page(self, scope: Scope, *, skip: int = 0, limit: int = 100) -> tuple[list[Row], int]:
+        """Credentials by name, and how many there are."""
+        rows = await self._db.read(scope, self._sql["all"], skip=skip, limit=limit, **_of(scope))
+        total = await self._db.read(scope, self._sql["count"], **_of(scope))
+        return rows, int(total[0]["total"])
+
+    async def one(self, tx: Transaction, scope: Scope, id_: str) -> Row:
+        """One credential, locked.
+
+        Raises:
+            NotFound: there is none here.
+        """
+        row = await tx.one(self._sql["one"], id=uuid_of(id_, "credential"), **_of(scope))
+        if row is None:
+            raise NotFound(f"credential {id_}")
+        return row
+
+    async def add(self, tx: Transaction, scope: Scope, wanted: Wanted) -> Row:
+        """Store a credential; its id is made here.
+
+        Raises:
+            BadCredential: its fields are not those of its type.
+            NotFound: there is no such conversation.
+            Conflict: its name is taken.
+        """
+        content = divide(wanted.type, wanted.values, wanted.extra)
+        context = None if wanted.context is None else uuid_of(wanted.context, "session")
+        if context is not None and await tx.one(self._sql["session"], id=context, **_of(scope)) is None:
+            raise NotFound(f"session {wanted.context}")
+        id_ = str(uuid4())
+        sealed = self._sealed(scope, id_, content.sealed)
+        made = await tx.one(
+            self._sql["add"], id=id_, name=wanted.name, type=wanted.type, sealed=sealed,
+            fields=sorted(content.sealed), extra=Jsonb(dict(content.extra)), is_active=wanted.is_active,
+            bound=wanted.bound, context=context, expires_at=wanted.expires, user=_user(scope), **_of(scope),
+        )  # fmt: skip
+        if made is None:
+            raise Conflict(f"there is a credential {wanted.name!r} already")
+        return await self.one(tx, scope, id_)
+
+    async def change(
+        self, tx: Transaction, scope: Scope, id_: str, changes: Mapping[str, Any], content: Replacement | None = None
+    ) -> Row:
+        """Change `name`, `is_active`, `bound` or `expires_at`, and all fields where `content` is given.
+
+        Fields are replaced together: a secret that stays is never sent to a host that whoever stored it never saw.
+
+        Raises:
+            NotFound: there is none here.
+            Conflict, BadCredential: as `add`.
+        """
+        before = await self.one(tx, scope, id_)
+        id_ = str(before["id"])
+        after = {key: changes.get(key, before[key]) for key in ("name", "is_active", "bound", "expires_at")}
+        taken = {"id": id_, "name": after["name"], "context": before["context_id"]}
+        if await tx.one(self._sql["name_taken"], **taken, **_of(scope)) is not None:
+            raise Conflict(f"there is a credential {after['name']!r} already")
+        await tx.run(self._sql["change"], id=id_, **after, **_of(scope))
+        if content is not None:
+            held = divide(CredentialType(before["type"]), content.values, content.extra)
+            await tx.run(
+                self._sql["replace"], id=id_, sealed=self._sealed(scope, id_, held.sealed), fields=sorted(held.sealed),
+                extra=Jsonb(dict(held.extra)), **_of(scope),
+            )  # fmt: skip
+        return await self.one(tx, scope, id_)
+
+    async def remove(self, tx: Transaction, scope: Scope, id_: str) -> Row:
+        """Forget a credential with its bindings; gives what it was.
+
+        Raises:
+            NotFound: there is none here.
+        """
+        row = await self.one(tx, scope, id_)
+        await tx.run(self._sql["remove"], id=row["id"], **_of(scope))
+        return row
+
+    async def bindings(self, tx: Transaction, scope: Scope, id_: str) -> list[Row]:
+        """Who may use it, in the order in which they were written.
+
+        Raises:
+            NotFound: there is no such credential here.
+        """
+        row = await self.one(tx, scope, id_)
+        return await tx.all(self._sql["bindings"], id=row["id"], **_of(scope))
+
+    async def bind(self, tx: Transaction, scope: Scope, id_: str, grant: Grant) -> Row:
+        """Let somebody use it; from now on nobody else may, where nobody had to be let before.
+
+        A skill of the workspace is let use it as it is now: with its next version it has to be bound again.
+
+        Raises:
+            NotFound: there is no such credential or agent here.
+            BadCredential: the grant says nothing.
+            Conflict: it stands there already.
+        """
+        row = await self.one(tx, scope, id_)
+        if grant == Grant():
+            raise BadCredential("a binding names an agent, a skill or a role")
+        agent = None if grant.agent is None else uuid_of(grant.agent, "agent")
+        if agent is not None and await tx.one(self._sql["agent"], id=agent, **_of(scope)) is None:
+            raise NotFound(f"agent {grant.agent}")
+        values = {"agent": agent, "skill": grant.skill, "role": grant.role, "user": _user(scope)}
+        made = await tx.one(self._sql["bind"], id=row["id"], binding=str(uuid4()), **values, **_of(scope))
+        if made is None:
+            raise Conflict("this binding stands there already")
+        await tx.run(self._sql["close"], id=row["id"], **_of(scope))
+        written = await self.bindings(tx, scope, str(row["id"]))
+        return next(one for one in written if one["id"] == made["id"])
+
+    async def unbind(self, tx: Transaction, scope: Scope, id_: str, binding: str) -> None:
+        """Let somebody use it no longer. Without bindings nobody may, until its `bound` is taken away.
+
+        Raises:
+            NotFound: there is no such credential or binding here.
+        """
+        row = await self.one(tx, scope, id_)
+        if not await tx.run(self._sql["unbind"], id=row["id"], binding=uuid_of(binding, "binding"), **_of(scope)):
+            raise NotFound(f"binding {binding}")
+
+    def _sealed(self, scope: Scope, id_: str, secrets: Mapping[str, str]) -> bytes:
+        text = json.dumps(dict(secrets), ensure_ascii=False, sort_keys=True)
+        return self._vault.seal(text, place(scope.tenant, scope.workspace, TABLE, id_))
+
+
+def _of(scope: Scope) -> dict[str, str]:
+    return {"tenant": scope.tenant, "workspace": scope.workspace}
+
+
+def _user(scope: Scope) -> str | None:
+    """Who acts, where that is a user of ours."""
+    return None if scope.user is None else as_uuid(scope.user)

@@ -1,0 +1,142 @@
+"""What the kinds of skills stand on: settings, secrets for one call, a sandbox, documents, names of hosts."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from cluster.basics.addresses import Resolve
+from cluster.basics.errors import Permanent
+from configs.sections_skills import SkillSettings
+from skills.framework.contract import Call, Tool
+from skills.framework.manifest import CredentialType, Manifest
+from skills.knowledge.entities import Entities
+from skills.knowledge.passage_results import Passages
+from skills.mcp.remotes import Remotes
+
+
+class Disabled(Permanent):
+    """This skill, or its kind, is switched off here."""
+
+    code, status = "skill_disabled", 403
+    fix = "Take it out of `skills.off` in the settings (AOS_SKILLS_OFF)."
+
+
+class CredentialMissing(Permanent):
+    """The agent has no credential of the type that this skill needs."""
+
+    code, status = "credential_missing", 409
+    fix = "Store one of this type, and bind it to the agent or to the skill."
+
+
+class AmbiguousCredential(Permanent):
+    """Several credentials fit; one has to be chosen."""
+
+    code, status = "credential_ambiguous", 409
+    fix = "Bind one of them to the agent or to the skill."
+
+
+@dataclass(frozen=True, slots=True)
+class Secret(Mapping[str, str]):
+    """An opened credential, for one call: its values by field name, secret or not. It never shows itself.
+
+    Attributes:
+        name: of the credential; may be shown.
+        type: which sort.
+        shown: names of the fields that are no secret, such as a host; the others are taken out of what a call says.
+    """
+
+    name: str
+    type: CredentialType
+    values_: Mapping[str, str] = field(repr=False)
+    shown: frozenset[str] = frozenset()
+
+    def __getitem__(self, key: str) -> str:
+        return self.values_[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.values_)
+
+    def __len__(self) -> int:
+        return len(self.values_)
+
+    def __repr__(self) -> str:
+        return f"Secret({self.name!r}, {self.type!s})"
+
+
+class Credentials(Protocol):
+    """Opens the one credential that a call is entitled to."""
+
+    async def open(self, call: Call, manifest: Manifest) -> Secret:
+        """The secret of the type that the manifest names, discovered in three tiers (CV-04).
+
+        Raises:
+            CredentialMissing: the agent has none of this type.
+            AmbiguousCredential: several fit; the detail names them.
+        """
+        ...
+
+
+class ScriptOutcome(Protocol):
+    """What a script gave: the dict that `run` returned, what it printed (cut), and how long it took in ms."""
+
+    @property
+    def value(self) -> Mapping[str, Any]:
+        """What `run` returned."""
+        ...
+
+    @property
+    def stdout(self) -> str:
+        """What it printed."""
+        ...
+
+    @property
+    def stderr(self) -> str:
+        """What it printed there."""
+        ...
+
+    @property
+    def ms(self) -> float:
+        """Wall time."""
+        ...
+
+
+class Scripts(Protocol):
+    """Runs untrusted Python behind a wall."""
+
+    async def run(self, source: str, payload: Mapping[str, Any], *, seconds: float | None = None) -> ScriptOutcome:
+        """Call `run(payload)` of the source.
+
+        Raises:
+            AosError: by name: it failed, took too long, wanted too much, or the wall is not whole on this machine.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """What `build` of a kind is given; each takes what it needs.
+
+    Attributes:
+        settings: what is switched on, and what is allowed.
+        credentials: secrets, for a call.
+        passages: the documents that are linked to the agent.
+        scripts: the sandbox.
+        resolve: names of hosts to addresses.
+        hosts: what `http_get` may read, as `skills.http.guard` reads it.
+        remotes: connections to MCP servers.
+        entities: what those documents name; None where there is no graph.
+    """
+
+    settings: SkillSettings
+    credentials: Credentials
+    passages: Passages
+    scripts: Scripts
+    resolve: Resolve
+    hosts: tuple[str, ...] = ()
+    remotes: Remotes = field(default_factory=Remotes)
+    entities: Entities | None = None
+
+
+# `build(manifest, ground)` of a kind's tool.py: a tool that carries out what the manifest describes.
+# Raises BadManifest where the manifest's options are not what the kind wants, Disabled where the kind is switched off.
+Build = Callable[[Manifest, Ground], Tool]

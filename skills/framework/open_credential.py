@@ -1,0 +1,108 @@
+"""Opens the one credential that a call is entitled to, for that call only, and writes down that it did."""
+
+import json
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+
+from cluster.basics.ids import as_uuid
+from cluster.basics.scope import Role, Scope
+from cluster.state.audit import Audit
+from cluster.state.db.postgres import Database, Row, Transaction, load_queries
+from cluster.state.vault import Sealed, Vault, place
+from skills.framework import builtin
+from skills.framework.contract import Call
+from skills.framework.credential_store import QUERIES, TABLE
+from skills.framework.credentials import Binding, Credential, CredentialForbidden, Found, Need, discover
+from skills.framework.dependencies import CredentialMissing, Secret
+from skills.framework.frozen_skill import fingerprint
+from skills.framework.manifest import CredentialType, Manifest
+from skills.framework.redaction import opened
+
+OPEN = "credential.open"  # the action in the trail
+
+
+class Vaulted:
+    """`Credentials` of the database: discovers, checks who calls, opens, and remembers nothing itself."""
+
+    def __init__(
+        self,
+        database: Database,
+        audit: Audit,
+        vault: Vault,
+        clock: Callable[[], datetime],
+        ships: Callable[[Manifest], bool] = builtin.ships,
+    ) -> None:
+        """`clock` gives the moment, with a time zone; `ships` tells what came with this program."""
+        self._db, self._audit, self._vault, self._clock, self._ships = database, audit, vault, clock, ships
+        self._sql = load_queries(QUERIES)
+
+    async def open(self, call: Call, manifest: Manifest) -> Secret:
+        """See `Credentials`. What is opened is known to whoever watches the call (`redaction.watching`).
+
+        Raises:
+            CredentialMissing, AmbiguousCredential: none, or several.
+            CredentialForbidden: not for this agent, skill or role; it is in the trail.
+            Sealed: the vault has not the key that it was sealed with.
+        """
+        if manifest.credential is None:
+            raise CredentialMissing(f"{manifest.name} does not say which type of credential it needs", fix="")
+        scope = call.scope
+        need = Need(
+            manifest.credential, manifest.name, manifest.kind, scope.role, _id(call.agent), _id(call.session),
+            self._clock(), self._ships(manifest), fingerprint(manifest),
+        )  # fmt: skip
+        detail: dict[str, Any] = {"skill": need.skill, "type": need.type, "agent": need.agent, "role": need.role}
+        try:
+            async with self._db.transaction(scope) as tx:
+                found = await self._found(tx, scope, need)
+                secret = await self._opened(tx, scope, found.credential)
+                told = detail | {"name": found.credential.name, "tier": found.tier}
+                await self._audit.record(tx, scope, OPEN, found.credential.id, detail=told)
+        except CredentialForbidden as error:
+            await self._audit.denied(scope, OPEN, need.skill, detail | {"why": error.detail})
+            raise
+        opened(secret)
+        return secret
+
+    async def _found(self, tx: Transaction, scope: Scope, need: Need) -> Found:
+        of = {"tenant": scope.tenant, "workspace": scope.workspace}
+        agent = None if need.agent is None else await tx.one(self._sql["agent"], id=need.agent, **of)
+        known = await tx.all(self._sql["known"], session=need.session, **of)
+        granted = await tx.all(self._sql["granted"], type=need.type, **of)
+        config = {} if agent is None else agent["config"]
+        return discover(need, config, [_binding(row) for row in granted], [_credential(row) for row in known])
+
+    async def _opened(self, tx: Transaction, scope: Scope, found: Credential) -> Secret:
+        row = await tx.one(self._sql["envelope"], id=found.id, tenant=scope.tenant, workspace=scope.workspace)
+        if row is None or row["sealed"] is None:
+            raise CredentialMissing(f"{found.name} was switched off or taken away at this moment")
+        where = place(scope.tenant, scope.workspace, TABLE, found.id)
+        try:
+            sealed: dict[str, str] = json.loads(self._vault.open(bytes(row["sealed"]), where))
+        except Sealed as error:
+            raise Sealed(f"credential {found.name!r} cannot be opened: {error.detail}") from None
+        shown = {name: _text(value) for name, value in found.extra.items()}
+        return Secret(found.name, found.type, shown | sealed, frozenset(shown))
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _id(text: str | None) -> str | None:
+    return None if text is None else as_uuid(text)
+
+
+def _credential(row: Row) -> Credential:
+    context = None if row["context_id"] is None else str(row["context_id"])
+    return Credential(
+        str(row["id"]), row["name"], CredentialType(row["type"]), row["extra"], row["is_active"], row["bound"], context,
+        row["expires_at"],
+    )  # fmt: skip
+
+
+def _binding(row: Row) -> Binding:
+    agent = None if row["agent_id"] is None else str(row["agent_id"])
+    role = None if row["role"] is None else Role(row["role"])
+    return Binding(str(row["credential_id"]), agent, row["skill"], role, row["sha256"])

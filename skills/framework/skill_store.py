@@ -1,0 +1,281 @@
+"""Skills of a workspace: versions that never change, and which agent has which."""
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+
+from psycopg.types.json import Jsonb
+
+from cluster.basics.errors import Conflict, Invalid, NotFound, TooLarge
+from cluster.basics.ids import uuid_of
+from cluster.basics.scope import Scope
+from cluster.state.canonical_json import canonical
+from cluster.state.db.postgres import Database, Row, Transaction, load_queries
+from skills.delegate.scoped import scope_of
+from skills.framework.builtin import BASE, named, names
+from skills.framework.catalogue import check_spec
+from skills.framework.frozen_skill import fingerprint, plain
+from skills.framework.manifest import Kind, Manifest, as_json, manifest_of
+from skills.framework.schemas import refused_key
+
+MOST_SKILLS = 1_000  # of a workspace, by name
+MOST_ATTACHED = 64  # of an agent: a model is told of all of them in every request
+MOST_CODE = 100_000  # characters
+MOST_TEXT = 50_000  # characters; that of an internal skill is in every prompt
+MOST_SCHEMA = 20_000  # characters of JSON
+MOST_VERSIONS = 200  # that are shown
+
+_OVER = "Call it otherwise, or import with replace=true, which gives every agent that has the skill the new one."
+
+
+class SkillNotFound(NotFound):
+    """There is no such skill here."""
+
+    code = "skill_not_found"
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A version of a skill.
+
+    Attributes:
+        sha256: of manifest, text and code; empty for what ships.
+        by: who registered it; None for what ships.
+        at: when; None for what ships.
+    """
+
+    manifest: Manifest
+    sha256: str = ""
+    by: str | None = None
+    at: datetime | None = None
+
+    @property
+    def ships(self) -> bool:
+        """Whether it belongs to everybody."""
+        return self.at is None
+
+
+@dataclass(frozen=True, slots=True)
+class Attached:
+    """A skill of an agent.
+
+    Attributes:
+        pinned: the version that it stays with; None for the newest.
+        stored: what a turn would have now; None where the skill is gone.
+    """
+
+    name: str
+    pinned: int | None
+    at: datetime
+    stored: Stored | None
+
+
+class Skills:
+    """What is registered in a workspace, and attached to its agents."""
+
+    def __init__(self, database: Database) -> None:
+        """Queries are read from store.sql beside this file."""
+        self._db = database
+        self._sql = load_queries(Path(__file__).with_suffix(".sql"))
+
+    @staticmethod
+    def check(manifest: Manifest) -> None:
+        """Whether it could be registered at all.
+
+        Raises:
+            Conflict: the name belongs to a skill that ships.
+            BadManifest: options or text that its kind does not take.
+            Invalid, TooLarge: code where its kind has none, none where it has, too much of it.
+        """
+        _check(manifest)
+
+    async def register(
+        self, tx: Transaction, scope: Scope, manifest: Manifest, package: str | None = None, *, over: bool = True
+    ) -> tuple[Stored, bool]:
+        """Keep a skill, and whether that made a version: the content of the newest one makes none.
+
+        Args:
+            tx: the caller's.
+            scope: whose workspace.
+            manifest: the skill.
+            package: that it came in.
+            over: also where the newest version came from elsewhere.
+
+        Raises:
+            Conflict: the name belongs to a skill that ships, or (not `over`) from elsewhere, or there are too many.
+            BadManifest, Invalid, TooLarge: as `check`.
+        """
+        self.check(manifest)
+        values = {"workspace": scope.workspace, "name": manifest.name}
+        await tx.one(self._sql["hold"], **values)
+        row = await tx.one(self._sql["newest"], version=None, **values)
+        sha256 = fingerprint(manifest)
+        if row is not None and row["sha256"] == sha256:
+            return _stored(row), False
+        if row is not None and not over and row["package"] != package:
+            whose = f"came from the package {row['package']}" if row["package"] else "came from no package"
+            raise Conflict(f"{manifest.name} is a skill of this workspace, and {whose}", fix=_OVER)
+        if row is None:
+            counted = await tx.one(self._sql["count"], workspace=scope.workspace)
+            if counted is not None and counted["total"] >= MOST_SKILLS:
+                raise Conflict(f"this workspace has {MOST_SKILLS:,} skills")
+        version = 1 if row is None else row["version"] + 1
+        made = await tx.one(
+            self._sql["add"],
+            tenant=scope.tenant, version=version, manifest=Jsonb(as_json(replace(manifest, version=version))),
+            body=manifest.text, code=manifest.code, sha256=sha256, user=scope.user, package=package,
+            **values,
+        )  # fmt: skip
+        assert made is not None
+        return _stored(made), True
+
+    async def newest(self, scope: Scope) -> list[Stored]:
+        """The newest version of everything registered here, by name."""
+        async with self._db.transaction(scope) as tx:
+            return [_stored(row) for row in await tx.all(self._sql["newest_of_each"], workspace=scope.workspace)]
+
+    async def versions(self, scope: Scope, name: str) -> list[Stored]:
+        """Every version of a skill, the newest first.
+
+        Raises:
+            SkillNotFound: neither does it ship nor is it registered here.
+        """
+        if name in names():
+            return [Stored(named(name))]
+        async with self._db.transaction(scope) as tx:
+            rows = await tx.all(self._sql["versions"], workspace=scope.workspace, name=name, limit=MOST_VERSIONS)
+        if not rows:
+            raise SkillNotFound(f"skill {name}")
+        return [_stored(row) for row in rows]
+
+    async def get(self, tx: Transaction, scope: Scope, name: str, version: int | None = None) -> Stored:
+        """One version, the newest where none is named.
+
+        Raises:
+            SkillNotFound: there is none.
+        """
+        if name in names() and version in (None, named(name).version):
+            return Stored(named(name))
+        row = await tx.one(self._sql["newest"], workspace=scope.workspace, name=name, version=version)
+        if row is None:
+            raise SkillNotFound(f"skill {name}" + ("" if version is None else f", version {version}"))
+        return _stored(row)
+
+    async def attach(
+        self, tx: Transaction, scope: Scope, agent: str, name: str, version: int | None = None
+    ) -> tuple[Stored, bool]:
+        """Give an agent a skill from its next turn on, and whether that changed anything.
+
+        Args:
+            tx: the caller's.
+            scope: whose workspace.
+            agent: its id.
+            name: of what ships or is registered here.
+            version: stay with this one; None follows the newest.
+
+        Raises:
+            NotFound: there is no such agent here.
+            SkillNotFound: there is no such skill or version here.
+            Conflict: every agent has it anyway, or this one has too many.
+        """
+        await self._agent(tx, scope, agent)
+        if name in BASE:
+            raise Conflict(f"every agent has {name}", fix="List an agent's `tools` in its config to leave some out.")
+        stored = await self.get(tx, scope, name, version)
+        held = await tx.all(self._sql["attached"], agent=agent, workspace=scope.workspace)
+        if name not in (others := {row["skill"] for row in held} - {None}) and len(others) >= MOST_ATTACHED:
+            raise Conflict(f"the agent has {MOST_ATTACHED} skills", fix="Take one away that it does not need.")
+        changed = await tx.run(
+            self._sql["attach"], agent=agent, name=name, version=None if stored.ships else version,
+            tenant=scope.tenant, workspace=scope.workspace, user=scope.user,
+        )  # fmt: skip
+        return stored, changed > 0
+
+    async def detach(self, tx: Transaction, scope: Scope, agent: str, name: str) -> None:
+        """Take a skill away; turns that have begun keep it.
+
+        Raises:
+            NotFound: there is no such agent here.
+            SkillNotFound: the agent does not have it.
+        """
+        await self._agent(tx, scope, agent)
+        if not await tx.run(self._sql["detach"], agent=agent, name=name, workspace=scope.workspace):
+            raise SkillNotFound(f"skill {name} of agent {agent}")
+
+    async def remove(self, tx: Transaction, scope: Scope, name: str, *, detach: bool = False) -> list[str]:
+        """Forget every version of a skill; gives the ids of the agents that had it. Turns that have begun keep it.
+
+        Args:
+            tx: the caller's.
+            scope: whose workspace.
+            name: of what is registered here.
+            detach: take it away from agents that have it; else they keep it from being removed.
+
+        Raises:
+            SkillNotFound: nothing of that name is registered here.
+            Conflict: it ships, or agents have it.
+        """
+        if name in names():
+            raise Conflict(f"{name} ships with the program", fix="Take it away from agents, or switch its kind off.")
+        values = {"workspace": scope.workspace, "name": name}
+        await tx.one(self._sql["hold"], **values)
+        having = await tx.all(self._sql["having"], **values)
+        if having and not detach:
+            called = ", ".join(row["agent"] for row in having[:5]) + (" and others" if having[5:] else "")
+            raise Conflict(f"agents have {name}: {called}", fix="Take it away from them, or say detach=true.")
+        await tx.run(self._sql["detach_all"], **values)
+        if not await tx.run(self._sql["remove"], **values):
+            raise SkillNotFound(f"skill {name}")
+        return [str(row["id"]) for row in having]
+
+    async def attached(self, scope: Scope, agent: str) -> list[Attached]:
+        """What an agent has, by name.
+
+        Raises:
+            NotFound: there is no such agent here.
+        """
+        async with self._db.transaction(scope) as tx:
+            return await self.attached_in(tx, scope, agent)
+
+    async def attached_in(self, tx: Transaction, scope: Scope, agent: str) -> list[Attached]:
+        """As `attached`, in the caller's transaction."""
+        values = {"agent": uuid_of(agent, "agent"), "workspace": scope.workspace}
+        rows = await tx.all(self._sql["attached"], **values)
+        if not rows:
+            raise NotFound(f"agent {agent}")
+        return [_attached(row) for row in rows if row["skill"] is not None]
+
+    async def _agent(self, tx: Transaction, scope: Scope, agent: str) -> None:
+        values = {"agent": uuid_of(agent, "agent"), "workspace": scope.workspace}
+        if await tx.one(self._sql["agent"], **values) is None:
+            raise NotFound(f"agent {agent}")
+
+
+def _check(manifest: Manifest) -> None:
+    if manifest.name in names():
+        raise Conflict(f"{manifest.name} is a skill that ships", fix="Choose another name.")
+    if manifest.kind is Kind.DELEGATE:
+        scope_of(manifest)
+    if (manifest.kind is Kind.PYTHON) != bool(manifest.code.strip()):
+        raise Invalid("a python skill needs code" if manifest.kind is Kind.PYTHON else "only python skills have code")
+    check_spec(manifest.spec)
+    if len(canonical(manifest.parameters)) > MOST_SCHEMA:
+        raise TooLarge(f"the parameters of {manifest.name} are longer than {MOST_SCHEMA:,} characters")
+    if refused := refused_key(manifest.parameters):
+        raise Invalid(f"parameters: {refused} is not taken; write the schema out, and say in words what a text holds")
+    for what, text, most in (("code", manifest.code, MOST_CODE), ("text", manifest.text, MOST_TEXT)):
+        if len(text) > most:
+            raise TooLarge(f"the {what} of {manifest.name} has {len(text):,} characters; {most:,} are taken")
+
+
+def _stored(row: Row) -> Stored:
+    manifest = manifest_of({**row["manifest"], "version": row["version"]}, text=row["body"], code=row["code"])
+    by = None if row["created_by"] is None else str(row["created_by"])
+    return Stored(plain(manifest), row["sha256"], by, row["created_at"])
+
+
+def _attached(row: Row) -> Attached:
+    """What ships goes before a registered skill that has had the name for longer."""
+    name = row["skill"]
+    stored = Stored(named(name)) if name in names() else _stored(row) if row["name"] is not None else None
+    return Attached(name, row["pinned"], row["attached_at"], stored)

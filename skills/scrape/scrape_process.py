@@ -1,0 +1,92 @@
+"""Reads a page in a process of its own: whoever wrote it may want the reader to never end, or to fill the memory."""
+
+import asyncio
+import contextlib
+import json
+import resource
+import sys
+from collections.abc import Mapping
+from typing import Any, Literal, assert_never
+
+from cluster.basics.errors import Invalid, Permanent
+from skills.scrape import pages
+
+MEMORY_BYTES = 1 << 30
+LEAST_SECONDS = 2.0  # also where the page itself took nearly all of the time
+
+Reads = Literal["article", "tables", "links", "elements"]
+
+
+class Unreadable(Permanent):
+    """The page takes more time or memory than there is."""
+
+    code, status = "page_unreadable", 422
+    fix = "Ask for less of it, by a simpler selector."
+
+
+async def read(
+    reads: Reads, html: str, url: str, values: Mapping[str, Any], seconds: float, memory: int = MEMORY_BYTES
+) -> dict[str, Any]:
+    """What is read out of the page; the process is gone afterwards, however this ends.
+
+    Args:
+        values: `selector` and `attribute`, where the skill has them.
+        seconds: for all of it; a few more than none are always given.
+        memory: bytes that it may take.
+
+    Raises:
+        Invalid: the selector is none.
+        Unreadable: too slow, or too large.
+    """
+    wanted = {"selector": values.get("selector"), "attribute": values.get("attribute")}
+    asked = json.dumps({"reads": reads, "html": html, "url": url, **wanted}).encode()
+    # -I: neither the folder it is started in nor a variable has a say in what is imported.
+    child = await asyncio.create_subprocess_exec(
+        sys.executable, "-I", "-X", "utf8", "-m", "skills.scrape.scrape_process", str(memory), env={},
+        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
+    )  # fmt: skip
+    try:
+        async with asyncio.timeout(max(seconds, LEAST_SECONDS)):
+            answer, _ = await child.communicate(asked)
+    except TimeoutError:
+        raise Unreadable(f"it was not read within {seconds:.0f} s") from None
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            child.kill()
+        await asyncio.shield(child.wait())
+    try:
+        given: dict[str, Any] = json.loads(answer)
+    except ValueError:
+        raise Unreadable(f"reading it ended with {child.returncode}") from None
+    if "wrong" in given:
+        raise Invalid(given["wrong"])
+    return given
+
+
+def _given(reads: Reads, html: str, url: str, selector: str | None, attribute: str | None) -> dict[str, Any]:
+    if reads == "article":
+        return pages.article(html, url)
+    if reads == "tables":
+        return {"tables": pages.tables(html, url, selector or "table")}
+    if reads == "links":
+        return {"links": pages.links(html, url, selector or "a[href]")}
+    if reads == "elements":
+        return {"elements": pages.elements(html, url, selector or "", attribute)}
+    assert_never(reads)
+
+
+def main() -> None:
+    """The process: how many bytes it may take as its argument, a page from standard input, JSON to standard output."""
+    resource.setrlimit(resource.RLIMIT_AS, (int(sys.argv[1]), int(sys.argv[1])))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    asked = json.loads(sys.stdin.buffer.read())
+    try:
+        given = _given(**asked)
+    except Invalid as error:
+        given = {"wrong": error.detail}
+    sys.stdout.buffer.write(json.dumps(given).encode())
+
+
+if __name__ == "__main__":
+    main()
