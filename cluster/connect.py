@@ -30,12 +30,12 @@ LOOPBACK = "127.0.0.1"
 
 
 def folder(state_dir: Path) -> Path:
-    """Where our Ray keeps sessions, sockets, HAProxy's files. Ray opens it to all; its parent lets nobody through."""
+    """Folder of our Ray's sessions, sockets, HAProxy's files. Ray opens it to all; its parent lets nobody through."""
     return socket_folder(state_dir / "ray", LONGEST_SOCKET) / "s"
 
 
 def questions(state_dir: Path) -> Path:
-    """Where the processes of this instance answer whether they are alive."""
+    """The folder of the sockets on which this instance's processes answer that they are alive."""
     return folder(state_dir) / "alive"
 
 
@@ -45,7 +45,7 @@ def token_path(state_dir: Path) -> Path:
 
 
 def dashboard(settings: Settings) -> Dashboard:
-    """How to reach Ray's HTTP API, of the joined cluster or of our own head."""
+    """A client for Ray's HTTP API, of the joined cluster or of our own head."""
     host = LOOPBACK if settings.ray.address is None else settings.ray.address.rpartition("/")[2].rpartition(":")[0]
     path = token_path(settings.state_dir)
     headers = {"Authorization": f"Bearer {path.read_text().strip()}"} if path.exists() else {}
@@ -70,7 +70,7 @@ def connect(settings: Settings, *, held: bool = False) -> None:
 
 
 def alive(state_dir: Path) -> bool:
-    """Whether our head's two essential daemons run."""
+    """True where our head's two essential daemons run."""
     return set(head(state_dir)) == HEAD
 
 
@@ -221,7 +221,7 @@ def _end_client_server(port: int) -> None:
 
 
 def environment(settings: Settings) -> dict[str, str]:
-    """What Ray's daemons get beside what they inherit; measured reasons stand beside the values."""
+    """The environment of Ray's daemons beside what they inherit; measured reasons stand beside the values."""
     program = proxy_program(settings.state_dir)
     offline = {} if settings.rerank.download else {"HF_HUB_OFFLINE": "1"}
     return offline | {
@@ -255,7 +255,7 @@ def environment(settings: Settings) -> dict[str, str]:
 
 
 def proxy_program(state_dir: Path) -> Path | None:
-    """What Ray starts as HAProxy; None where no HAProxy was installed with Ray.
+    """The program that Ray starts as HAProxy; None where no HAProxy was installed with Ray.
 
     The one of cluster/watch/proxy.py, which mends what is answered, becomes the one of cluster/watch/haproxy.py, which
     limits what is taken, and that becomes HAProxy.

@@ -19,7 +19,7 @@ class Dashboard:
     headers: dict[str, str]
 
     def get(self, path: str, shape: Callable[[Any], Shape], seconds: float = 10) -> Shape:
-        """What `shape` makes of the JSON that is answered.
+        """GET a path and parse its JSON with `shape`.
 
         Raises:
             Unavailable: nothing answers there, the token is refused, or it is not what Ray answers when it is well.

@@ -75,7 +75,7 @@ def plan(
 
 
 def reader_gpus(settings: sections.Settings) -> float:
-    """What each reading actor takes of the declared GPUs, for EasyOCR; 0 where none is left or `ocr.gpu` is false.
+    """The GPU share of each reading actor, for EasyOCR; 0 where none is left or `ocr.gpu` is false.
 
     Raises:
         InvalidSettings: as `plan`.
@@ -85,7 +85,7 @@ def reader_gpus(settings: sections.Settings) -> float:
 
 
 def _applications(served: list[dict[str, Any]], settings: sections.Settings) -> list[dict[str, Any]]:
-    """Those of serve.yaml that this configuration needs."""
+    """The applications of serve.yaml that this configuration needs."""
     judged = model_of(settings.rerank, alone=settings.ray.address is None) is not None
     without = set() if judged else {"reranker"}
     without |= {"llm"} if settings.vllm.model is None else set()
@@ -100,7 +100,7 @@ def _applications(served: list[dict[str, Any]], settings: sections.Settings) -> 
 
 
 def layers_above_profile(settings: sections.Settings) -> dict[str, str]:
-    """What this configuration adds to its profile's files, as environment names: for the nodes of a joined cluster.
+    """Settings that differ from the profile's files, as environment names: for the nodes of a joined cluster.
 
     Secrets are left out, as Ray shows a runtime environment to whoever sees its dashboard: nodes have their own.
     """
@@ -206,14 +206,14 @@ def _replicas(app: Application) -> str:
 
 
 def gpu_share(gpus: int, replicas: int) -> float:
-    """What each replica gets so that all of them fit at once: Ray takes whole GPUs or a fraction of one."""
+    """The GPU share of a replica with which all of them fit at once: Ray takes whole GPUs or a fraction of one."""
     if gpus >= replicas:
         return gpus // replicas
     return math.floor(1000 / math.ceil(replicas / gpus)) / 1000
 
 
 def _gpu_shares(apps: list[dict[str, Any]], settings: sections.Settings) -> dict[str, float]:
-    """What each replica takes of a GPU, by application; the actors that read take as much as the worker."""
+    """The GPU share of each replica, by application; the actors that read take as much as the worker."""
     uses = _gpu_uses(settings)
     users = [app for app in apps if uses.get(app["name"], False)]
     gpus = settings.ray.num_gpus - _vllm_gpus(settings)
@@ -226,7 +226,7 @@ def _gpu_shares(apps: list[dict[str, Any]], settings: sections.Settings) -> dict
 
 
 def _gpu_uses(settings: sections.Settings) -> dict[str, bool]:
-    """Which applications take a part of the declared GPUs; Tesseract alone has no use for one."""
+    """The applications that take a part of the declared GPUs; Tesseract alone has no use for one."""
     wishes = {name: getattr(settings, section).gpu for name, section in MODEL_APPLICATIONS.items()}
     wishes[READING] = settings.ocr.gpu if settings.ocr.strategy != "tesseract" else False
     insisting = sorted(name for name, gpu in wishes.items() if gpu is True)
@@ -241,7 +241,7 @@ def _gpu_uses(settings: sections.Settings) -> dict[str, bool]:
 
 
 def _vllm_gpus(settings: sections.Settings) -> int:
-    """How many whole GPUs vLLM takes when all its replicas run; what else computes on GPUs shares the rest."""
+    """The whole GPUs that vLLM takes when all its replicas run; what else computes on GPUs shares the rest."""
     vllm, gpus = settings.vllm, settings.ray.num_gpus
     if vllm.model is None:
         return 0

@@ -45,7 +45,7 @@ def examine(settings: Settings) -> list[Finding]:
 
 
 def look(part: str, settings: Settings) -> list[Finding]:
-    """What one probe finds; one that fails is red. It blocks as long as its own time limits allow."""
+    """Findings of one probe; one that fails is red. It blocks as long as its own time limits allow."""
     began = time.monotonic()
     try:
         found = list(PROBES[part](settings))

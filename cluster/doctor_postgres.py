@@ -1,4 +1,4 @@
-"""What the doctor finds in Postgres."""
+"""The doctor's probe of Postgres: version, row-level security, extensions, damaged indexes."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -46,7 +46,7 @@ def findings(settings: Settings) -> Iterable[Finding]:
 
 
 def _distrusted(connection: psycopg.Connection[Any]) -> tuple[bool, dict[str, str]]:
-    """Whether the keyword index is not asked, and which indexes failed and why; none where the schema is older."""
+    """True where the keyword index is stale, and index faults by name; none where the schema is older."""
     if connection.execute("select to_regclass('index_faults') is null").fetchone() == (True,):
         return False, {}
     worn = connection.execute("select keyword_index_worn()").fetchone() == (True,)

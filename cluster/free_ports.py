@@ -8,7 +8,7 @@ QUIET_PORTS = range(20_000, 30_000)
 
 
 def is_free(port: int, host: str = LOOPBACK) -> bool:
-    """Whether nobody listens there."""
+    """True where nobody listens at the port."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

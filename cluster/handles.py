@@ -39,7 +39,7 @@ class HandleEmbedder:
         self._facts: EmbedderFacts | None = None
 
     async def facts(self) -> EmbedderFacts:
-        """What the vectors are made with; asked once, until the replicas have another model.
+        """The embedder's facts; asked once, until the replicas have another model.
 
         Raises:
             Unavailable: the replica died, twice, or has no such embedder.
@@ -88,7 +88,7 @@ class _Pinned:
     known: EmbedderFacts
 
     async def facts(self) -> EmbedderFacts:
-        """Those that are known."""
+        """The facts that the embedder is pinned to."""
         return self.known
 
     async def embed(self, texts: Sequence[str], lane: Lane = Lane.QUESTION) -> NDArray[np.float32]:

@@ -1,4 +1,4 @@
-"""What our own modules log: from one level on, to standard error, which Serve keeps in a replica's file."""
+"""Logging of our own modules: from one level on, to standard error, which Serve keeps in a replica's file."""
 
 import logging
 import threading

@@ -1,4 +1,4 @@
-"""What is deployed: files, rows and environment together, and the restarts that somebody asked for."""
+"""Rolls out the deployment: files, rows and environment together, and the restarts that somebody asked for."""
 
 import time
 from collections.abc import Callable, Mapping

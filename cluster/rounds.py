@@ -56,7 +56,7 @@ class Rounds:
         self._pool = ThreadPoolExecutor(8, thread_name_prefix="asking")
 
     def lost(self) -> str:
-        """What of Ray's head is not there, or was ended now because it hangs; empty where all is well.
+        """The part of Ray's head that is missing, or was ended now because it hangs; empty where all is well.
 
         Whatever else hangs is ended here, too, and comes back by itself: Serve replaces it.
         """

@@ -149,7 +149,7 @@ def stop(state_dir: Path) -> bool:
 
 
 def _keeper(supervisor: psutil.Process) -> psutil.Process | None:
-    """Who would begin the supervisor anew, were it killed; None where nobody would."""
+    """The parent that would restart the supervisor, were it killed; None where nobody would."""
     try:
         parent = supervisor.parent()
         return parent if parent is not None and MODULE in parent.cmdline() else None

@@ -16,7 +16,7 @@ _KINDS: Mapping[str, Kind] = {"integer": "integer", "number": "number", "boolean
 
 
 class Part(StrEnum):
-    """What can be restarted: `gateway` with the agents' programs; `whole` is everything that `aos up` started."""
+    """A restartable part: `gateway` with the agents' programs; `whole` is everything that `aos up` started."""
 
     GATEWAY = "gateway"
     WORKER = "worker"
@@ -245,7 +245,7 @@ def _key(name: str, owner: type[Section], key: str, schema: Mapping[str, Any], e
 
 
 def _of(table: Mapping[str, Said], name: str) -> Said | None:
-    """What a table says of a key, else of its section."""
+    """A table's entry for a key, else for its section."""
     return table.get(name, table.get(name.partition(".")[0]))
 
 

@@ -1,4 +1,4 @@
-"""What every section of the settings is: frozen, unknown keys refused, secrets marked and none that is published."""
+"""The base of every section of the settings: frozen, unknown keys refused, secrets marked, none published."""
 
 from enum import Enum
 from typing import Annotated, Any, Literal
@@ -12,7 +12,7 @@ KNOWN_DEFAULT_SECRETS = frozenset(
 
 
 class Mark(Enum):
-    """What is said of a key beside its type."""
+    """A mark on a key beside its type."""
 
     SECRET = "secret"
 
@@ -29,7 +29,7 @@ class Section(BaseModel):
 
     @classmethod
     def is_secret(cls, key: str) -> bool:
-        """Whether the key's value must not be shown or passed on."""
+        """True where the key's value must not be shown or passed on."""
         return Mark.SECRET in cls.model_fields[key].metadata
 
     @field_validator("*")
@@ -45,7 +45,7 @@ class Section(BaseModel):
 
 
 def _passwords(url: str) -> set[str]:
-    """Those in a URL, before its host or, as libpq takes it too, among its parameters."""
+    """The passwords in a URL, before its host or, as libpq takes it too, among its parameters."""
     try:
         parts = urlsplit(url)
     except ValueError:  # no URL; who connects with it says so better

@@ -23,7 +23,7 @@ LEAST_KEY_BYTES = 32  # of HS256's key: RFC 7518, section 3.2
 
 
 class PostgresSettings(Section):
-    """Where durable state lives. Without `host` and `url` an embedded server is started.
+    """Postgres, for durable state. Without `host` and `url` an embedded server is started.
 
     A process of the gateway holds at most `pool_size` and `max_overflow` connections together.
     """
@@ -43,7 +43,7 @@ class PostgresSettings(Section):
 
 
 class RedisSettings(Section):
-    """Where state that may be lost lives. Without `host` and `url` an embedded Valkey is started."""
+    """Redis, for state that may be lost. Without `host` and `url` an embedded Valkey is started."""
 
     url: Secret = None
     host: str | None = None
@@ -71,7 +71,7 @@ class AuthSettings(Section):
 
 
 class HttpSettings(Section):
-    """Where the gateway listens and what it accepts.
+    """The gateway's address, and its limits on requests.
 
     `proxies`: addresses and networks of reverse proxies in front of it, whose X-Forwarded-For and X-Forwarded-Proto are
     believed; from everybody else they are replaced. `head_seconds`: in which the head of a request has to be there.
@@ -101,7 +101,7 @@ class HttpSettings(Section):
 
 
 class DiskSettings(Section):
-    """How much stays free of the disk that holds `state_dir`.
+    """Free space to be kept on the disk that holds `state_dir`.
 
     While less than `free_bytes` of it, or than `free_percent` where that is more, is free, uploads are refused (507),
     `aos doctor` is red, and whatever else people do goes on: what was accepted is read, and search and chat answer.
@@ -114,7 +114,7 @@ class DiskSettings(Section):
 
 
 class OcrSettings(Section):
-    """How pictures of pages become text.
+    """OCR of scanned pages and pictures.
 
     `languages`: what scans are in, by Tesseract's names (`eng,deu`), the likeliest first; a workspace may have its own
     (PUT /api/ocr/languages). Each needs its data: `apt-get install tesseract-ocr-deu`. A scan in another one is read
@@ -175,7 +175,7 @@ class ReadSettings(Section):
 
 
 class ChunkSettings(Section):
-    """How text is split. Sizes are characters."""
+    """Chunking of text. Sizes are characters."""
 
     strategy: Literal["semantic"] = "semantic"
     size: int = Field(1500, ge=100)
@@ -215,7 +215,7 @@ class VllmSettings(Section):
 
 
 class ModelsSettings(Section):
-    """How models are chosen and asked. `vault_key` seals their keys: 32 bytes in base64; without it one is made.
+    """Connections to models and routing. `vault_key` seals their keys: 32 bytes in base64; without it one is made.
 
     `allow`: addresses that are not public and that stored connections may have all the same: `host`, `host:port`, or a
     network such as `10.1.0.0/16`. What LLM_BASE_URL or the connections file names is never asked about, and this
@@ -231,7 +231,7 @@ class ModelsSettings(Section):
 
 
 class AgentSettings(Section):
-    """How agents work. `placement`: in the gateway's replica, or as Serve deployments of their own.
+    """Limits and defaults of agents. `placement`: in the gateway's replica, or as Serve deployments of their own.
 
     `mask_messages`: personal data in what people say is masked before models, tools, journals and traces get it, as it
     always is in stored messages. Off, a model can use an address that it is told, and the run's journal has it.
@@ -259,7 +259,7 @@ class AgentSettings(Section):
 
 
 class MemorySettings(Section):
-    """What conversations keep at hand. Redis may be flushed at any time: Postgres holds it all.
+    """Conversation memory kept at hand. Redis may be flushed at any time: Postgres holds it all.
 
     `episodes`: so many earlier conversations are told before a message that is near to them by `episode_similarity` or
     shares words with them; 0 for none.
@@ -276,7 +276,7 @@ class MemorySettings(Section):
 
 
 class TelemetrySettings(Section):
-    """Where OpenTelemetry spans go (OTLP over HTTP); without `endpoint` none are made."""
+    """OpenTelemetry export (OTLP over HTTP); without `endpoint` no spans are made."""
 
     endpoint: str | None = None
     service: str = "aos"
@@ -284,7 +284,7 @@ class TelemetrySettings(Section):
 
 
 class WorkerSettings(Section):
-    """How jobs are claimed. `vain_claims`: so many in a row that settle nothing end a re-index with the reason.
+    """Job claims of workers. `vain_claims`: so many in a row that settle nothing end a re-index with the reason.
 
     `small_jobs` of the small lane run at once, each with a reader of its own, and give their place back after
     `slice_seconds`. A file or page that costs more CPU than `quick_seconds`, its OCR counted, goes on in the slow lane,

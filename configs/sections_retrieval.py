@@ -59,7 +59,7 @@ class EmbeddingSettings(Section):
 
 
 class EnhanceSettings(Section):
-    """What a language model makes of questions before they are searched for, where a rule says that it helps.
+    """Query expansion: a language model rewrites questions before the search, where a rule says that it helps.
 
     `enabled` False leaves it to callers who ask for it; `hyde`, `decompose` and `concepts` switch its techniques.
     `seconds`: longer the model is not waited for. `least_ms`: callers who wait for less are not made to.
@@ -75,7 +75,7 @@ class EnhanceSettings(Section):
 
 
 class PackSettings(Section):
-    """How contexts are packed: by so much less counts each further chunk of a document; so many chunks are offered.
+    """Packing of contexts: each further chunk of a document counts by so much less; so many chunks are offered.
 
     `least_share`: a chunk that is less relevant than this share of the best one is left out, whatever room there is.
     """
@@ -86,7 +86,7 @@ class PackSettings(Section):
 
 
 class RerankSettings(Section):
-    """Who judges the best candidates, and how much the keyword leg's score counts beside the judgement.
+    """Reranking of the best candidates, and the weight of the keyword score beside the judgement.
 
     `model` is a cross-encoder: a local path, or a hub id with `download`; without it the default is used wherever its
     weights are present. Where there is none, or it does not answer: a service of Cohere's shape (`remote_enabled`,
@@ -110,7 +110,7 @@ class RerankSettings(Section):
 
 
 class SearchSettings(Section):
-    """How the legs are run and fused. `exact_scope` is the number of chunks up to which both legs scan exactly.
+    """The retrievers and their fusion. `exact_scope` is the number of chunks up to which both scan exactly.
 
     `fuse_by`: what makes a chunk's place in a leg, its rank there or where its score stands below the best.
     `spread`: by so much less counts each further passage of a document in a list of results. `embed_seconds`: longer
@@ -131,7 +131,7 @@ class SearchSettings(Section):
 
 
 class GateSettings(Section):
-    """What the next index is held to before readers use it.
+    """The quality gate that the next index has to pass before readers use it.
 
     `questions`: parts of its own passages that have to lead back to them, 0 for none; `floor`: the least share of them
     that does. `tolerance`: by how much it may find less than the live one, of these and of golden questions.
@@ -143,7 +143,7 @@ class GateSettings(Section):
 
 
 class GraphSettings(Section):
-    """What the knowledge graph keeps of a document.
+    """Limits of the knowledge graph's entities and relations of a document.
 
     `model`: whether a language model reads documents of less than `model_chars` characters beside the rules: those that
     people upload (`small`), all (`always`), none (`off`). `max_chars` of a document are read by rule.
@@ -159,7 +159,7 @@ class GraphSettings(Section):
 
 
 class CacheSettings(Section):
-    """What is remembered of searches and answers, in Redis.
+    """The cache of searches and answers, in Redis.
 
     `entries` is how many each set of documents, filters and options keeps, `mirrors` how many such sets a process has
     at hand; `wait_seconds` how long one replica waits for another that works the same question out.

@@ -9,7 +9,7 @@ from configs.section import Section
 
 
 class SkillSettings(Section):
-    """Which kinds of skills are on. What can run commands on this machine is off until it is named here.
+    """The kinds of skills that are on. What can run commands on this machine is off until it is named here.
 
     `off` names kinds, and single skills, that are refused. `shell_allow`: programs that shell skills may start, by
     absolute path. `mcp_commands`: programs that may be started as MCP servers. `ansible_dir`: where playbooks are.
@@ -56,7 +56,7 @@ class SandboxSettings(Section):
 
 
 class ScheduleSettings(Section):
-    """What runs by the clock: how often is looked, how much runs at a time, and for how many seconds each."""
+    """The scheduler: seconds between looks for due jobs, jobs at a time, and seconds for each."""
 
     poll_seconds: float = Field(60, gt=0)
     at_once: int = Field(3, ge=1, le=100)
@@ -65,7 +65,7 @@ class ScheduleSettings(Section):
 
 
 class AcademySettings(Section):
-    """How agents are examined. `pass_mark`: the share of expected facts, where a quiz names none of its own."""
+    """Examinations of agents. `pass_mark`: the share of expected facts, where a quiz names none of its own."""
 
     pass_mark: float = Field(0.8, gt=0, le=1)
     questions_at_once: int = Field(2, ge=1, le=32)

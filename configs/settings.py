@@ -26,7 +26,7 @@ class InvalidConfiguration(Exception):
 
 
 class Source(StrEnum):
-    """Where a value comes from; the later beats the earlier."""
+    """The layer that a value comes from; the later beats the earlier."""
 
     DEFAULT = "default"
     YAML = "yaml"
@@ -42,7 +42,7 @@ class Layered:
     sources: Mapping[str, Source]
 
     def source(self, name: str) -> Source:
-        """Where the value of a dotted name comes from."""
+        """The layer that the value of a dotted name comes from."""
         return self.sources.get(name, Source.DEFAULT)
 
 

@@ -65,7 +65,7 @@ class _Read:
 
 
 def behind(settings: ReadSettings) -> Priority:
-    """Where bulk work stands."""
+    """Scheduling priority of bulk work."""
     return Priority.IDLE if settings.idle else Priority.NORMAL
 
 
@@ -97,7 +97,7 @@ def read(
 
 
 def _readers(settings: ReadSettings, gpus: float) -> int:
-    """How many actors to start now."""
+    """The number of actors to start now."""
     if settings.readers != "auto":
         return settings.readers
     free = ray.available_resources()  # type: ignore[no-untyped-call]

@@ -34,7 +34,7 @@ def to_task(row: Row) -> FileTask:
 
 
 def of_surveyed(surveyed: Surveyed) -> Row:
-    """What a survey found."""
+    """A survey result."""
     return {
         "key": surveyed.key, "kind": surveyed.kind, "file_hash": surveyed.file_hash, "file_size": surveyed.file_size,
         "mtime_ns": surveyed.mtime_ns, "pages": surveyed.pages, "failure": dumps(failure_to_json(surveyed.failure)),

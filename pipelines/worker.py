@@ -204,7 +204,7 @@ def reader_of(lane: Lane, settings: Settings) -> Reader:
 
 
 async def recipe(embedder: Embedder, settings: Settings, anew: bool) -> Recipe:
-    """What an index made now would be made with; `anew` asks the embedder, and does not believe what it said before."""
+    """The recipe of an index made now; `anew` asks the embedder again, instead of trusting its cached facts."""
     if anew:
         forget(embedder)
     return Recipe(await embedder.facts(), split.fingerprint(settings.chunk))

@@ -78,7 +78,7 @@ def config(settings: Settings) -> dict[str, Any]:
 
 
 def served_name(vllm: VllmSettings) -> str:
-    """What clients call the model: `name`, else the last part of its path or id."""
+    """Model name that clients use: `name`, else the last part of its path or id."""
     return vllm.name or (vllm.model or "").rstrip("/").rpartition("/")[2]
 
 

@@ -67,7 +67,7 @@ def _deployments(body: Mapping[str, Any]) -> list[Deployment]:
 
 
 def _loads(ray: Dashboard) -> Mapping[tuple[str, str], dict[str, float]]:
-    """What waits and is worked on by application and deployment, summed over the nodes; empty where Ray tells nothing.
+    """Queued and ongoing requests by application and deployment, summed over the nodes; empty without Ray's metrics.
 
     Ray's agents tell each node's figures some seconds late; a node that does not answer is left out.
     """

@@ -1,4 +1,4 @@
-"""Whether a text says a fact: words without case, numbers by value. It stands alone, so that the sandbox runs it."""
+"""Fact matching by tokens: words without case, numbers by value. It stands alone, so that the sandbox runs it."""
 
 import re
 
@@ -24,7 +24,7 @@ def tokens(text: str) -> list[str]:
 
 
 def says(text: str, fact: str) -> bool:
-    """Whether the fact's words stand in the text in their order.
+    """True where the fact's words stand in the text in their order.
 
     One or two words have to be neighbours; longer facts may have up to two other words in between, no numbers and no
     negations.

@@ -36,7 +36,7 @@ class BadQuiz(Permanent):
 
 
 class Track(StrEnum):
-    """What an agent can study; for `integration` one brings documents and quiz of one's own."""
+    """Tracks that an agent can study; for `integration` one brings documents and quiz of one's own."""
 
     PRESALES = "presales"
     FINANCE = "finance"
@@ -46,7 +46,7 @@ class Track(StrEnum):
 
 
 class Why(StrEnum):
-    """Why a fact was missed."""
+    """Reasons for a missed fact."""
 
     NOT_RETRIEVED = "not_retrieved"  # no passage of the source that says it was found
     NOT_SAID = "not_said"  # it was found, and the answer does not say it
@@ -114,7 +114,7 @@ class Missed:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """What a question was worth: `found` of `expected` facts, said with the right source."""
+    """Score of a question: `found` of `expected` facts, said with the right source."""
 
     question: Question
     answer: Answered

@@ -1,4 +1,4 @@
-"""Which addresses are whose: public, of this machine, or behind a wall (OWASP: server-side request forgery)."""
+"""Address classes for guarding against server-side request forgery (OWASP): public, loopback, or internal."""
 
 import asyncio
 import socket
@@ -31,13 +31,13 @@ async def resolve(host: str, port: int) -> Sequence[str]:
 
 
 def is_loopback(address: Address) -> bool:
-    """Whether it is this machine itself, also where an IPv4 address is written as an IPv6 one."""
+    """True for this machine itself, also where an IPv4 address is written as an IPv6 one."""
     inner = address.ipv4_mapped if isinstance(address, IPv6Address) else None
     return (inner or address).is_loopback
 
 
 def is_public(address: Address) -> bool:
-    """Whether anybody on the internet may reach it; an IPv4 address inside an IPv6 one counts as itself."""
+    """True where anybody on the internet may reach it; an IPv4 address inside an IPv6 one counts as itself."""
     if isinstance(address, IPv6Address):
         inner = address.ipv4_mapped or address.sixtofour or (address.teredo[1] if address.teredo else None)
         if inner is None and any(address in network for network in _NAT64):

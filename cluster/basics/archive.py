@@ -96,7 +96,7 @@ def pack(bundle: Bundle) -> bytes:
 
 
 def _end_of(data: bytes) -> int:
-    """Where the central directory ends; the record behind it is read first, because it tells what reading costs."""
+    """The offset where the central directory ends; its end record is read first, as it tells what reading costs."""
     if not data.startswith(b"PK\x03\x04") or len(data) < _LOCAL.size + _END.size:
         raise BadPackage("not a ZIP", fix="A .skill file is a ZIP of one folder that has a SKILL.md.")
     end = len(data) - _END.size
@@ -155,7 +155,7 @@ def _path(entry: ZipInfo) -> tuple[str, bool]:
 
 
 def _alone(path: str, folder: bool, taken: dict[str, str]) -> None:
-    """Whether no other entry would be the same file on any system; a file is no folder as well."""
+    """Refuse a path that would be the same file as another entry's on any system; a file is no folder as well."""
     parts = path.split("/")
     for depth in range(1, len(parts) + 1):
         part = "/".join(parts[:depth])

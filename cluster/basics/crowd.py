@@ -1,4 +1,4 @@
-"""How much of a machine's time is left to work that stands behind everything else."""
+"""CPU pressure: the share of a machine's time that is left to work that stands behind everything else."""
 
 import os
 import time
@@ -68,7 +68,7 @@ class Crowd:
         return self.left < self.share
 
     def look(self) -> bool:
-        """Whether so little is left now. It blocks for a second, and longer before it believes that."""
+        """Measure; True where so little is left now. It blocks for a second, and longer before it believes that."""
         was = self.is_crowded
         self.left = self._left_within(LOOK_SECONDS)
         if self.is_crowded and not was:

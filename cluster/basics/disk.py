@@ -47,7 +47,7 @@ class Room:
     usage: Callable[[Path], Usage] = usage_of
 
     def missing(self) -> DiskFull | None:
-        """Why nothing more may be stored; None where there is room."""
+        """The error that refuses a write for want of free space; None where there is room."""
         now = self.usage(self.path)
         least = max(self.least_bytes, round(now.total * self.least_percent / 100))
         if now.free >= least:
@@ -73,7 +73,7 @@ class Room:
 
 
 def means_full(error: BaseException | None) -> bool:
-    """Whether it, or whatever led to it, says that a disk has no room; libraries wrap what the system told them."""
+    """True where it, or its cause, says that a disk has no room; libraries wrap what the system told them."""
     seen = set[int]()
     while error is not None and id(error) not in seen:
         if isinstance(error, DiskFull) or (isinstance(error, OSError) and error.errno in FULL):
@@ -84,7 +84,7 @@ def means_full(error: BaseException | None) -> bool:
 
 
 def full_at(path: Path | None = None, usage: Callable[[Path], Usage] = usage_of) -> DiskFull:
-    """What to tell of an error that `means_full`; without a path it was about temporary files."""
+    """The DiskFull error for one that `means_full`; without a path it was about temporary files."""
     place = path or Path(tempfile.gettempdir())
     now, moved = usage(place), "AOS_STATE_DIR" if path else "TMPDIR"
     detail = f"{_size(now.free)} of {_size(now.total)} are free at {place}, and no more could be written"

@@ -1,4 +1,4 @@
-"""What can go wrong, by name: permanent or transient, each with its HTTP status and its fix."""
+"""The errors by name: permanent or transient, each with its code, its HTTP status and its fix."""
 
 from typing import ClassVar
 

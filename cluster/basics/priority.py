@@ -16,7 +16,7 @@ BETWEEN_SECONDS = 0.1  # the kernel takes one change in so long from whoever is 
 
 
 class Priority(StrEnum):
-    """How work stands behind other work on the machine."""
+    """The CPU priority of work beside other work on the machine."""
 
     NORMAL = "normal"
     LOW = "low"  # the smallest share of a core that is wanted by others, but never none
@@ -54,7 +54,7 @@ def give_way() -> None:
 
 
 def end_me_first() -> None:
-    """Where the kernel runs out of memory it ends this process, and those that it starts, before any other."""
+    """Let the kernel's OOM killer end this process, and those that it starts, before any other."""
     with suppress(OSError):  # a sandbox that shows no /proc
         OOM_SCORE.write_text(str(MOST_OOM_SCORE))
 

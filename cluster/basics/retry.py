@@ -1,4 +1,4 @@
-"""When to try again: a pure list of waits, and the one loop that follows it."""
+"""Retries: a pure list of waits between attempts, and the one loop that follows it."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar

@@ -1,4 +1,4 @@
-"""Who is asking and what they may see: the value under every query."""
+"""The scope under every query: the caller, and the tenant, workspace and principals they may read as."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -22,7 +22,7 @@ class Role(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What one request or job may see. Postgres' row-level security reads the same values.
+    """The rows that one request or job may see. Postgres' row-level security reads the same values.
 
     Attributes:
         tenant: the organisation; ids are UUIDs as text.

@@ -1,4 +1,4 @@
-"""Who vouches for a package: an Ed25519 signature (RFC 8032) beside its files, over the SHA-256 of each."""
+"""Package signatures: an Ed25519 signature (RFC 8032) beside a package's files, over the SHA-256 of each."""
 
 import json
 from base64 import b64decode, b64encode

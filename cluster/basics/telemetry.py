@@ -63,7 +63,7 @@ class Mark:
         self.span.set_attribute(name, value)
 
     def failed(self, kind: str) -> None:
-        """What it ended with; no detail, that may hold what somebody wrote."""
+        """Record the kind of error it ended with; no detail, that may hold what somebody wrote."""
         self.label("error.type", kind)
         self.span.set_status(StatusCode.ERROR)
 
@@ -175,7 +175,7 @@ class Telemetry:
         self._first_chunks.record(seconds, mark.labels)
 
     def used(self, mark: Mark, prompt_tokens: int, completion_tokens: int, cost_usd: float = 0.0) -> None:
-        """What a model counted, and what it cost."""
+        """Record the tokens that a model counted, and their cost."""
         mark.set({"gen_ai.usage.input_tokens": prompt_tokens, "gen_ai.usage.output_tokens": completion_tokens})
         for kind, count in (("input", prompt_tokens), ("output", completion_tokens)):
             self._tokens.record(count, {**mark.labels, "gen_ai.token.type": kind})
@@ -183,7 +183,7 @@ class Telemetry:
             self._cost.add(cost_usd, mark.labels)
 
     def searched(self, milliseconds: Mapping[str, float], cache: str | None = None) -> None:
-        """How long each stage of a search took, and what the cache said; there are few names of stages."""
+        """Record the duration of each stage of a search and the cache's outcome; there are few names of stages."""
         if cache is not None:
             self._cache.add(1, {"outcome": cache})
         for stage, ms in milliseconds.items():

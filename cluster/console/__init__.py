@@ -1,1 +1,1 @@
-"""What the command line shows and how it talks to the HTTP API; no Ray, no database."""
+"""The command line's output and its client for the HTTP API; no Ray, no database."""

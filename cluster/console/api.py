@@ -174,7 +174,7 @@ class Api:
         return self.request("POST", "/api/documents/batch-scan", json=body, headers=headers)
 
     def estimate(self, path: str, agent: str | None) -> JSON:
-        """What `ingest` of the same would find and take, counted by the server; nothing is started."""
+        """A dry run of `ingest`: files to be found and time to be taken, by the server; nothing is started."""
         body = {"path": path, "dry_run": True} | ({"agent_id": agent} if agent else {})
         return self.request("POST", "/api/documents/batch-scan", json=body)
 
@@ -247,7 +247,7 @@ def _told(lines: Iterable[str]) -> Iterator[Told]:
 
 
 def _workspace_in(token: str) -> str | None:
-    """Which workspace an access token is for, as it says itself; the server alone knows whether that is so."""
+    """The workspace that an access token is for, as it says itself; the server alone knows whether that is so."""
     try:
         body = token.split(".")[1]
         return str(json.loads(urlsafe_b64decode(body + "=" * (-len(body) % 4)))["wid"])
@@ -256,7 +256,7 @@ def _workspace_in(token: str) -> str | None:
 
 
 def base_url(http: HttpSettings) -> str:
-    """Where a client on this machine reaches the gateway."""
+    """The URL at which a client on this machine reaches the gateway."""
     return f"http://{EVERYWHERE.get(http.host, http.host)}:{http.port}"
 
 

@@ -1,4 +1,4 @@
-"""What a health check finds, as one table for people and as JSON for scripts."""
+"""Findings of the health checks, as one table for people and as JSON for scripts."""
 
 from dataclasses import asdict, dataclass
 from enum import StrEnum
@@ -28,7 +28,7 @@ class Finding:
 
 
 def is_red(findings: list[Finding]) -> bool:
-    """Whether something does not work."""
+    """True where something does not work."""
     return any(finding.colour is Colour.RED for finding in findings)
 
 

@@ -92,7 +92,7 @@ def summary(job: JSON) -> Group:
 
 
 def reasons(failures: JSON) -> Text:
-    """Which documents lack something or may be wrong, and which pages and files failed, each with why."""
+    """A job's failures: documents that lack something or may be wrong, failed pages and files, each with its reason."""
     text = Text()
     for one in failures.get("caveats") or ():
         text.append(f"{one['filename']}: {one['status']}{', as before' if one['unchanged'] else ''}\n", style="yellow")
@@ -106,7 +106,7 @@ def reasons(failures: JSON) -> Text:
 
 
 def _outcome(job: JSON) -> list[str]:
-    """What became of its documents, and of how many each kind of caveat holds."""
+    """Counts of its documents by outcome, and of documents by kind of caveat."""
     told = job.get("outcome") or {}
     counts = [f"{told[name]} {name}" for name in OUTCOMES if told.get(name)]
     lines = [f"documents: {', '.join(counts)}"] if counts else []

@@ -8,7 +8,7 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """What signing in gave us."""
+    """The access and refresh token of a login."""
 
     access: str
     refresh: str

@@ -50,13 +50,13 @@ class Notice:
 
 
 def direct(pyproject: Path = ROOT / "pyproject.toml") -> list[Requirement]:
-    """What the product asks for itself, without extras."""
+    """The product's own requirements, without extras."""
     project = tomllib.loads(pyproject.read_text(encoding="utf-8"))["project"]
     return [Requirement(text) for text in project["dependencies"]]
 
 
 def needed(wanted: Iterable[Requirement]) -> dict[str, Distribution]:
-    """Those and all that they ask for in turn on this machine, by canonical name.
+    """The transitive requirements as installed on this machine, those given included, by canonical name.
 
     Raises:
         PackageNotFoundError: one is not installed.
@@ -79,7 +79,7 @@ def needed(wanted: Iterable[Requirement]) -> dict[str, Distribution]:
 
 
 def notice(one: Distribution) -> Notice:
-    """What a package says of itself."""
+    """A package's name, version, licence and URL by its own metadata."""
     meta = one.metadata
     urls = [entry.partition(",") for entry in meta.get_all("Project-URL") or ()]
     best = ("homepage", "source", "source code", "repository", "home", "github", "documentation")

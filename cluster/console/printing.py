@@ -14,7 +14,7 @@ DOUBTFUL = ("degraded", "partial", "failed")  # what a document can be where som
 
 
 def caveats(found: JSON) -> list[str]:
-    """What is missing or may be wrong in something that was read, a line each: of what kind, where, and the detail."""
+    """The caveats of something that was read, missing or doubtful parts, a line each: kind, pages, and the detail."""
     return [f"{one['kind'].replace('_', ' ')}{_where(one)}: {one['detail']}" for one in found.get("caveats") or ()]
 
 
@@ -87,7 +87,7 @@ def answer(body: JSON) -> Text:
 
 
 def confidence(cited: JSON) -> str:
-    """How sure OCR was of the cited text; nothing for native text."""
+    """The OCR confidence of the cited text; nothing for native text."""
     value = cited.get("ocr_confidence")
     return "" if value is None else f", OCR confidence {float(value):.2f}"
 
@@ -122,18 +122,18 @@ def _cell(value: object) -> str:
 
 
 def waits(job: JSON) -> list[str]:
-    """What a job waits for, a line each, with what can be done about it."""
+    """The reasons that a job waits for, a line each, with what can be done about it."""
     return [f"waits: {one['detail']}. {one['fix']}".strip() for one in job.get("waits") or ()]
 
 
 def passed_over(found: JSON) -> str:
-    """What a scan left alone, in words; empty where there was nothing of the kind."""
+    """Counts of the files that a scan passed over, in words; empty where there was nothing of the kind."""
     kinds = sorted((found.get("passed_over") or {}).items())
     return "passed over: " + ", ".join(f"{count} {kind.replace('_', ' ')}" for kind, count in kinds) if kinds else ""
 
 
 def estimate(found: JSON) -> str:
-    """What a scan would find: what was not looked at is inferred, and said to be."""
+    """A scan's dry-run estimate: numbers of files that were not looked at are inferred, and said to be."""
     least, about = "" if found["complete"] else "at least ", "" if found["exact"] else "about "
     lines = [
         f"{found['root']}: {least}{found['files']} files, {about}{found['unchanged']} of them unchanged, "

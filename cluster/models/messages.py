@@ -1,4 +1,4 @@
-"""What is said to a chat model and what it says back, whatever its provider's wire format."""
+"""Requests to a chat model and its replies, whatever its provider's wire format."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -46,7 +46,7 @@ class ToolSpec:
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """How tokens are drawn beside the temperature; None leaves it to the provider.
+    """Sampling parameters beside the temperature; None leaves it to the provider.
 
     Attributes:
         top_p: 0 to 1, nucleus sampling.
@@ -60,7 +60,7 @@ class Sampling:
     seed: int | None = None
 
     def given(self) -> dict[str, float | int]:
-        """What was set, by OpenAI's names."""
+        """The parameters that were set, by OpenAI's names."""
         return {
             name: value
             for name in ("top_p", "presence_penalty", "frequency_penalty", "seed")

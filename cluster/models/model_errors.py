@@ -1,4 +1,4 @@
-"""What can go wrong between us and a model, beyond being unreachable or overloaded."""
+"""Errors between us and a model, beyond being unreachable or overloaded."""
 
 from cluster.basics.errors import Invalid, Overloaded, Permanent, Transient
 

@@ -1,4 +1,4 @@
-"""What the models do for the rest of the system, whoever runs them."""
+"""Ports of the models: chat, embedding and reranking as the rest of the system sees them, whoever runs them."""
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from cluster.models.messages import ChatRequest, Delta, Reply
 
 
 class Lane(StrEnum):
-    """Who waits for the vectors: somebody who asked, or a bulk job. Questions overtake."""
+    """The queue that a text is embedded in: a question somebody waits for, or a bulk job. Questions overtake."""
 
     QUESTION = "question"
     BULK = "bulk"
@@ -20,7 +20,7 @@ class Lane(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class EmbedderFacts:
-    """What an index generation has to know of its embedder.
+    """The facts of an embedder that an index generation records.
 
     Attributes:
         name: the model, for people.
@@ -39,7 +39,7 @@ class Embedder(Protocol):
     """Turns texts into vectors that can be compared by their inner product."""
 
     async def facts(self) -> EmbedderFacts:
-        """What the vectors are made with."""
+        """The model, dimension, window and fingerprint of its vectors."""
         ...
 
     async def embed(self, texts: Sequence[str], lane: Lane = Lane.QUESTION) -> NDArray[np.float32]:

@@ -1,1 +1,1 @@
-"""What survives a restart: Postgres, and the ledger in it."""
+"""Durable state, which survives a restart: Postgres, and the ledger in it."""

@@ -1,4 +1,4 @@
-"""What people decide: an action bound by its hash, decided once, in time, executed once or shown as uncertain."""
+"""Approval requests: an action bound by its hash, decided once, in time, executed once or shown as uncertain."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ _ENDED = (RunState.COMPLETED, RunState.FAILED, RunState.CANCELLED)
 
 
 class Category(StrEnum):
-    """Whether something may happen, whether it has happened, or what a person answers to a question."""
+    """The question that a request asks: may the action happen, or has it happened."""
 
     APPROVAL = "approval"
     RECONCILE = "reconcile"
@@ -30,14 +30,14 @@ class Category(StrEnum):
 
 
 class Verdict(StrEnum):
-    """What a person says of an action; there is no third answer, and no text is read as one."""
+    """A reviewer's decision on an action; there is no third answer, and no text is read as one."""
 
     APPROVED = "approved"
     REJECTED = "rejected"
 
 
 class Found(StrEnum):
-    """What a person says of an action that was begun and whose end nobody recorded."""
+    """A reviewer's answer on an action that was begun and whose end nobody recorded."""
 
     HAPPENED = "happened"  # with this result
     RUN = "run"  # it did not happen: run it
@@ -73,7 +73,7 @@ class Approvals:
         self._sql = load_queries(Path(__file__).with_suffix(".sql"))
 
     async def show(self, scope: Scope, approval: str) -> Row:
-        """One of them.
+        """One approval request.
 
         Raises:
             NotFound: no such approval in this scope.
@@ -148,7 +148,7 @@ class Approvals:
             return await self._show(tx, scope, approval)
 
     async def question(self, scope: Scope, session: str, user: str) -> Row | None:
-        """What a conversation was asked last, with `run_state`; None where it was asked nothing, or is not the user's.
+        """A conversation's latest question, with `run_state`; None where there is none, or it is not the user's.
 
         Args:
             scope: whose workspace.

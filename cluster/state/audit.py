@@ -14,7 +14,7 @@ from cluster.state.db.postgres import Database, Row, Transaction, load_queries
 
 
 class Outcome(StrEnum):
-    """How an action ended."""
+    """The outcome of an action."""
 
     DONE = "done"
     DENIED = "denied"
@@ -23,7 +23,7 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Which:
-    """Which entries are wanted; None for all.
+    """A filter of audit entries; None for all.
 
     Attributes:
         actor: a user's id or e-mail address, or `worker`.

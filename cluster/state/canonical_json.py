@@ -43,7 +43,7 @@ def digest(value: Any) -> str:
 
 
 def action_digest(tool: str, arguments: Mapping[str, Any]) -> str:
-    """What a decision is bound to: the tool and exactly these arguments."""
+    """The hash that a decision is bound to: of the tool and exactly these arguments."""
     return digest([tool, arguments])
 
 

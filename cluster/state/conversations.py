@@ -64,7 +64,7 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What was said up to and including message `upto`."""
+    """A summary of a session's messages up to and including message `upto`."""
 
     upto: int
     text: str
@@ -208,7 +208,7 @@ class Conversations:
         return [_stored(row) for row in rows]
 
     async def summary(self, tx: Transaction, scope: Scope, session: str) -> Summary | None:
-        """What was said before; None where nothing was summarised yet."""
+        """The session's summary; None where nothing was summarised yet."""
         row = await tx.one(self._sql["summary"], session=session, **_scoped(scope))
         return None if row is None else Summary(int(row["upto_seq"]), row["summary"])
 
@@ -218,11 +218,11 @@ class Conversations:
         await tx.run(self._sql["summarise"], **values, **_scoped(scope))
 
     async def facts(self, tx: Transaction, scope: Scope, session: str) -> list[Fact]:
-        """What is known from this session, the important first."""
+        """The facts learned in this session, the important first."""
         return [_fact(row) for row in await tx.all(self._sql["facts"], session=session, **_scoped(scope))]
 
     async def known(self, tx: Transaction, scope: Scope, session: Session, limit: int) -> list[Fact]:
-        """What is known of this session's user from it and from their other sessions with the same agent."""
+        """Facts about this session's user from it and from their other sessions with the same agent."""
         values = {"session": session.id, "user": session.user, "agent": session.agent, "limit": limit}
         return [_fact(row) for row in await tx.all(self._sql["known"], **values, **_scoped(scope))]
 

@@ -1,4 +1,4 @@
-"""What conversations were about, in Postgres: found by meaning and by words in later ones of the same person."""
+"""Episodes: what past conversations were about, found by vectors and by words in later ones of the same person."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ class Episode:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What an episode is made of.
+    """The source texts of an episode.
 
     Attributes:
         upto: number of the session's last message.
@@ -64,7 +64,7 @@ class Episodes:
         self._sql = load_queries(Path(__file__).with_suffix(".sql"))
 
     async def told(self, tx: Transaction, scope: Scope, session: str, most: int) -> Told | None:
-        """What a session's episode is to be made of, with at most so many messages; None where it is not theirs."""
+        """The source of a session's episode, with at most so many messages; None where the session is not theirs."""
         row = await tx.one(self._sql["told"], session=session, most=most, **_named(scope))
         if row is None:
             return None

@@ -1,4 +1,4 @@
-"""What people think of answers: a thumb and perhaps a word for each run, one of each person."""
+"""Feedback on answers: a thumb and perhaps a word for each run, one of each person."""
 
 from pathlib import Path
 from typing import Literal

@@ -84,7 +84,7 @@ Totals = dict[str, dict[Labels, Total]]
 
 
 class Figures:
-    """What a process counts, and what all counted."""
+    """Counters of this process, and their totals over all processes."""
 
     def __init__(self, redis: Redis | None, seconds: float = FLUSH_SECONDS) -> None:
         """Without `redis` it counts for itself alone."""

@@ -1,4 +1,4 @@
-"""What every long-running program of ours keeps up beside its work: its figures, and its settings' newest snapshot."""
+"""Background services of every long-running program: its metrics, and its settings' newest snapshot."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -26,7 +26,7 @@ Report = Callable[[str, int, int], None]  # table, done, of how many
 
 @dataclass(slots=True)
 class Rotated:
-    """What became of one table's envelopes.
+    """The result of a key rotation over one table's envelopes.
 
     Attributes:
         total: how many there are.

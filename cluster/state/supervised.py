@@ -1,4 +1,4 @@
-"""How far the supervisor of a state directory is: what it wrote last, whether it runs, waiting until it is ready."""
+"""Status of the supervisor of a state directory: its last written phase, its process, and waiting until ready."""
 
 import json
 import time
@@ -17,7 +17,7 @@ LOOK_SECONDS = 0.2
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """What the supervisor last wrote: `phase` is starting, ready, repairing, failed or stopped."""
+    """The supervisor's last written status: `phase` is starting, ready, repairing, failed or stopped."""
 
     phase: str
     detail: str
@@ -26,7 +26,7 @@ class Status:
 
 
 def read(state_dir: Path) -> Status | None:
-    """What it last wrote; None before its first word, and where a power cut left what cannot be read."""
+    """The last written status; None before the first one, and where a power cut left what cannot be read."""
     try:
         return Status(**json.loads(status_path(state_dir).read_text(encoding="utf-8")))
     except (FileNotFoundError, ValueError, TypeError):
@@ -55,12 +55,12 @@ def pid(state_dir: Path) -> int | None:
 
 
 def status_path(state_dir: Path) -> Path:
-    """Where it says how far it is."""
+    """The file of its status."""
     return state_dir / "supervisor.json"
 
 
 def pid_path(state_dir: Path) -> Path:
-    """Where it says which process it is."""
+    """The file of its process id."""
     return state_dir / "supervisor.pid"
 
 

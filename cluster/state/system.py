@@ -13,7 +13,7 @@ DAY = timedelta(hours=24)
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """What waits and runs in a lane of the ledger, of everybody together; `oldest` in seconds."""
+    """The load of a lane of the ledger, of everybody together: jobs waiting and running; `oldest` in seconds."""
 
     name: str
     waiting: int
@@ -67,7 +67,7 @@ class System:
         return found
 
     async def day(self, scope: Scope, now: datetime, most: int = 10) -> Day:
-        """What happened in the workspace within the last 24 hours, and what runs there now."""
+        """The workspace's failures, approvals, usage and pages of the last 24 hours, and what runs there now."""
         values: dict[str, Any] = {
             "tenant": scope.tenant, "workspace": scope.workspace, "since": now - DAY, "until": now, "limit": most,
         }  # fmt: skip

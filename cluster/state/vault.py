@@ -123,7 +123,7 @@ def key_id(envelope: bytes) -> bytes:
 
 
 def place(tenant: str, workspace: str, table: str, id_: str) -> str:
-    """Where a secret is stored: what its envelope is bound to."""
+    """The place of a stored secret, which its envelope is bound to."""
     return f"{tenant}/{workspace}/{table}/{id_}"
 
 
@@ -136,7 +136,7 @@ class KeyFile:
         self._seen: tuple[int, int, int] | None = None
 
     def keys(self) -> list[VaultKey]:
-        """Those of the file; where there is none, a new one becomes it.
+        """The keys of the file; where there is none, a new one becomes it.
 
         Raises:
             InvalidSettings: it can be read by others, or what is in it are no keys.

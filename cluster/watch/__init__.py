@@ -1,1 +1,1 @@
-"""Who answers on this machine: processes are asked, told apart from busy ones, and ended where they hang."""
+"""Liveness of this machine's processes: they are asked, told apart from busy ones, and ended where they hang."""

@@ -16,7 +16,7 @@ PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\x00\x00\x00\x04\x00\x00\x00\x
 
 
 class Reply(StrEnum):
-    """What came of a question: an answer, silence until the limit, or nobody who could be asked."""
+    """The result of a liveness question: an answer, silence until the limit, or nobody who could be asked."""
 
     ANSWERED = "answered"
     SILENT = "silent"

@@ -1,4 +1,4 @@
-"""Who hangs: silent several times in a row, and not merely short of a core, of memory or of a disk."""
+"""Detects hanging processes: silent several times in a row, and not merely short of a core, memory or a disk."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -13,7 +13,7 @@ STARVED = frozenset("RD")
 
 @dataclass(frozen=True, slots=True)
 class Silence:
-    """How long somebody has not answered: the number of questions, and since when in seconds of the clock."""
+    """A process's silence: the number of unanswered questions, and since when in seconds of the clock."""
 
     times: int
     since: float
@@ -47,7 +47,7 @@ class Silences:
 
 
 def is_starved(pid: int) -> bool:
-    """Whether a thread of the process wants to go on, and is not let."""
+    """True where a thread of the process wants to go on, and is not let."""
     with suppress(OSError):
         return any(state in STARVED for state in _states(pid))
     return False

@@ -1,4 +1,4 @@
-"""What the proxy takes from strangers: requests that never end, hundreds of connections, and addresses made up.
+"""HAProxy's limits on clients: requests that never end, hundreds of connections, and forged addresses.
 
 Ray writes HAProxy's configuration from a template (ray/serve/_private/haproxy_templates.py, 2.60) that has a place for
 none of this, and takes the program's path from RAY_SERVE_HAPROXY_BINARY_PATH. So that is a script of ours, which adds
@@ -62,7 +62,7 @@ def install(place: Path, seconds: int, connections: int, proxies: Sequence[str])
 
 
 def environment(place: Path) -> dict[str, str]:
-    """What of HAProxy's Ray is told. It refuses a program that is not there, and takes its own where none is named."""
+    """The environment by which Ray runs HAProxy. It refuses a program that is not there; unset, it takes its own."""
     files, script = place / "haproxy", place / SCRIPT
     return {
         "RAY_SERVE_HAPROXY_NBTHREAD": "1",

@@ -17,7 +17,7 @@ READERS = ("MapWorker(MapBatches(_Read))", "MapWorker(MapBatches(_Survey))", "Ma
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """How much memory is used, by whomever, of how much there is; bytes."""
+    """Memory in use, by whomever, and in total; bytes."""
 
     used: int
     total: int

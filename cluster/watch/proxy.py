@@ -37,7 +37,7 @@ def mended(text: str, error_file: str) -> str:
 
 
 def arguments(given: list[str]) -> list[str]:
-    """What HAProxy is started with: the first one shares the port with who holds it until then."""
+    """The arguments that HAProxy is started with: the first one shares the port with who holds it until then."""
     return given if TAKES_OVER in given else [one for one in given if one != ALONE]
 
 

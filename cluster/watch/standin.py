@@ -81,7 +81,7 @@ class StandIn:
 
     @property
     def is_open(self) -> bool:
-        """Whether it answers."""
+        """True while it answers."""
         return self._server is not None
 
     def open(self) -> bool:
@@ -104,7 +104,7 @@ class StandIn:
 
 
 def listeners(port: int, tables: tuple[Path, ...] = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))) -> int:
-    """How many sockets listen at a port of this machine."""
+    """The number of sockets that listen at a port of this machine."""
     wanted, count = f"{port:04X}", 0
     for table in tables:
         with suppress(OSError):  # no such family here

@@ -12,7 +12,7 @@ ChunkId = NewType("ChunkId", str)
 
 
 class Reason(StrEnum):
-    """Why a file or a page could not be read."""
+    """The reason for which a file or a page could not be read."""
 
     ENCRYPTED = "encrypted"
     CORRUPT = "corrupt"
@@ -27,7 +27,7 @@ class Reason(StrEnum):
 
 
 class Status(StrEnum):
-    """Where a document stands."""
+    """The processing status of a document."""
 
     PENDING = "pending"
     PROCESSING = "processing"
@@ -39,7 +39,7 @@ class Status(StrEnum):
 
 
 class Weight(StrEnum):
-    """What a caveat makes of its document."""
+    """The effect of a caveat on its document's status."""
 
     UNREAD = "unread"  # something is there that is not in the text: the document is `partial`
     UNSURE = "unsure"  # the text may be wrong: the document is `degraded`
@@ -47,7 +47,7 @@ class Weight(StrEnum):
 
 
 class CaveatKind(StrEnum):
-    """What a page that was read does not hold, or holds without being sure of it."""
+    """The kind of a gap or a doubt in the text of a page that was read."""
 
     PICTURES_UNREAD = "pictures_unread"
     PARTS_SKIPPED = "parts_skipped"  # an embedded workbook, a diagram, an imported part, an object nobody can open
@@ -67,7 +67,7 @@ class CaveatKind(StrEnum):
 
     @property
     def weight(self) -> Weight:
-        """What it makes of the document."""
+        """Its effect on the document's status."""
         return _WEIGHTS[self]
 
 
@@ -127,7 +127,7 @@ class PlacedCaveat:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why something was not read: data, not an exception."""
+    """The reason for which something was not read: data, not an exception."""
 
     stage: str
     reason: Reason
@@ -188,7 +188,7 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """What was read from one page (a slide, a sheet, a part of ≤ 20,000 characters).
+    """The text read from one page (a slide, a sheet, a part of ≤ 20,000 characters).
 
     Attributes:
         number: 1-based.

@@ -1,4 +1,4 @@
-"""Which tool calls run, which wait for a person and which are refused: an ordered list, and no entry means no."""
+"""Approval policy of tool calls (auto, ask, refuse): an ordered allow-list, default deny."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -70,14 +70,14 @@ class Pattern:
 
     @property
     def about(self) -> str:
-        """What a person is told of it; recorded questions hold these words."""
+        """Description of the pattern for reviewers; recorded approval requests hold these words."""
         if self.kind == "*" and not self.risk:
             return self.tool
         named = {"tool": self.tool, "kind": self.kind, "risk": self.risk or "*"}
         return ", ".join(f"{what} {text}" for what, text in named.items() if text != "*")
 
     def matches(self, tool: str, arguments: Mapping[str, Any], kind: str = "", risk: str = "") -> bool:
-        """Whether this entry is about such a call."""
+        """True if this pattern applies to such a call."""
         if not (fnmatchcase(tool, self.tool) and fnmatchcase(kind, self.kind) and self.risk in ("", risk)):
             return False
         return all(any(_holds(wanted, _at(arguments, path)) for wanted in values) for path, values in self.when.items())
@@ -85,7 +85,7 @@ class Pattern:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What is to be done with a call, and why."""
+    """Decision about a tool call (auto, ask or refuse), and its reason."""
 
     decision: Decision
     reason: str

@@ -7,7 +7,7 @@ from typing import Any
 
 
 class EventKind(StrEnum):
-    """What happened. `data` of each is named beside it; all values are JSON."""
+    """Kind of a run's event. `data` of each is named beside it; all values are JSON."""
 
     STATUS = (
         "status"  # state: thinking | executing | waiting_approval | waiting_input | resumed | completed | failed ...
@@ -57,7 +57,7 @@ class Event:
 
     @property
     def id(self) -> str:
-        """What a reader sends back as Last-Event-ID: `seq` of the last whole event, `.` and characters of a piece."""
+        """SSE id, sent back as Last-Event-ID: `seq` of the last whole event, `.` and characters of a piece."""
         if not self.piece:
             return str(self.seq)
         return f"{self.seq - 1}.{self.sent + len(self.data['text'])}"

@@ -1,4 +1,4 @@
-"""What can end or pause a turn, by name."""
+"""Named errors that end or pause a turn."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""What a turn needs of others: a journal that remembers every effect, a model, and a way to wait for people."""
+"""Ports of a turn: a journal that records every effect, chat models, handlers, and the orchestrator."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
@@ -21,14 +21,14 @@ Saying = Callable[[], AsyncIterator[Said]]
 
 
 class Redo(StrEnum):
-    """What to do about a step that was begun and whose end nobody recorded."""
+    """Retry policy of a step that was begun and whose end nobody recorded."""
 
     REPEAT = "repeat"  # nothing outside changes, or its key makes a repetition harmless
     RECONCILE = "reconcile"  # it may have happened: a person says which
 
 
 class Path(StrEnum):
-    """Where a message goes."""
+    """Path that a message is routed to."""
 
     ANALYTICS = "analytics"
     DOCUMENTS = "documents"
@@ -86,7 +86,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a turn ended.
+    """Final outcome of a turn.
 
     Attributes:
         answer: the whole text with [n] marks.
@@ -114,7 +114,7 @@ class Journal(Protocol):
 
     @property
     def run(self) -> RunId:
-        """Whose journal."""
+        """Id of the run whose journal this is."""
         ...
 
     @property

@@ -1,4 +1,4 @@
-"""Who may wait for a search: as many as can be answered in time, by how long searches take; the others come back."""
+"""Admission control for searches: bounds the queue by the measured service time and refuses the rest."""
 
 import asyncio
 from collections import deque

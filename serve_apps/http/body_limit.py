@@ -1,4 +1,4 @@
-"""How large a request body may be, counted while it arrives."""
+"""Body size limit of requests, counted while the bytes arrive."""
 
 from collections.abc import Callable
 

@@ -91,7 +91,7 @@ IdempotencyKey = Annotated[
 
 
 class Body(BaseModel):
-    """What a request carries: unknown fields are refused.
+    """Base of request bodies: unknown fields are refused.
 
     A tenant or workspace may be named, as older clients do; it is compared with the token, never believed, and not
     documented, because there is no use in sending it.

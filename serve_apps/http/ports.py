@@ -1,4 +1,4 @@
-"""What the API asks of others: search, answers, pictures of pages, the agents' tools and replays."""
+"""Ports of the API: search, answers, pictures of pages, the agents' tools and replays."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -28,10 +28,10 @@ class Answerer(Protocol):
 
 
 class Cache(Protocol):
-    """What is remembered of searches and answers: serve_apps.retrieval.cache.semantic_cache.SemanticCache."""
+    """Semantic cache of searches and answers: serve_apps.retrieval.cache.semantic_cache.SemanticCache."""
 
     async def get_stats(self, workspace: str) -> Stats:
-        """What there is, and what came of it.
+        """Count entries, hits and misses.
 
         Raises:
             Unavailable: it cannot be reached.
@@ -69,7 +69,7 @@ class Replays(Protocol):
     async def replay(
         self, scope: Scope, run: str, *, model: str | None = None, prompt: str | None = None
     ) -> Mapping[str, Any]:
-        """What came of it, as JSON; `diverged` is null or the first step that differs.
+        """Result of the replay as JSON; `diverged` is null or the first step that differs.
 
         Raises:
             NotFound: no such run.

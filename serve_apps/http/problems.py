@@ -91,7 +91,7 @@ class ProblemDetails(BaseModel):
 
 
 class OpenAIError(BaseModel):
-    """What went wrong, as OpenAI's clients expect it."""
+    """Error as OpenAI's clients expect it."""
 
     model_config = ConfigDict(extra="forbid")
 

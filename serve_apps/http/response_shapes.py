@@ -30,7 +30,7 @@ class Session(BaseModel):
 
 
 class Counts(BaseModel):
-    """How far a stage is."""
+    """Progress of a stage in units."""
 
     expected: int
     done: int
@@ -39,7 +39,7 @@ class Counts(BaseModel):
 
 
 class CaveatShape(BaseModel):
-    """What a page does not hold, or may have wrong: `weight` is `unread`, `unsure` or `note`, `detail` for a person."""
+    """Lack or doubt in a page's text: `weight` is `unread`, `unsure` or `note`, `detail` is for a person."""
 
     kind: str
     weight: str
@@ -54,14 +54,14 @@ class PlacedCaveatShape(CaveatShape):
 
 
 class DocumentCaveat(CaveatShape):
-    """What a document's caveats of one kind come to: the first detail, the first pages, and how many pages."""
+    """Summary of a document's caveats of one kind: the first detail, the first pages, and how many pages."""
 
     pages: list[int]
     page_count: int
 
 
 class JobOutcome(BaseModel):
-    """What became of a job's documents, each counted once: all but `pages_with_caveats` add up to those it is about.
+    """Counts of a job's documents by outcome: all but `pages_with_caveats` add up to those that it is about.
 
     `degraded` may be wrong somewhere, `partial` lacks something, `unchanged` was so before, whole; `pending` is left.
     """
@@ -168,7 +168,7 @@ class DoubtfulDocument(BaseModel):
 
 
 class FailedUnits(BaseModel):
-    """What failed in a job, and beside it the documents that were read with caveats."""
+    """Failed units of a job, and the documents that were read with caveats."""
 
     items: list[FailedUnit]
     caveats: list[DoubtfulDocument]
@@ -303,7 +303,7 @@ class AgentList(BaseModel):
 
 
 class Workspaces(BaseModel):
-    """Those one belongs to."""
+    """Workspaces of the caller."""
 
     items: list[Workspace]
 

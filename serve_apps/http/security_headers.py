@@ -1,4 +1,4 @@
-"""What a browser may do with an answer of the API: nothing, except on the page of its documentation (OWASP)."""
+"""Security headers of the API's answers: a browser may do nothing with them, except on the docs page (OWASP)."""
 
 from collections.abc import Mapping
 from typing import Final

@@ -39,7 +39,7 @@ def install(app: FastAPI) -> None:
 
 
 def _policy(page: str, *, offline: bool) -> str:
-    """What this page needs: its own files, its one script, the styles that Swagger UI writes, and this API."""
+    """Content security policy of the page: its own files, its one script, Swagger UI's styles, and this API."""
     scripts = (base64.b64encode(sha256(text.encode()).digest()).decode() for text in _SCRIPT.findall(page))
     hashes = " ".join(f"'sha256-{one}'" for one in scripts)
     elsewhere = "" if offline else " https://cdn.jsdelivr.net https://fastapi.tiangolo.com"

@@ -91,7 +91,7 @@ async def _now(desk: Desk, request: gr.Request) -> Html:
 
 
 def operator_view(desk: Desk, body: Mapping[str, Any]) -> Html:
-    """What the answer of /api/admin/now says."""
+    """View of the answer of /api/admin/now."""
     jobs, waiting, pages, runs = body["jobs"], body["approvals"], body["page_failures"], body["run_failures"]
     since = ("since ", moment(waiting["since"], relative=True)) if waiting["since"] else "nothing waits for a person"
 
@@ -187,7 +187,7 @@ async def _health(desk: Desk, request: gr.Request) -> Html:
 
 
 async def _outside(api: Api) -> Html:
-    """Whether the product answers at all: that much is for everybody."""
+    """Liveness of the product, which everybody may see."""
     try:
         body = await api.get("/health", deep=1)
     except Problem as problem:

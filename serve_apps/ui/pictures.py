@@ -12,7 +12,7 @@ KINDS = frozenset({"image/png", "image/jpeg", "image/webp"})
 
 
 def picture_address(document: str, page: int, dpi: int | None = None) -> str:
-    """What `img` shows a page with."""
+    """Address of a page's picture, for `img`."""
     return f"{PREFIX}/picture/{document}/{page}" + (f"?dpi={dpi}" if dpi else "")
 
 

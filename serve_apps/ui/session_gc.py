@@ -1,4 +1,4 @@
-"""What Gradio keeps of a window in somebody's browser goes soon after the window; by itself it keeps that for good."""
+"""Garbage collection of Gradio's state of closed windows, which Gradio by itself keeps for good."""
 
 import asyncio
 import re

@@ -1,4 +1,4 @@
-"""Who comes in: nothing of the console is open without a session, and no other site may send anything here."""
+"""Session guard of the console: nothing is open without a session, and no other site may send anything (CSRF)."""
 
 import re
 from collections.abc import Mapping
@@ -132,7 +132,7 @@ class _Framing:
 
 
 def same_origin(request: Request) -> bool:
-    """Whether a browser says that our own page sent it; what says nothing is no browser's form and is refused."""
+    """True if a browser says that our own page sent it; a request without such a header is refused."""
     origin = request.headers.get("origin")
     if origin is None or origin == "null":
         return request.headers.get("sec-fetch-site") == "same-origin"
@@ -140,13 +140,13 @@ def same_origin(request: Request) -> bool:
 
 
 def elsewhere(session: Session, drawn: str) -> str:
-    """Why a page of one workspace does nothing while another one is chosen, as in a second tab."""
+    """Message of a page whose workspace is not the chosen one any more, as in a second tab."""
     there, here = session.name_of(drawn), session.name_of(session.workspace)
     return f"This page shows {there}, but you have switched to {here}: reload it."
 
 
 def home(wanted: str) -> str:
-    """Where to go after signing in: where somebody was, if that is one of the console's pages."""
+    """Address to return to after signing in: the wanted one, if it is one of the console's pages."""
     path = re.split(r"[?#]", wanted, maxsplit=1)[0]
     return wanted if PAGE.fullmatch(path) and wanted.isprintable() and "\\" not in wanted else f"{PREFIX}/"
 

@@ -1,4 +1,4 @@
-"""Who is signed in to the console: tokens stay here, the browser holds an opaque key that only names them."""
+"""Sessions of the console: tokens stay here, the browser holds an opaque key that only names them."""
 
 import asyncio
 import secrets
@@ -23,14 +23,14 @@ class Role(StrEnum):
     ADMIN = "admin"
 
     def reaches(self, least: "Role") -> bool:
-        """Whether this role may do what needs `least`. For hiding only: the API decides."""
+        """True if this role may do what needs `least`. For hiding only: the API decides."""
         order = list(Role)
         return order.index(self) >= order.index(least)
 
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """What the API answered to a login or a refresh.
+    """Tokens and identity that the API answered to a login or a refresh.
 
     Attributes:
         workspace: whose role this is.
@@ -86,7 +86,7 @@ class Session:
         return next((place for place in self.places if place.id == self.workspace), None)
 
     def name_of(self, workspace: str) -> str:
-        """What a workspace is called; an id that is none of this person's is not repeated."""
+        """Name of a workspace; an id that is none of this person's is not repeated."""
         return next((place.name for place in self.places if place.id == workspace), "another workspace")
 
     @property
@@ -107,7 +107,7 @@ class Sessions:
         self._open: OrderedDict[str, Session] = OrderedDict()
 
     def __len__(self) -> int:
-        """How many there are."""
+        """Number of sessions."""
         return len(self._open)
 
     def begin(self, email: str, grant: Grant) -> tuple[str, Session]:
@@ -123,7 +123,7 @@ class Sessions:
         return key, session
 
     def find(self, key: str | None) -> Session | None:
-        """Whose key it is; None where it is nobody's, or not any more."""
+        """Session of a key; None where there is none, or not any more."""
         found = self._open.get(_digest(key)) if key else None
         if found is None or (not found.over and self._clock() < found.ends):
             return found
@@ -131,7 +131,7 @@ class Sessions:
         return None
 
     def due(self, session: Session) -> bool:
-        """Whether the API was not asked lately if the session still holds; whoever is told so asks, nobody else."""
+        """True if the API has to confirm the session again; only the first caller to ask is told so."""
         now = self._clock()
         if now - session.asked_at < self._trusted:
             return False

@@ -93,7 +93,7 @@ REDIS_SECONDS = 1  # what may be lost is not waited for longer
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """What a process has once, whichever components run in it."""
+    """Container of a process: what it has once, whichever components run in it."""
 
     database: Database
     redis: Redis
@@ -195,7 +195,7 @@ def _router(settings: Settings, switchboard: Switchboard, database: Database) ->
 
 
 def _of_questions(embedder: Embedder, redis: Redis, settings: Settings) -> Embedder:
-    """What was embedded lately is remembered; what is not is waited for as long as a question may wait."""
+    """Embedder of questions: caches recent vectors, and waits for others no longer than a question may."""
 
     def changed(one: Embedder) -> Embedder:
         in_time = DeadlineEmbedder(one, settings.search, time.monotonic)
@@ -248,7 +248,7 @@ class Workshop:
         self._sweeps = tuple(asyncio.create_task(sweep) for sweep in sweeps)
 
     def check(self) -> None:
-        """Whether the background still runs.
+        """Check that the background sweeps still run.
 
         Raises:
             Unavailable: it has ended, with its reason.

@@ -43,7 +43,7 @@ class Caching:
 
 @dataclass(frozen=True, slots=True)
 class Helpers:
-    """Who helps a search with language models, beside what the workspace's own rows say.
+    """Language models that help a search, beside what the workspace's own rows say.
 
     Attributes:
         assistant: the name of the agent whose connections and money are used where none is asked.
@@ -103,7 +103,7 @@ def caching(
 
 
 def prompts() -> tuple[str, str]:
-    """What models are asked while passages are looked for: another wording finds others."""
+    """Prompts of the models that help a search: another wording finds others."""
     return repr(expand.ask("", frozenset(Technique))), repr(llm_judge.request("", ()))
 
 

@@ -1,4 +1,4 @@
-"""What skills stand on in this process, put together from settings: documents, secrets, a sandbox, the trail."""
+"""Wiring of skills in this process, built from settings: documents, secrets, a sandbox, the audit trail."""
 
 from cluster.basics.addresses import resolve
 from cluster.state.audit import Audit, Outcome
@@ -49,6 +49,6 @@ def fence(
 
 
 def base_tools(around: Fence) -> Catalog:
-    """What every agent has; delegation and questions are bound to each turn."""
+    """Base tools of every agent; delegation is bound to each turn."""
     found = map(named, BASE)
     return Catalog(around.around(one) for one in found if one.kind is not Kind.DELEGATE)

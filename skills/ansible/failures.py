@@ -1,4 +1,4 @@
-"""What can go wrong with a playbook, by name."""
+"""Errors of playbook skills, by name."""
 
 from cluster.basics.errors import NotFound, Permanent, Transient
 

@@ -1,4 +1,4 @@
-"""What of a playbook skill is checked before anything runs: where the files are, and what arguments become."""
+"""Checks before a playbook runs: files inside the folder, arguments as variables marked unsafe for templates."""
 
 import re
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ MOST_MESSAGE = 500  # characters of what a failed task says
 
 
 class AnsibleOptions(BaseModel):
-    """What is run.
+    """Options of a playbook skill: playbook, inventory and check mode.
 
     Attributes:
         playbook: relative to `skills.ansible_dir`.

@@ -22,7 +22,7 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True, slots=True)
 class Builder:
-    """What the parser makes of a number, a name, an operator with one or two sides, and a function's call."""
+    """Callbacks of the parser: values for a number, a name, a unary or binary operator, and a function call."""
 
     number: Callable[[str], object]
     name: Callable[[str], object]

@@ -12,8 +12,7 @@ from skills.framework.skill_guard import permit
 
 
 class Scope(BaseModel):
-    """What the model may use: tools by name (of those that the agent itself has), replies, calls of each tool, and the
-    connection that is asked, the agent's own where none is named."""
+    """Limits of a skill that a model carries out: tools (of the agent's own), replies, calls per tool, connection."""
 
     model_config = ConfigDict(extra="forbid")
     tools: tuple[str, ...] = Field((), max_length=64)
@@ -23,7 +22,7 @@ class Scope(BaseModel):
 
 
 class Executions(Delegations, Protocol):
-    """Who carries such skills out: bound to the turn."""
+    """Port that carries out such skills: bound to one turn."""
 
     async def carry_out_skill(self, skill: Manifest, scope: Scope, arguments: Mapping[str, Any]) -> Any:
         """The answer as JSON.
@@ -47,7 +46,7 @@ class Scoped(Delegate):
         self._manifest, self._scope, self._executions = manifest, scope_of(manifest), executions
 
     async def run(self, call: Call) -> Any:
-        """What `Executions.carry_out_skill` gives, and raises; NotPermitted for a role that is not the skill's."""
+        """Result and errors of `Executions.carry_out_skill`; NotPermitted for a role that is not the skill's."""
         permit(call, self._manifest)
         return await self._executions.carry_out_skill(self._manifest, self._scope, call.arguments)
 

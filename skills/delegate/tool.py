@@ -7,7 +7,7 @@ from skills.framework.contract import Call, Effect
 
 
 class Delegations(Protocol):
-    """Who carries tasks out: bound to the turn that delegates."""
+    """Port that carries out delegated tasks: bound to the turn that delegates."""
 
     async def carry_out(self, agent: str, task: str) -> Any:
         """The other agent's answer as JSON.
@@ -37,5 +37,5 @@ class Delegate(TurnBound):
         self.spec, self._delegations = spec, delegations
 
     async def run(self, call: Call) -> Any:
-        """What `Delegations.carry_out` gives, and raises."""
+        """Result and errors of `Delegations.carry_out`."""
         return await self._delegations.carry_out(str(call.arguments["agent"]), str(call.arguments["task"]))

@@ -26,7 +26,7 @@ _ENV = {"HOME": "/nonexistent", "PATH": "/usr/bin:/bin"}
 async def ask(
     url: str, operation: str, given: Mapping[str, Any], seconds: float, most: int, reads: bool
 ) -> dict[str, Any]:
-    """What the engine says to one of `engine.ASKS`; the process is gone afterwards, however this ends.
+    """The engine's answer to one of `engine.ASKS`; the process is gone afterwards, however this ends.
 
     Args:
         seconds: for all of it.

@@ -1,4 +1,4 @@
-"""What is asked of an engine, by Docker's own library, and what is kept of its answers (Engine API 1.44 and later)."""
+"""Engine operations by Docker's own library, with answers cut to the fields shown (Engine API 1.44 and later)."""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType

@@ -1,4 +1,4 @@
-"""What can go wrong with a container engine, by name."""
+"""Errors of a container engine, by name."""
 
 from cluster.basics.errors import Conflict, NotFound, Permanent, Transient, Unavailable
 

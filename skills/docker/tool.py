@@ -35,7 +35,7 @@ _TAKES: Mapping[str, frozenset[str]] = MappingProxyType(
 
 
 class DockerOptions(BaseModel):
-    """Which operation it is."""
+    """Options of a Docker skill: its operation."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     operation: Literal["containers", "logs", "inspect", "images", "stats", "restart", "stop", "prune"]
@@ -53,7 +53,7 @@ class Engine:
         self._most = ground.settings.result_bytes * 3 // 4
 
     async def run(self, call: Call) -> Any:
-        """What is kept of the engine's answer.
+        """The engine's answer, cut to the fields and bytes that are kept.
 
         Raises:
             EngineUnset: the settings name no engine.

@@ -43,7 +43,7 @@ def shipped() -> tuple[Manifest, ...]:
 
 
 def names() -> frozenset[str]:
-    """What no other skill may be called."""
+    """Reserved names: those of the skills that ship."""
     return frozenset(_found())
 
 
@@ -59,7 +59,7 @@ def named(name: str) -> Manifest:
 
 
 def ships(manifest: Manifest) -> bool:
-    """Whether what it does came with this program, and nobody of a workspace wrote where it goes."""
+    """True where the skill's behaviour and destination are those that ship; nobody of a workspace wrote them."""
     ours, _ = _found().get(manifest.name, (None, None))
     return ours is not None and _deed(ours) == _deed(manifest)
 

@@ -84,7 +84,7 @@ class Catalog:
         return tuple(tool.spec for tool in self)
 
     def only(self, names: Collection[str]) -> "Catalog":
-        """Those of these names, in this catalogue's order; names that are not here are left out."""
+        """The tools with these names, in this catalogue's order; unknown names are left out."""
         return self._made_of(tool for tool in self if tool.spec.name in names)
 
     def plus(self, *tools: Tool) -> "Catalog":
@@ -104,7 +104,7 @@ class Catalog:
 
 
 def check_spec(spec: ToolSpec) -> None:
-    """Whether models can be told of it.
+    """Check that models accept the tool's name and schema.
 
     Raises:
         Invalid: its name or its schema is not what every provider takes.

@@ -1,4 +1,4 @@
-"""What a tool is: a name, a schema, what it may change, and a function that runs it."""
+"""The contract of a tool: name, schema, effect, and a function that runs it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from cluster.models.messages import ToolSpec
 
 
 class Effect(StrEnum):
-    """What a call may change."""
+    """Side effects of a call: none, keyed by idempotency key, or a write."""
 
     READ = "read"  # nothing outside: may be repeated, may be dispatched by intent
     KEYED = "keyed"  # something, but it takes an idempotency key: a repetition with the same key is harmless
@@ -46,7 +46,7 @@ class Tool(Protocol):
 
     @property
     def effect(self) -> Effect:
-        """What it may change."""
+        """Side effects of a call."""
         ...
 
     async def run(self, call: Call) -> Any:

@@ -54,7 +54,7 @@ class Replacement:
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """Who may use a credential; at least one of the three is given.
+    """Principals that may use a credential; at least one of the three is given.
 
     Attributes:
         agent: its id.
@@ -152,7 +152,7 @@ class Keyring:
         return row
 
     async def bindings(self, tx: Transaction, scope: Scope, id_: str) -> list[Row]:
-        """Who may use it, in the order in which they were written.
+        """Bindings of a credential, in the order in which they were written.
 
         Raises:
             NotFound: there is no such credential here.
@@ -204,5 +204,5 @@ def _of(scope: Scope) -> dict[str, str]:
 
 
 def _user(scope: Scope) -> str | None:
-    """Who acts, where that is a user of ours."""
+    """UUID of the acting user; None where the caller is not a user."""
     return None if scope.user is None else as_uuid(scope.user)

@@ -75,7 +75,7 @@ SORTS: Mapping[CredentialType, Sort] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What a credential holds, divided.
+    """Fields of a credential, divided into sealed and shown.
 
     Attributes:
         sealed: secret values by field.
@@ -109,7 +109,7 @@ class Credential:
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """Who may use a credential: calls of this agent, of this skill, made with this role, where each is given.
+    """Permission to use a credential: calls of this agent, of this skill, made with this role, where each is given.
 
     `sha256` is of the skill as it was bound; None where it ships, or was not there.
     """
@@ -123,7 +123,7 @@ class Binding:
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """What a call asks for.
+    """A call's request for a credential.
 
     Attributes:
         type: of the credential.
@@ -156,14 +156,14 @@ class Found:
 
 
 def looks_secret(name: str, value: object = None) -> bool:
-    """Whether a field is to be sealed for its name, or for a value such as an address with a password in it."""
+    """True where a field's name, or its value (such as an address with a password), calls for sealing."""
     if name != TOKEN_URL and any(word in name.lower() for word in SECRET_WORDS):
         return True
     return isinstance(value, str) and _SECRET_VALUE.search(value) is not None
 
 
 def divide(type_: CredentialType, values: Mapping[str, Any], extra: Mapping[str, Any]) -> Content:
-    """What is sealed and what may be shown.
+    """Divide a credential's fields into sealed and shown.
 
     Args:
         type_: decides which fields are secret.
@@ -250,7 +250,7 @@ def _named(need: Need, config: Mapping[str, Any]) -> str | None:
 def _unnamed(
     name: str, need: Need, known: Sequence[Credential], usable: Sequence[Credential], bindings: Sequence[Binding]
 ) -> CredentialForbidden | CredentialMissing:
-    """What the agent names is taken or refused: to take another one in its place would surprise its owner."""
+    """The error for a credential named by the agent that is unusable; a fallback would surprise its owner."""
     if of_name := [one for one in usable if one.name == name]:
         detail = f"{name} is not given to this agent for {need.skill}, called as {need.role}"
         return _forbidden(detail, need, of_name, bindings)

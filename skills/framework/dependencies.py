@@ -1,4 +1,4 @@
-"""What the kinds of skills stand on: settings, secrets for one call, a sandbox, documents, names of hosts."""
+"""Dependencies of the kinds of skills: settings, credentials, sandbox, documents, host name resolution."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -77,21 +77,21 @@ class Credentials(Protocol):
 
 
 class ScriptOutcome(Protocol):
-    """What a script gave: the dict that `run` returned, what it printed (cut), and how long it took in ms."""
+    """Result of a script: the dict that `run` returned, its output (cut), and its duration in ms."""
 
     @property
     def value(self) -> Mapping[str, Any]:
-        """What `run` returned."""
+        """Return value of `run`."""
         ...
 
     @property
     def stdout(self) -> str:
-        """What it printed."""
+        """Standard output, cut."""
         ...
 
     @property
     def stderr(self) -> str:
-        """What it printed there."""
+        """Standard error, cut."""
         ...
 
     @property
@@ -114,7 +114,7 @@ class Scripts(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """What `build` of a kind is given; each takes what it needs.
+    """Dependencies passed to the `build` of each kind, which takes those it needs.
 
     Attributes:
         settings: what is switched on, and what is allowed.

@@ -1,4 +1,4 @@
-"""What a SKILL.md says of a skill: front matter that is checked, and a text for people and models."""
+"""Parsing and checking of a SKILL.md: front matter with a schema, and a text for people and models."""
 
 import math
 import re
@@ -30,7 +30,7 @@ class BadManifest(Invalid):
 
 
 class Kind(StrEnum):
-    """What carries a skill out (X-12: one canonical list, every other name is an alias)."""
+    """Kinds of skills, by their executor (X-12: one canonical list, every other name is an alias)."""
 
     INTERNAL = "internal"  # its text is part of the prompt; it is never called
     SSH = "ssh"
@@ -64,7 +64,7 @@ ALIASES: Mapping[str, Kind] = MappingProxyType(
 
 
 class Risk(StrEnum):
-    """What a call may do to the world outside."""
+    """Side effects of a call on the world outside."""
 
     READ = "read"
     WRITE = "write"
@@ -120,12 +120,12 @@ class Manifest:
 
     @property
     def spec(self) -> ToolSpec:
-        """What models are told."""
+        """Name, description and schema for models."""
         return ToolSpec(self.name, self.description, self.parameters)
 
     @property
     def effect(self) -> Effect:
-        """What a call may change, as the loop asks."""
+        """Side effects of a call, for the tool loop."""
         if self.risk is Risk.READ:
             return Effect.READ
         return Effect.KEYED if self.keyed else Effect.WRITE

@@ -27,7 +27,7 @@ class Untrusted(Forbidden):
 
 
 class Trust(StrEnum):
-    """What is known of who made a package."""
+    """Trust in a package's signature."""
 
     TRUSTED = "trusted"  # signed with a key of `skills.signers`
     UNKNOWN_KEY = "unknown_key"  # whole, as somebody signed it
@@ -36,7 +36,7 @@ class Trust(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Package:
-    """What a package holds.
+    """Content of a package.
 
     Attributes:
         manifest: the skill itself.
@@ -56,7 +56,7 @@ class Package:
 
 
 def read_package(data: bytes, signers: Sequence[str] = (), *, signed_only: bool = False) -> Package:
-    """What a `.skill` file holds, every part of it checked; nothing is written anywhere.
+    """Read a `.skill` file and check every part of it; nothing is written anywhere.
 
     Raises:
         BadPackage, PackageTooLarge, BadManifest: it is not one, or holds too much; as `unpack`.

@@ -1,4 +1,4 @@
-"""What a program prints, of which only the beginning is kept, and what it may take."""
+"""Captured program output, cut to its beginning, and the limits of a program."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ PIECE = 65_536  # bytes that are read at once
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a program may take.
+    """Limits of a program: time and output.
 
     Attributes:
         seconds: in all; on another machine connecting is included.

@@ -35,7 +35,7 @@ class Watch:
         self._needles: list[str] = []
 
     def __bool__(self) -> bool:
-        """Whether anything was opened."""
+        """True where any secret was opened."""
         return bool(self._needles)
 
     def __repr__(self) -> str:

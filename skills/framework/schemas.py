@@ -1,4 +1,4 @@
-"""What a schema that somebody registered may not hold: references, and expressions that take for ever to match."""
+"""Schema keywords refused at registration: references, and regular expressions, which may never stop matching."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -51,7 +51,7 @@ class SkillBroken(Permanent):
 
 @dataclass(frozen=True, slots=True)
 class Called:
-    """What the trail keeps of a call: never its arguments or its result.
+    """Audit record of a call: never its arguments or its result.
 
     Attributes:
         code: `ok`, `cancelled`, or the error's.
@@ -63,7 +63,7 @@ class Called:
 
 
 class Trail(Protocol):
-    """Where calls are put on record."""
+    """Port of the audit log for calls."""
 
     async def called(self, call: Call, what: Called) -> None:
         """One call that has ended.
@@ -105,7 +105,7 @@ class Fence:
 
     @property
     def ground(self) -> Ground:
-        """What the tools stand on."""
+        """Dependencies of the tools."""
         return self._ground
 
     def around(self, manifest: Manifest) -> "Fenced":
@@ -134,7 +134,7 @@ class Fenced:
         return self.manifest.effect
 
     async def run(self, call: Call) -> Any:
-        """What the skill gives: JSON, without secrets, and not larger than the settings say.
+        """The skill's result: JSON, redacted, and within the size limit of the settings.
 
         Raises:
             NotPermitted: the caller's role is not among the skill's.
@@ -189,7 +189,7 @@ def permit(call: Call, manifest: Manifest) -> None:
 
 
 def searches(tool: Tool) -> bool:
-    """Whether it gives passages, which may be quoted."""
+    """True for a search tool: its passages may be quoted."""
     return _kind(tool) is Kind.KNOWLEDGE
 
 

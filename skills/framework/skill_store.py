@@ -51,7 +51,7 @@ class Stored:
 
     @property
     def ships(self) -> bool:
-        """Whether it belongs to everybody."""
+        """True for a skill that ships and belongs to every workspace."""
         return self.at is None
 
 
@@ -71,7 +71,7 @@ class Attached:
 
 
 class Skills:
-    """What is registered in a workspace, and attached to its agents."""
+    """Store of the skills registered in a workspace, and of their attachments to agents."""
 
     def __init__(self, database: Database) -> None:
         """Queries are read from store.sql beside this file."""
@@ -80,7 +80,7 @@ class Skills:
 
     @staticmethod
     def check(manifest: Manifest) -> None:
-        """Whether it could be registered at all.
+        """Check that a skill could be registered at all.
 
         Raises:
             Conflict: the name belongs to a skill that ships.
@@ -229,7 +229,7 @@ class Skills:
         return [str(row["id"]) for row in having]
 
     async def attached(self, scope: Scope, agent: str) -> list[Attached]:
-        """What an agent has, by name.
+        """Skills attached to an agent, by name.
 
         Raises:
             NotFound: there is no such agent here.
@@ -275,7 +275,7 @@ def _stored(row: Row) -> Stored:
 
 
 def _attached(row: Row) -> Attached:
-    """What ships goes before a registered skill that has had the name for longer."""
+    """An attachment from its row; a skill that ships goes before a registered one of the same name."""
     name = row["skill"]
     stored = Stored(named(name)) if name in names() else _stored(row) if row["name"] is not None else None
     return Attached(name, row["pinned"], row["attached_at"], stored)

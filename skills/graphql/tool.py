@@ -15,7 +15,7 @@ ACCEPT = "application/graphql-response+json, application/json;q=0.9"  # GraphQL 
 
 
 class GraphOptions(Place):
-    """How one operation is asked for.
+    """Options of a GraphQL skill: endpoint, operation, and selection of the answer.
 
     Attributes:
         query: the document, with one operation in it.

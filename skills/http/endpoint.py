@@ -27,7 +27,7 @@ _CREDENTIAL = "credential."
 
 
 class Place(BaseModel):
-    """Where a service is, and how it lets in; the part of the options that all kinds share.
+    """Endpoint of a service and its login; the part of the options that all kinds share.
 
     Attributes:
         url: `https://host/path` or `{credential.base_url}/path`; no argument has a say in the host.
@@ -52,7 +52,7 @@ class Place(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is asked of a service.
+    """A request to a service.
 
     Attributes:
         reads: nothing there is changed by it, whatever the method.

@@ -234,7 +234,7 @@ def _connect_to(aim: Target, address: str) -> str:
 
 @lru_cache(maxsize=64)
 def _trust(authority: str | None) -> ssl.SSLContext:
-    """Whose certificates are believed: the web's authorities, those of this system, and the one that is given."""
+    """TLS context that trusts the web's authorities, those of this system, and the one that is given."""
     context = httpx.create_ssl_context(trust_env=False)
     context.load_default_certs()
     if authority is not None:
@@ -250,7 +250,7 @@ def _kind(response: httpx.Response) -> str:
 
 
 def _charset(response: httpx.Response) -> str:
-    """What the header says, where Python knows it as an encoding of text."""
+    """Character set of the header, where Python knows it; else UTF-8."""
     name = response.charset_encoding or "utf-8"
     try:
         b" ".decode(name)

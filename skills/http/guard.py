@@ -1,4 +1,4 @@
-"""Which addresses may be read: named hosts only, and no way round to the machines behind the wall (OWASP SSRF)."""
+"""Allow-list of addresses: named hosts only, and no way round to the machines behind the wall (OWASP SSRF)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ class Target:
 
     @property
     def authority(self) -> str:
-        """What the Host header says."""
+        """Value of the Host header."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.port == _PORTS[self.scheme] else f"{host}:{self.port}"
 

@@ -1,4 +1,4 @@
-"""What a service's answer means: JSON, a text, or a failure that has a name."""
+"""Parsing of a service's answer: JSON, a text, or an error by name."""
 
 import json
 import math
@@ -56,7 +56,7 @@ class ServiceGarbled(Permanent):
 
 
 class Choice:
-    """What of a JSON answer is given: a JMESPath expression, or all of it."""
+    """Selection from a JSON answer: a JMESPath expression, or all of it."""
 
     def __init__(self, expression: str | None, name: str) -> None:
         """Raises BadManifest where it is no expression; `name` is the skill's."""
@@ -71,11 +71,11 @@ class Choice:
 
     @property
     def wanted(self) -> bool:
-        """Whether there is an expression."""
+        """True where there is an expression."""
         return self._found is not None
 
     def of(self, value: Any) -> Any:
-        """What it finds.
+        """The expression's result on a value.
 
         Raises:
             ServiceGarbled: the value has another form.
@@ -116,7 +116,7 @@ def parsed(reply: Reply) -> Any:
 
 
 def said(reply: Reply) -> str:
-    """What the service says of a failure, short; nothing of an HTML page."""
+    """The service's error message, short; nothing of an HTML page."""
     if reply.kind == "text/html":
         return ""
     try:
@@ -140,7 +140,7 @@ def _named(status: int, reads: bool) -> type[AosError]:
 
 
 def _growth(node: Mapping[str, Any]) -> int:
-    """How often, at most, a parsed expression has in its result what it reads."""
+    """Upper bound on how often a parsed expression repeats its input in its result."""
     each = [_growth(child) for child in node["children"] if isinstance(child, Mapping)]
     match node["type"]:
         case "literal":

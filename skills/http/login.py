@@ -1,4 +1,4 @@
-"""How a credential lets in: the headers that carry it, and the token that a client gets with its own secret."""
+"""Login with a credential: headers that carry it, and OAuth client-credentials tokens."""
 
 from base64 import b64encode
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ class CredentialElsewhere(Forbidden):
 
 
 class TokenEndpoint(BaseModel):
-    """Where a client gets a token with its own credentials (RFC 6749, 4.4).
+    """Token endpoint of the OAuth client-credentials grant (RFC 6749, 4.4).
 
     Attributes:
         url: may have fields of the credential, as `https://login.example.org/{credential.tenant_id}/token`.
@@ -78,7 +78,7 @@ def origin(url: str) -> tuple[str, str, int | None]:
 
 
 def headers(wanted: Mapping[str, str] | None, secret: Secret) -> dict[str, str]:
-    """What is sent: headers as the manifest spells them where the credential has all their fields, else the usual ones.
+    """Login headers as the manifest spells them where the credential has all their fields, else the usual ones.
 
     `token` goes as Bearer, `username` and `password` as Basic, the key of an api_key as X-API-Key.
     """
@@ -95,7 +95,7 @@ def headers(wanted: Mapping[str, str] | None, secret: Secret) -> dict[str, str]:
 
 
 def is_client(secret: Secret) -> bool:
-    """Whether the credential is one that tokens are given to."""
+    """True for a credential with a client id and secret, which tokens are given to."""
     return bool(secret.get("client_id") and secret.get("client_secret"))
 
 

@@ -14,7 +14,7 @@ from skills.http.http_answer import Choice, ServiceGarbled, ServiceRefused, pars
 
 
 class RestOptions(Place):
-    """How one operation of a REST service is called.
+    """Options of a REST skill: method, endpoint, templates, and selection of the answer.
 
     Attributes:
         query: parameter to template; a parameter whose argument is not given is left out.

@@ -16,7 +16,7 @@ Task = Literal["embed", "rerank", "classify", "generate"]
 
 
 class ModelOptions(Place):
-    """What a model is asked for.
+    """Options of a model skill: endpoint and task.
 
     Attributes:
         task: `embed` text-embeddings-inference /embed, or the feature-extraction pipeline of HF Inference; `rerank`

@@ -1,1 +1,1 @@
-"""What the documents say: search as a tool."""
+"""Search in the documents as a tool."""

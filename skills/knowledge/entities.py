@@ -1,4 +1,4 @@
-"""Where a graph of the documents comes from: the port that the graph tool stands on."""
+"""Port to the knowledge graph of the documents, for the graph tool."""
 
 from typing import Any, Protocol
 
@@ -6,7 +6,7 @@ from cluster.basics.scope import Scope
 
 
 class Entities(Protocol):
-    """What documents name, and how it is related; whoever runs the tools binds it to the graph."""
+    """Port to named entities and their relations; whoever runs the tools binds it to the graph."""
 
     async def find(self, scope: Scope, agent: str, query: str, limit: int) -> Any:
         """Entities that a question names, and their relations with evidence, as JSON.

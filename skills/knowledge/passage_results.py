@@ -1,4 +1,4 @@
-"""Where passages of documents come from: the port that search tools stand on."""
+"""Port to passages of documents, for search tools."""
 
 from typing import Any, Protocol
 
@@ -6,7 +6,7 @@ from cluster.basics.scope import Scope
 
 
 class Passages(Protocol):
-    """Where passages come from; whoever runs the tools binds it to the search."""
+    """Port to passages; whoever runs the tools binds it to the search."""
 
     async def find(self, scope: Scope, agent: str, query: str, limit: int, min_similarity: float | None) -> Any:
         """Passages of the agent's linked documents as JSON, best first; what is far below the best is left out.

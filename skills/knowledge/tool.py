@@ -15,7 +15,7 @@ MOST = 20  # passages of one call
 
 
 class Options(BaseModel):
-    """What a SKILL.md says of a search: the least cosine similarity where a call names none; usually none.
+    """Options of a search skill: the least cosine similarity where a call names none; usually none.
 
     A cut by similarity hides the right document where a question is worded otherwise: of 300 questions to SciFact 0.65
     hid it in 60 %, 0.7 in 75 %. So passages are cut by their rank and by their fused score (X-24 is an option).
@@ -36,7 +36,7 @@ class KnowledgeTool:
         self._passages, self._least = passages, min_similarity
 
     async def run(self, call: Call) -> Any:
-        """What `Passages.find` gives.
+        """Result of `Passages.find`.
 
         Raises:
             Invalid: nothing is asked, or no agent asks.

@@ -34,7 +34,7 @@ class Offered:
 
 
 async def discover(ground: Ground, call: Call, like: Manifest, place: Place, prefix: str) -> list[Offered]:
-    """What a server has, in its own order.
+    """List the server's tools, in its own order.
 
     Args:
         ground: whose credentials, allow-lists and connections.
@@ -58,7 +58,7 @@ async def discover(ground: Ground, call: Call, like: Manifest, place: Place, pre
 
 
 def risk(tool: "RemoteTool") -> Risk:
-    """What the server says that a call changes. Whoever says nothing writes, and who contradicts himself destroys."""
+    """Risk from the server's hints. Without hints a tool writes; with contradictory ones it is destructive."""
     hints = tool.annotations
     if hints is not None and hints.destructive_hint:
         return Risk.DESTRUCTIVE

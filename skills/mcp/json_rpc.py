@@ -118,7 +118,7 @@ class _Counted(httpx2.AsyncByteStream):
 
 
 def _refused(status: int, host: str) -> AosError | None:
-    """What a status says of the caller or of the server; others belong to the protocol."""
+    """Error for a status about the caller or the server; others belong to the protocol."""
     if status in (401, 403, 407):
         return ServiceDenied(f"{host} answers {status}")
     if status == 429:
@@ -128,7 +128,7 @@ def _refused(status: int, host: str) -> AosError | None:
 
 @cache
 def _trust() -> ssl.SSLContext:
-    """Whose certificates are believed: the web's authorities, and those of this system."""
+    """TLS context that trusts the web's authorities, and those of this system."""
     context: Any = httpx2.create_ssl_context(trust_env=False)
     context.load_default_certs()
     return cast(ssl.SSLContext, context)

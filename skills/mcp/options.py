@@ -1,4 +1,4 @@
-"""What a skill of type mcp says of the server that carries it out."""
+"""Options of a skill of type mcp: the server that carries it out, and the tool there."""
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -6,7 +6,7 @@ from skills.http.login import TokenEndpoint
 
 
 class Place(BaseModel):
-    """Which server.
+    """The server: a URL, or a command.
 
     Attributes:
         url: of an MCP endpoint over streamable HTTP; only where `agents.http_allow` lets requests go.
@@ -56,5 +56,5 @@ class McpOptions(Place):
 
     @property
     def place(self) -> Place:
-        """Where it is."""
+        """The server of this skill."""
         return Place(**{name: getattr(self, name) for name in Place.model_fields})

@@ -32,7 +32,7 @@ class ServerAway(Transient):
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """Whose connection it is; no two contexts share one.
+    """Key of a connection; no two contexts share one.
 
     Attributes:
         server: what is connected to, as a digest of the options.
@@ -85,11 +85,11 @@ class Link:
 
     @property
     def over(self) -> bool:
-        """Whether the other side, or a failure, has ended it."""
+        """True where the other side, or a failure, has ended it."""
         return self._task.done()
 
     async def client(self, seconds: float) -> Any:
-        """What is connected.
+        """The connected client.
 
         Raises:
             AosError: by name; ServerAway where nothing has a better one.
@@ -121,7 +121,7 @@ class Link:
                     await working
 
     def why(self, otherwise: str) -> AosError:
-        """What went wrong, as far as it has a name."""
+        """The named error that ended the connection, else ServerAway."""
         if self.server.fault is not None:
             return self.server.fault
         error = self._task.exception() if self.over and not self._task.cancelled() else None
@@ -164,7 +164,7 @@ class Remotes:
         self._closing: set[asyncio.Task[None]] = set()
 
     def __len__(self) -> int:
-        """How many there are."""
+        """Number of connections."""
         return len(self._links)
 
     def mark(self, secret: Mapping[str, str] | None) -> str:

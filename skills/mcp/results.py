@@ -1,4 +1,4 @@
-"""What a server's answers mean: JSON, or a failure that has a name."""
+"""Parsing of a server's results: JSON, or an error by name."""
 
 from collections.abc import Sequence
 from typing import Any, assert_never

@@ -1,4 +1,4 @@
-"""What a foreign server says of its tools: data, not instructions; short, without disguise, and never a way round."""
+"""Sanitised tool descriptions of a foreign server: data, not instructions; short, without hidden characters."""
 
 import re
 import unicodedata

@@ -32,7 +32,7 @@ class CommandNotAllowed(Forbidden):
 
 
 def allowed(argv: Sequence[str], commands: Sequence[str]) -> None:
-    """Whether a program may be started: its command line begins with the words of an entry.
+    """Check that a program may be started: its command line begins with the words of an entry.
 
     An entry may have arguments (`/usr/bin/python3 -m mcp_server_time`); one that is only an interpreter allows all that
     can be written for it.

@@ -43,7 +43,7 @@ class Session:
         self._server()
 
     async def tools(self, call: Call) -> list[RemoteTool]:
-        """What the server has.
+        """The server's tools.
 
         Raises:
             AosError: by name, see `call`.
@@ -94,7 +94,7 @@ class Session:
             raise late(f"{self._place.url or self._place.command} did not answer within {seconds:g} s") from None
 
     async def _during(self, link: Link, work: Any) -> Any:
-        """What the server answers.
+        """The server's answer to a call.
 
         Raises:
             _Broken: by the connection.

@@ -87,7 +87,7 @@ class Wire(HTTPAdapter):
     def build_connection_pool_key_attributes(
         self, request: PreparedRequest, verify: Any, cert: Any = None
     ) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Where to connect: the address that was checked; the certificate has to be the name's."""
+        """Pool key with the address that was checked; the certificate has to be the name's."""
         aim = self._aim
         if aim is None:
             raise Invalid("no address was checked")
@@ -159,7 +159,7 @@ def _pools(kept: list[HTTPConnection]) -> dict[str, Any]:
 
 
 def _trust(authority: str | None) -> ssl.SSLContext:
-    """Whose certificates are believed: the web's authorities, those of this system, and the one that is given."""
+    """TLS context that trusts the web's authorities, those of this system, and the one that is given."""
     context = ssl.create_default_context(cafile=certifi.where())
     context.load_default_certs()
     if authority is not None:

@@ -1,4 +1,4 @@
-"""What an operation works with: a connection, the arguments of its call, and how lists are cut."""
+"""Context of an operation: connection, arguments of the call, and the limit of lists."""
 
 import json
 import re
@@ -38,7 +38,7 @@ class Cloud:
         return segment(self.arguments.get(argument), argument)
 
     def given(self, *names: str) -> dict[str, Any]:
-        """Those of the arguments that were given."""
+        """The named arguments that the call gave."""
         return {name: self.arguments[name] for name in names if self.arguments.get(name) is not None}
 
     def listed(self, what: str, found: Iterable[Any], shape: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
@@ -63,7 +63,7 @@ class Cloud:
 
     @property
     def limit(self) -> int:
-        """How many entries of a list are given."""
+        """Most entries of a list."""
         return int(self.arguments.get("limit", MOST))
 
 

@@ -1,4 +1,4 @@
-"""What can go wrong with a cloud, by name: never the library's own text, which quotes addresses and what was sent."""
+"""Errors of a cloud, by name: never the library's own text, which quotes addresses and what was sent."""
 
 import re
 from collections.abc import Iterator
@@ -88,7 +88,7 @@ def named(changed: "Changed") -> Iterator[None]:
 
 
 class Changed:
-    """Whether a request that changes something has gone out, and no answer has come yet."""
+    """Flag for a changing request that has gone out and has no answer yet."""
 
     def __init__(self) -> None:
         self.open = False

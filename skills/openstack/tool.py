@@ -48,7 +48,7 @@ OPERATIONS: Mapping[str, tuple[str, Risk]] = {
 
 
 class OpenStackOptions(BaseModel):
-    """Which operation a skill is."""
+    """Options of an OpenStack skill: its operation."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     operation: str
@@ -73,7 +73,7 @@ class OpenStack:
         self.spec, self.effect = manifest.spec, manifest.effect
 
     async def run(self, call: Call) -> Any:
-        """What the operation gives.
+        """The operation's result.
 
         Raises:
             AosError: those of `skills.openstack.failures`, and those of the address guard.
@@ -126,7 +126,7 @@ def build(manifest: Manifest, ground: Ground) -> OpenStack:
 
 
 def _machinery(module: str, operation: str) -> tuple[Callable[..., "Wire"], Callable[..., Any]]:
-    """What makes the way of requests, and what does the work: both stand on the SDK."""
+    """Load the HTTP adapter's factory and the operation: both stand on the SDK."""
     from skills.openstack.api_client import Wire
     from skills.openstack.failures import named
     from skills.openstack.keystone_login import connected

@@ -18,7 +18,7 @@ from skills.sandbox.worker import Overflow
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What `run(payload)` gave back, what was printed, and the milliseconds from the call to the end of its process."""
+    """Return value of `run(payload)`, its output, and the milliseconds from the call to the end of its process."""
 
     value: dict[str, Any]
     stdout: str
@@ -80,7 +80,7 @@ class Sandbox:
         await self._pool.fill()
 
     async def layers(self) -> Layers:
-        """Which layers of isolation hold on this machine; tried on a real process."""
+        """Layers of isolation that hold on this machine; tried on a real process."""
         return await self._pool.layers()
 
     async def aclose(self) -> None:

@@ -1,4 +1,4 @@
-"""What runs inside: locks the last doors behind itself, waits for one script, answers once, and ends.
+"""Guest side of the sandbox: drops its rights, waits for one script, answers once, and ends.
 
 Started as `python -I -S -B -c <this text> <settings as JSON>`; it uses the standard library alone. Its standard input
 is a socket: it takes a line `ready`, brings one job as JSON up to its end, and takes one answer, a line of JSON.

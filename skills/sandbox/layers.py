@@ -51,7 +51,7 @@ LIMIT_NAMES: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Layers:
-    """What holds and what is missing here; `reason` says why, as far as it is known."""
+    """Isolation layers that hold and are missing here; `reason` says why, as far as it is known."""
 
     held: frozenset[Layer]
     reason: str = ""

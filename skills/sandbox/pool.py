@@ -67,7 +67,7 @@ class Pool:
             self._idle.append(await self._start())
 
     async def layers(self) -> Layers:
-        """What holds on this machine, tried on a real one, whatever the settings allow to be missing."""
+        """Isolation layers that hold on this machine, tried out, whatever the settings allow to be missing."""
         try:
             found, reasons = await self._best()
         except SandboxMissing as error:

@@ -1,4 +1,4 @@
-"""What can go wrong when a script is run behind the fence, by name."""
+"""Errors of a script that runs in the sandbox, by name."""
 
 from cluster.basics.errors import Permanent, TooLarge
 

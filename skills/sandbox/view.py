@@ -1,4 +1,4 @@
-"""What of the file system a script can see: the interpreter, its standard library, the shared libraries of both."""
+"""File system visible to a script: the interpreter, its standard library, the shared libraries of both."""
 
 import subprocess
 import sys

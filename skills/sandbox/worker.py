@@ -27,7 +27,7 @@ class Overflow(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """What came out of a script, all of it untrusted; `answer` is None where it gave none before it died of `code`."""
+    """Raw output of a script, all of it untrusted; `answer` is None where it gave none before it died of `code`."""
 
     answer: bytes | None
     stdout: bytes
@@ -132,7 +132,7 @@ class Worker:
 
     @property
     def alive(self) -> bool:
-        """Whether it can still be given a script."""
+        """True while it can still be given a script."""
         return not (self._exited.is_set() or self._talk.closed)
 
     async def run(self, job: bytes, seconds: float) -> Ended:
@@ -213,7 +213,7 @@ class Worker:
         return next((name for name, channel in names.items() if channel.full), "")
 
     async def _until(self, holds: Callable[[], object], seconds: float) -> bool:
-        """Whether it came to hold in time."""
+        """Wait for a condition; True where it came to hold in time."""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 while not holds():

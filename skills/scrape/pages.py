@@ -1,4 +1,4 @@
-"""What is read out of an HTML page: the readable text, tables, links, elements. Plain functions over its text."""
+"""Extraction from an HTML page: the readable text, tables, links, elements. Plain functions over its text."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any

@@ -27,7 +27,7 @@ class Unreadable(Permanent):
 async def read(
     reads: Reads, html: str, url: str, values: Mapping[str, Any], seconds: float, memory: int = MEMORY_BYTES
 ) -> dict[str, Any]:
-    """What is read out of the page; the process is gone afterwards, however this ends.
+    """Extract a part of the page in a child process; it is gone afterwards, however this ends.
 
     Args:
         values: `selector` and `attribute`, where the skill has them.

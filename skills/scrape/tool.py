@@ -21,7 +21,7 @@ _HTML = {"text/html", "application/xhtml+xml", "application/xml", "text/xml", ""
 
 
 class ScrapeOptions(BaseModel):
-    """What is read out of a page.
+    """Options of a scraping skill: the part of the page to extract.
 
     Attributes:
         reads: `article` the readable text; `tables`; `links`; `elements` what the argument `selector` finds.

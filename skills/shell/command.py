@@ -1,4 +1,4 @@
-"""What a shell skill starts: a program that is allowed by its whole path, and arguments as whole elements."""
+"""Command line of a shell skill: a program allowed by its whole path, and arguments as whole elements."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -35,7 +35,7 @@ class ProgramNotGranted(Forbidden):
 
 
 class ShellOptions(BaseModel):
-    """What is started.
+    """Options of a shell skill: its command template, or a command as an argument.
 
     Attributes:
         command: a program and its elements; one that is `{name}` and nothing else is an argument's place.

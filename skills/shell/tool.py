@@ -23,7 +23,7 @@ class Started:
         self._limits = Limits(manifest.seconds, ground.settings.result_bytes * 3 // 4, manifest.risk is Risk.READ)
 
     async def run(self, call: Call) -> Any:
-        """What the program printed and how it ended; one that fails is a result, not an error.
+        """Output and exit status of the program; one that fails is a result, not an error.
 
         Raises:
             Invalid: an argument cannot stand in a command.

@@ -1,4 +1,4 @@
-"""What can go wrong with a database, by name; no text of a driver is passed on where it may quote how to log in."""
+"""Errors of a database, by name; no text of a driver is passed on where it may quote how to log in."""
 
 from cluster.basics.errors import Forbidden, Invalid, Permanent, Transient, Unavailable
 

@@ -1,4 +1,4 @@
-"""Where a database may be: on a public address or a named one, and logged in to with what the credential says alone."""
+"""Login to a database: on a public address or a named one, with what the credential says alone."""
 
 import os
 import re
@@ -32,7 +32,7 @@ _SAYS = frozenset({
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """What databases may be reached.
+    """Allow-list of databases: hosts, name resolution, folders.
 
     Attributes:
         hosts: `host:port` opens a private address, as in `skills.http.guard`.
@@ -105,7 +105,7 @@ def _aim(host: str, port: str, hosts: Sequence[str]) -> Target:
 
 @cache
 def _plain() -> Mapping[str, str]:
-    """What libpq would take from the environment, as it is without one; an empty text is not looked up there."""
+    """Defaults of libpq without its environment; an empty text is not looked up there."""
     pinned: dict[str, str] = {}
     for option in pq.Conninfo.get_defaults():
         name = option.keyword.decode()

@@ -51,7 +51,7 @@ HARMLESS = frozenset({
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a call may take: connecting included in `seconds`; `bytes` of JSON; `reads`: nothing may change."""
+    """Limits of a call: connecting included in `seconds`; `bytes` of JSON; `reads`: nothing may change."""
 
     seconds: float
     rows: int

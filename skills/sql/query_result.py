@@ -1,4 +1,4 @@
-"""What a query gives, as JSON that is not too large."""
+"""Rows of a query as JSON, up to a size limit."""
 
 import json
 import math

@@ -20,7 +20,7 @@ _TRUSTED = frozenset({Role.OPERATOR, Role.ADMIN})
 
 
 class SqlOptions(BaseModel):
-    """What is asked.
+    """Options of an SQL skill: a query, or a query as an argument.
 
     Attributes:
         query: with `:name` where an argument's value is bound; what is not given is NULL.

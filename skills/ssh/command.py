@@ -24,7 +24,7 @@ _TRUSTED = frozenset({Role.OPERATOR, Role.ADMIN})
 
 
 class SshOptions(BaseModel):
-    """What is run.
+    """Options of an SSH skill: its command template, or a command as an argument.
 
     Attributes:
         command: elements of a command line; one that is `{name}` and nothing else is an argument's place.

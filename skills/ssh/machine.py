@@ -1,4 +1,4 @@
-"""Which machine a call goes to: those that the credential names and no others, each with a key that is known."""
+"""Choice of the machine for a call: those that the credential names and no others, each with a known host key."""
 
 import re
 from collections.abc import Mapping
@@ -38,7 +38,7 @@ class HostKeyRefused(Permanent):
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """Where a command is run; `name` is as the credential writes it."""
+    """A machine that runs commands; `name` is as the credential writes it."""
 
     name: str
     host: str
@@ -46,7 +46,7 @@ class Machine:
 
     @property
     def scan(self) -> str:
-        """What a person does to know its key."""
+        """Instruction to fetch and verify the machine's host key."""
         where = self.host if self.port == PORT else f"-p {self.port} {self.host}"
         return (
             f"Put what `ssh-keyscan {where}` prints into the credential's field `known_hosts`, after you compared it"

@@ -146,7 +146,7 @@ def _foreign() -> tuple[type[Exception], ...]:
 
 
 def _named(error: Exception, machine: Machine, *, unknown: bool) -> AosError:
-    """What the library says by its class alone: its texts quote banners of servers, and user names."""
+    """An error of the library by its class alone: its texts quote banners of servers, and user names."""
     import asyncssh
 
     match error:

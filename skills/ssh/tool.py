@@ -27,7 +27,7 @@ class Remote:
         self._limits = Limits(manifest.seconds, most, manifest.risk is Risk.READ)
 
     async def run(self, call: Call) -> Any:
-        """What the command printed and how it ended; a command that fails is a result, not an error.
+        """Output and exit status of the command; a command that fails is a result, not an error.
 
         Raises:
             Invalid: an argument cannot stand in a command.

@@ -23,7 +23,7 @@ _CONTROLS = {code: "\ufffd" for code in (*range(32), *range(127, 160)) if chr(co
 
 @dataclass(slots=True)
 class Turn:
-    """What one message led to, as far as it is told; `state` is `completed` once it was answered.
+    """The outcome of one message, as far as its events tell; `state` is `completed` once it was answered.
 
     `asks`: the agent has asked something, and the next message of the conversation answers it.
     """

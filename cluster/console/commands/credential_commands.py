@@ -122,14 +122,14 @@ def _plain(given: list[str], sort: JSON, secret_words: list[str]) -> JSON:
 
 
 def _asked(session: Session, sort: JSON, field: str | None) -> JSON:
-    """What a person types, unseen; what is left empty is left out."""
+    """Secrets that a person types at hidden prompts; what is left empty is left out."""
     names = [field] if field is not None else sort["secret"] or ["secret"]
     typed = {name: Prompt.ask(f"{name} (empty: none)", password=True, console=session.out) for name in names}
     return {name: value for name, value in typed.items() if value}
 
 
 def _read(text: str, sort: JSON, field: str | None) -> JSON:
-    """What comes on standard input: JSON by field, or the text of one."""
+    """Secrets from standard input: JSON by field, or the text of one."""
     if field is None and text.lstrip().startswith("{"):
         try:
             found = json.loads(text)

@@ -28,7 +28,7 @@ documents = typer.Typer(no_args_is_help=True, help="List, show, read and delete 
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """What every command gets: the API and where to print."""
+    """The context of every command: the API client and the console to print to."""
 
     api: Api
     out: Console
@@ -249,7 +249,7 @@ def follow_job(session: Session, job_id: str, as_json: bool) -> None:
 
 
 def _reasons(session: Session, job: JSON) -> None:
-    """Which of its documents are not as they should be, and why: the first of them."""
+    """Print why documents of the job failed or are doubtful: the first of them."""
     if job["state"] not in ("partial", "failed"):
         return
     try:

@@ -214,7 +214,7 @@ def gate_run(
 def worse(
     before: Mapping[str, Any], found: Mapping[str, Any], tolerance: float, only: list[str] | None = None
 ) -> list[str]:
-    """Why a run must not pass beside a baseline; empty where it may."""
+    """The reasons why a run must not pass the gate beside a baseline; empty where it may."""
     reasons = [f"{one['questions']} questions: {one['what']}" for one in found["failures"]]
     if found["state"] != "completed" and not reasons:
         reasons.append(f"the run is {found['state']}")

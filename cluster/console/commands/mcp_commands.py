@@ -42,7 +42,7 @@ def mcp_tools(
     add: Annotated[bool, typer.Option("--add", help="Register them as skills of the workspace.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """What an MCP server has, as seen from the product. Example: aos skills mcp-tools https://mcp.example.org/mcp"""
+    """List an MCP server's tools, as the product sees it. Example: aos skills mcp-tools https://mcp.example.org/mcp."""
     session: Session = context.obj
     first, *rest = place
     where: JSON = {"url": first} if first.startswith(("http://", "https://")) else {"command": first, "args": rest}
@@ -87,7 +87,7 @@ async def _served(api: Api) -> None:
 
 
 async def _asked(api: Api, work: "Callable[[Client], Awaitable[T]]") -> T:
-    """What the product says.
+    """The product's reply over MCP.
 
     Raises:
         MCPError: it is away, or refuses.

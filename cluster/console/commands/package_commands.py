@@ -118,7 +118,7 @@ def verify_package(
     signer: Annotated[str | None, typer.Option(help="The public key that it must be signed with.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Whether a package is whole, and who signed it; exit 1 if it is not. Example: aos skills verify x.skill"""
+    """Check that a package is whole, and by whom it is signed; exit 1 if not. Example: aos skills verify x.skill."""
     session: Session = context.obj
     bundle = unpack(_bytes(file))
     public = signer_of(bundle)

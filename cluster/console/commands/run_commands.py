@@ -114,7 +114,7 @@ def list_approvals(
     state: Annotated[str, typer.Option(help="pending, approved, rejected, expired, or all.")] = "pending",
     as_json: AsJson = False,
 ) -> None:
-    """What waits for a person, the oldest first. Example: aos approvals list"""
+    """Approval requests, the oldest first. Example: aos approvals list."""
     session: Session = context.obj
     params = {} if state == "all" else {"state": state}
     found = session.api.request("GET", "/api/approvals", params=params)

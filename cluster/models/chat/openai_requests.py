@@ -97,7 +97,7 @@ def without(body: Mapping[str, Any], refused: Mapping[str, str | None]) -> dict[
 
 
 def refused_field(message: str, sent: Mapping[str, Any]) -> str | None:
-    """Which optional field a refusal (400, 422) is about; None where it is about something else."""
+    """The optional field that a refusal (400, 422) is about; None where it is about something else."""
     if not _NOT_KNOWN.search(message):
         return None
     named = (name for name in OPTIONAL if name in sent and re.search(rf"\b{name}\b", message))

@@ -96,7 +96,7 @@ class Gathering:
         self._usage = Usage(prompt, completion)
 
     def named(self, model: str) -> None:
-        """What the provider calls the model."""
+        """Record the model's name as the provider gives it."""
         self._model = model
 
     def reply(self) -> Reply:

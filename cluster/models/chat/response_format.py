@@ -25,7 +25,7 @@ _REF = Draft202012Validator.VALIDATORS["$ref"]
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """What an answer has to be.
+    """The response format that an answer has to have.
 
     Attributes:
         schema: a JSON schema of type object, see `checked`; None for any JSON object.
@@ -40,7 +40,7 @@ class Form:
     tool: str | None = None
 
     def flaw(self, value: Any) -> str | None:
-        """What is wrong with a value, in words for the model; None if it has the form.
+        """The schema error of a value, in words for the model; None if it has the form.
 
         Raises:
             Invalid: the schema itself cannot be followed.

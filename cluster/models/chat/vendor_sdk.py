@@ -1,4 +1,4 @@
-"""What both vendors' libraries are used for alike: a request out, decoded JSON in, time limits, and a clean end."""
+"""Chat calls over a vendor's SDK: a request out, decoded JSON events in, time limits, and a clean end."""
 
 import asyncio
 import json
@@ -21,7 +21,7 @@ MOST_REFUSED = 4  # optional fields that a server may refuse one after the other
 
 @dataclass(slots=True)
 class Habits:
-    """What was learned of an endpoint while it was used: optional fields that it refuses, with their other names."""
+    """Quirks of an endpoint, learned while it was used: optional fields that it refuses, with their other names."""
 
     refused: dict[str, str | None] = field(default_factory=dict)
 
@@ -57,11 +57,11 @@ class Caller(Protocol):
 
     @property
     def errors(self) -> tuple[type[Exception], ...]:
-        """What the library raises."""
+        """The exceptions that the library raises."""
         ...
 
     def classified(self, error: Exception) -> AosError:
-        """One of `errors` as one of ours."""
+        """Translate one of `errors` into one of ours."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""Where models of stored connections may live: no way round to the machines behind the wall (OWASP SSRF)."""
+"""Egress policy for models of stored connections: no way round to internal machines (OWASP SSRF)."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ class AddressRefused(Unusable):
 
 @dataclass(frozen=True, slots=True)
 class Egress:
-    """What connections that people store may reach. What the operator configures is not asked about.
+    """The addresses that stored connections may reach. What the operator configures is not asked about.
 
     Attributes:
         allow: addresses that are not public and may be used all the same: `host`, `host:port`, or a network.
@@ -191,7 +191,7 @@ def _place(parts: SplitResult) -> tuple[str, int]:
 
 
 def _names(entry: str, host: str, port: int) -> bool:
-    """Whether an entry is exactly this host, or this host and port."""
+    """True where an entry is exactly this host, or this host and port."""
     bare = host.lower().rstrip(".").strip("[]")
     return entry in (bare, f"{bare}:{port}", f"[{bare}]:{port}", f"[{bare}]")
 

@@ -17,7 +17,7 @@ ANTHROPIC_VERSION = "2023-06-01"  # the `anthropic-version` whose shapes are spo
 
 
 class Provider(StrEnum):
-    """Whose dialect an endpoint speaks."""
+    """The provider whose dialect an endpoint speaks."""
 
     OPENAI = "openai"
     AZURE = "azure"
@@ -32,7 +32,7 @@ class Provider(StrEnum):
 
 
 class AuthMode(StrEnum):
-    """How the key is sent: bearer token, the provider's key header, user:password, a header of its own, not at all."""
+    """The key's auth mode: bearer token, the provider's key header, user:password, a header of its own, none."""
 
     BEARER = "bearer"
     API_KEY = "api_key"
@@ -47,7 +47,7 @@ Forms = Literal["none", "without_tools", "all"]
 
 @dataclass(frozen=True, slots=True)
 class Trait:
-    """What is known of a provider.
+    """Traits of a provider's API.
 
     Attributes:
         provider: which.
@@ -105,7 +105,7 @@ _TAKEN = frozenset({"host", "content-length", "transfer-encoding", "connection",
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """Where a model is and what asking it costs. The key is not in here: a connection may be shown and logged.
+    """An endpoint of a model, and its prices. The key is not in here: a connection may be shown and logged.
 
     Attributes:
         id: a UUID as text.
@@ -137,12 +137,12 @@ class Connection:
 
     @property
     def trait(self) -> Trait:
-        """What is known of its provider."""
+        """The traits of its provider."""
         return trait_of(self.provider)
 
     @property
     def supports_tools(self) -> bool:
-        """Whether tools are offered natively: the override, else the table."""
+        """True where tools are offered natively: the override, else the table."""
         return self.trait.tools if self.tools is None else self.tools
 
     def cost(self, usage: Usage) -> float:

@@ -24,14 +24,14 @@ Address = tuple[ConnectionId, str, Provider, str]
 
 @dataclass(slots=True)
 class _Known:
-    """What the process knows of an address."""
+    """Facts that the process remembers of an address."""
 
     endpoint: str | None = None
     habits: Habits = field(default_factory=Habits)
 
 
 class Switchboard:
-    """What the router asks: which connections there are, and the model behind one."""
+    """Resolves connections for the router: lists a workspace's, and opens the model behind one."""
 
     def __init__(
         self,

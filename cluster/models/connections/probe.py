@@ -1,4 +1,4 @@
-"""Which of an endpoint's candidate addresses answers, what models it has, and why it does not work if it does not."""
+"""Probes an endpoint's candidate addresses: the one that answers, its models, and the reason if none works."""
 
 import asyncio
 import json
@@ -28,7 +28,7 @@ MOST_MODELS = 500
 
 
 class Reason(StrEnum):
-    """Why a connection does not work."""
+    """The reason why a connection does not work."""
 
     UNREACHABLE = "unreachable"
     TIMEOUT = "timeout"
@@ -55,7 +55,7 @@ _HOPELESS = frozenset({Reason.TIMEOUT, Reason.UNREACHABLE, Reason.TLS, Reason.NO
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """What a test found.
+    """The result of a connection test.
 
     Attributes:
         ok: whether the API answers and takes the key.

@@ -66,7 +66,7 @@ class Batching:
         return sum(call.tokens for call in self._calls[lane])
 
     async def vectors(self, windows: Sequence[Window], lane: Lane) -> NDArray[np.float32]:
-        """What the model makes of each window, in order: shape (len(windows), dimension); at least one window.
+        """The model's vector of each window, in order: shape (len(windows), dimension); at least one window.
 
         A caller that gives up takes along what no batch has yet.
 

@@ -66,7 +66,7 @@ class _Layer:
         return self._second(self._down.plus(self._up.gelu(x), x))
 
     def _attend(self, asks: Tensor, groups: Sequence[tuple[int, int]]) -> Tensor:
-        """What each token takes from the others of its window; `groups` are (windows, tokens of each)."""
+        """Self-attention of each token within its window; `groups` are (windows, tokens of each)."""
         width = asks.shape[1] // 3
         taken = asks.new_empty(len(asks), width)
         start = 0
@@ -108,7 +108,7 @@ class PackedBert:
         return [rows[at] for at in range(len(windows))]
 
     def agrees(self, model: Any) -> bool:
-        """Whether the model itself says the same of a few made-up windows, rounding aside."""
+        """True where the model itself gives the same for a few made-up windows, rounding aside."""
         generator = torch.Generator().manual_seed(0)
         windows = [torch.randint(len(self._words), (length,), generator=generator) for length in (3, 17, 17, 64)]
         for window, ours in zip(windows, self([window.tolist() for window in windows]), strict=True):

@@ -20,7 +20,7 @@ AT_ONCE = 8  # texts that have the deadline of one; a list of more has as many t
 
 
 class Deadline(Protocol):
-    """Where the deadline stands; `SearchSettings` is one."""
+    """The settings that hold the deadline; `SearchSettings` is one."""
 
     @property
     def embed_seconds(self) -> float:
@@ -46,7 +46,7 @@ class DeadlineEmbedder:
         self._rest = rest or _Rest()
 
     async def facts(self) -> EmbedderFacts:
-        """What the vectors are made with.
+        """The facts of the embedder behind it.
 
         Raises:
             Unavailable: the embedder has not said so in time, or did not answer a moment ago.

@@ -1,4 +1,4 @@
-"""Which embedders the settings mean: for each a server that they name, else a model on this machine."""
+"""Opens the embedders that the settings mean: for each a server that they name, else a model on this machine."""
 
 import asyncio
 import random

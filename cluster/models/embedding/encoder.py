@@ -24,7 +24,7 @@ Layers = Callable[[Sequence[Window]], "list[Tensor]"]
 
 
 class Encoder(Protocol):
-    """What an embedder needs of a model; plain functions that take the processor for a while."""
+    """A model as an embedder needs it; plain functions that take the processor for a while."""
 
     facts: EmbedderFacts
 
@@ -112,7 +112,7 @@ class SentenceEncoder:
         return vectors.cpu().numpy().astype(np.float32, copy=False)
 
     def token_vectors(self, windows: Sequence[Window]) -> list[NDArray[np.float32]]:
-        """What the last layer says of every token, before pooling: the input of late interaction (ColBERT, 2020)."""
+        """Last-layer vectors of every token, before pooling: the input of late interaction (ColBERT, 2020)."""
         import torch
 
         if not windows:

@@ -70,7 +70,7 @@ class ApiEmbedder:
         self._facts: EmbedderFacts | None = None
 
     async def facts(self) -> EmbedderFacts:
-        """What the vectors are made with; the dimension is learned from the first answer.
+        """The facts of the server's model; the dimension is learned from the first answer.
 
         Raises:
             Unavailable, Overloaded: the server does not answer.
@@ -194,7 +194,7 @@ class _Elsewhere(Unusable):
 
 
 def _addresses(base_url: str) -> tuple[str, ...]:
-    """Where the vectors may be asked for: of a URL without a path, as Ollama's is mostly given, below /v1 first."""
+    """Candidate URLs for embeddings: of a URL without a path, as Ollama's is mostly given, below /v1 first."""
     plain = base_url.rstrip("/")
     if plain.count("/") > 2 and detect(base_url) is not Provider.OLLAMA:
         return (f"{plain}/embeddings",)

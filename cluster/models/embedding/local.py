@@ -44,7 +44,7 @@ class LocalEmbedder:
         self._in_flight = InFlight(self._compute)
 
     async def facts(self) -> EmbedderFacts:
-        """What the vectors are made with."""
+        """The facts of the model in this process."""
         return self.encoder.facts
 
     async def embed(self, texts: Sequence[str], lane: Lane = Lane.QUESTION) -> NDArray[np.float32]:

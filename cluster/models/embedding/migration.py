@@ -43,14 +43,14 @@ def pinned(embedder: Embedder, facts: EmbedderFacts) -> Embedder:
 
 
 def forget(embedder: Embedder) -> None:
-    """What is remembered of its model does not count any more: it may be another one by now."""
+    """Drop the facts remembered of its model: it may be another one by now."""
     if isinstance(embedder, Movable):
         embedder.forget()
 
 
 @dataclass(frozen=True, slots=True)
 class Make:
-    """What the vectors of an index were made with.
+    """The vector space of an index: the embedder that its vectors were made with.
 
     Attributes:
         name: the embedder, for people.
@@ -63,13 +63,13 @@ class Make:
     fingerprint: str
 
     def is_of(self, facts: EmbedderFacts) -> bool:
-        """Whether this embedder's vectors can be compared with the index's."""
+        """True where this embedder's vectors can be compared with the index's."""
         told = facts.fingerprint if self.fingerprint else facts.name
         return (self.fingerprint or self.name, self.dimension) == (told, facts.dimension)
 
 
 def make_of(generation: Mapping[str, Any]) -> Make:
-    """What a generation was made with; the row has its embedder, embedder_fingerprint and dimension."""
+    """The vector space of an index generation; the row has its embedder, embedder_fingerprint and dimension."""
     return Make(generation["embedder"], generation["dimension"], generation["embedder_fingerprint"])
 
 
@@ -81,7 +81,7 @@ class Succession:
         self.now, self.before = now, before
 
     async def facts(self) -> EmbedderFacts:
-        """What new vectors are made with."""
+        """The facts of the current embedder, which makes new vectors."""
         return await self.now.facts()
 
     async def embed(self, texts: Sequence[str], lane: Lane = Lane.QUESTION) -> NDArray[np.float32]:

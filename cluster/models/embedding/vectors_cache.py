@@ -25,7 +25,7 @@ _FLOAT = np.dtype("<f4")
 
 @dataclass(slots=True)
 class Tally:
-    """What became of the texts since the process began.
+    """Cache counters of the texts since the process began.
 
     Attributes:
         hits: known already.
@@ -78,7 +78,7 @@ class VectorCache:
         return asdict(self._tally)
 
     async def facts(self) -> EmbedderFacts:
-        """What the vectors are made with."""
+        """The facts of the embedder behind the cache."""
         return await self._embedder.facts()
 
     async def embed(self, texts: Sequence[str], lane: Lane = Lane.QUESTION) -> NDArray[np.float32]:
@@ -157,7 +157,7 @@ class _Remembering:
     home: str
 
     async def facts(self) -> EmbedderFacts:
-        """What the vectors are made with."""
+        """The facts of the embedder behind the cache."""
         return await self.embedder.facts()
 
     async def embed(self, texts: Sequence[str], lane: Lane = Lane.QUESTION) -> NDArray[np.float32]:
@@ -185,7 +185,7 @@ def pack(name: str, vector: NDArray[np.float32]) -> bytes:
 
 
 def unpack(name: str, value: bytes | None, dimension: int) -> NDArray[np.float32] | None:
-    """What `pack` made; None for anything else, and for a vector of another dimension (X-04)."""
+    """Decode a packed vector; None for anything else, and for a vector of another dimension (X-04)."""
     if not isinstance(value, bytes) or len(value) != _CHECKSUM + dimension * _FLOAT.itemsize:
         return None
     if value[:_CHECKSUM] != _checksum(name, value[_CHECKSUM:]):

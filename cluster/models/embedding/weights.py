@@ -1,4 +1,4 @@
-"""Where a model's files are, which device and number format suit them, and what they are, as a hash."""
+"""A model's weights: their folder, the device and number format that suit them, and their identity as a hash."""
 
 import logging
 import os
@@ -118,7 +118,7 @@ def dtype(
 
 
 def multiplies_bfloat16(processor: Mapping[str, object]) -> bool:
-    """Whether bfloat16 is quicker than float32; without these instructions it is converted there and back, and slower.
+    """True where bfloat16 is quicker than float32; without these instructions it is converted there and back.
 
     Args:
         processor: capabilities by the names of `torch.cpu.get_capabilities`.

@@ -1,4 +1,4 @@
-"""Which cross-encoder is served: the configured one, else the default wherever its weights are at hand (X-23)."""
+"""The cross-encoder to serve: the configured one, else the default wherever its weights are at hand (X-23)."""
 
 from pathlib import Path
 
@@ -22,7 +22,7 @@ def model_of(settings: RerankSettings, *, alone: bool, cache: Path | None = None
 
 
 def is_cached(model: str, cache: Path | None = None) -> bool:
-    """Whether a hub id's configuration and weights are in the local cache; nothing is asked of the network."""
+    """True where a hub id's configuration and weights are in the local cache; nothing is asked of the network."""
     from huggingface_hub import try_to_load_from_cache
 
     held = [isinstance(try_to_load_from_cache(model, name, cache), str) for name in ("config.json", *_WEIGHTS)]

@@ -1,4 +1,4 @@
-"""In which order an agent's connections are asked for a task, and why each stands where it does."""
+"""The fallback order of an agent's connections for a task, and the reason for each one's place."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -46,7 +46,7 @@ class Route:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a call needs of its connection.
+    """A call's requirements of its connection.
 
     Attributes:
         task: its kind.

@@ -38,10 +38,10 @@ class Connections(Protocol):
 
 
 class Purse(Protocol):
-    """Who may spend how much; `Spend` is the one with a database."""
+    """Spend by agent and its budgets; `Spend` is the one with a database."""
 
     async def state(self, scope: Scope, agent: str, config: Mapping[str, Any]) -> Spent:
-        """What was spent this month."""
+        """This month's spend and the budgets."""
         ...
 
     async def add(self, scope: Scope, agent: str, usage: Usage, cost_usd: float) -> None:
@@ -158,13 +158,13 @@ class _Attempt:
         raise Unavailable("the model's stream ended without a reply")
 
     def whole(self) -> Reply:
-        """What `listen` has kept."""
+        """The reply that `listen` has kept."""
         assert self._reply is not None
         return self._reply
 
     @property
     def usage(self) -> Usage | None:
-        """What is to be paid: as counted, estimated where the stream broke off, None where nothing was said."""
+        """The usage to be paid: as counted, estimated where the stream broke off, None where no token came."""
         if self._reply is not None:
             return self._reply.usage
         if not self.said:

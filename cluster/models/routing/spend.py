@@ -1,4 +1,4 @@
-"""What agents spend on models by calendar month (UTC), and the budgets that end it."""
+"""Agents' spend on models by calendar month (UTC), and the budgets that end it."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -62,7 +62,7 @@ class Spend:
         self._sql = load_queries(Path(__file__).with_name("spend.sql"))
 
     async def state(self, scope: Scope, agent: str, config: Mapping[str, Any]) -> Spent:
-        """What was spent, beside what may be: `budget_usd` of the agent's config and of the tenant.
+        """This month's spend, beside the budgets: `budget_usd` of the agent's config and of the tenant.
 
         Raises:
             Invalid: the agent's budget is no amount.

@@ -1,4 +1,4 @@
-"""Which of ten kinds of task a message is, by the words in it; no model is asked.
+"""Classifies a message as one of ten kinds of task by its trigger words; no model is asked.
 
 The trigger words are the documents' (MR-02); weights, their variants in other languages, the rules for what does not
 count and the order of ties are our own, as no source has them.
@@ -167,7 +167,7 @@ _COLON = re.compile(r":\s|\n\s*\n")
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What a message asks for.
+    """The task that a message asks for, with its scores.
 
     Attributes:
         task: the kind with the highest score.

@@ -90,7 +90,7 @@ def tail(log: Path, lines: int = 15) -> str:
 
 
 def is_passable(path: Path) -> bool:
-    """Whether any account may pass the folders above `path`."""
+    """True where any account may pass the folders above `path`."""
     return all(stat.S_IMODE(folder.stat().st_mode) & stat.S_IXOTH for folder in path.parents)
 
 

@@ -49,7 +49,7 @@ MIB = 2**20
 
 @dataclass(frozen=True, slots=True)
 class Endpoints:
-    """Where state lives.
+    """The connection strings of durable and of volatile state.
 
     Attributes:
         postgres: libpq connection string of the application role, which row-level security binds.
@@ -89,7 +89,7 @@ def stop(state_dir: Path) -> None:
 
 
 def resolve(settings: Settings) -> Endpoints:
-    """What is configured, else what runs for this state directory.
+    """The configured endpoints, else those of the servers that run for this state directory.
 
     Raises:
         Unavailable: nothing is configured and nothing runs.
@@ -99,7 +99,7 @@ def resolve(settings: Settings) -> Endpoints:
 
 
 def is_external(section: PostgresSettings | RedisSettings) -> bool:
-    """Whether the settings name a server, so that none is started."""
+    """True where the settings name a server, so that none is started."""
     return section.url is not None or section.host is not None
 
 
@@ -185,13 +185,13 @@ def shared_buffers(memory: int) -> int:
 
 
 def memory(limits: Sequence[Path] = MEMORY_LIMITS) -> int:
-    """What this machine or container has, in bytes; `limits` are files that may say so."""
+    """Memory of this machine or container, in bytes; `limits` are files that may say so."""
     said = [path.read_text(encoding="ascii").strip() for path in limits if path.exists()]
     return min([psutil.virtual_memory().total, *(int(limit) for limit in said if limit.isdigit())])
 
 
 def _programs() -> Path:
-    """Where the package keeps `initdb` and `pg_ctl`; found without its import, which makes folders and a lock file."""
+    """Folder of the package's `initdb` and `pg_ctl`; found without its import, which makes folders and a lock file."""
     spec = find_spec("pgserver")
     if spec is None or spec.origin is None:
         raise Unavailable(

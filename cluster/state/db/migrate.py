@@ -89,7 +89,7 @@ async def let_in(owner: str, application: str) -> None:
 
 
 async def _bound(application: str) -> tuple[str, bool]:
-    """Who the application is, and whether they have its rights already."""
+    """The application's role, and whether it has the application's rights already."""
     try:
         async with await psycopg.AsyncConnection.connect(application, autocommit=True) as connection:
             cursor = await connection.execute(

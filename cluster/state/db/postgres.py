@@ -204,7 +204,7 @@ class Database:
 
 
 def classified(error: psycopg.OperationalError) -> AosError:
-    """What an error of the server is to us."""
+    """Translate an error of the server into one of ours."""
     if isinstance(error, psycopg.errors.DiskFull):  # 53100: also of its temporary files
         told = error.diag.message_primary or str(error)
         fix = "Free some space on the disk of Postgres (embedded, it is that of AOS_STATE_DIR), or move it."
@@ -238,7 +238,7 @@ async def configure(connection: psycopg.AsyncConnection[Any]) -> None:
 
 
 async def _check(connection: Connection) -> None:
-    """Whether a lent connection still stands: a server that went away has closed it, which makes it readable.
+    """Check that a pooled connection still stands: a server that went away has closed it, which makes it readable.
 
     To ask the server each time would cost every request a journey.
     """

@@ -14,7 +14,7 @@ from cluster.state.identity.identity import secret_hash
 
 @dataclass(frozen=True, slots=True)
 class PasswordReset:
-    """What a reset came to.
+    """The result of a password reset.
 
     Attributes:
         user: whose password it is.
@@ -62,7 +62,7 @@ class Accounts:
         return {"id": tenant, "name": name, "workspace_id": workspace["id"], "user_id": user["id"]}
 
     async def workspaces(self, scope: Scope, skip: int, limit: int) -> list[Row]:
-        """Those the user belongs to."""
+        """Workspaces that the user belongs to."""
         async with self._db.transaction(scope) as tx:
             return await tx.all(self._sql["workspaces"], user=scope.user, tenant=scope.tenant, skip=skip, limit=limit)
 
@@ -83,7 +83,7 @@ class Accounts:
     async def users(
         self, scope: Scope, skip: int, limit: int, *, part: str | None = None, everywhere: bool = False
     ) -> tuple[list[Row], int]:
-        """Who belongs to the workspace, and how many there are.
+        """Users of the workspace, and how many there are.
 
         Args:
             scope: whose.

@@ -1,4 +1,4 @@
-"""Who is asking: a user by password, refresh token or API key, in one of their workspaces. Secrets only as hashes."""
+"""Identity of the caller: by password, refresh token or API key, in one workspace. Secrets only as hashes."""
 
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -61,14 +61,14 @@ class Member:
 
     @property
     def scope(self) -> Scope:
-        """What this member may see."""
+        """The scope of this member's reads."""
         principals = (f"user:{self.email}", f"role:{self.role}")
         return Scope(self.tenant, self.workspace, principals, self.user, self.role)
 
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """What a password is checked against."""
+    """The password hash of a user."""
 
     tenant: TenantId
     user: UserId

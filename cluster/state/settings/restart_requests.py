@@ -52,7 +52,7 @@ class Restarts:
         return int(row["id"])
 
     async def show(self, scope: Scope, id_: int) -> Restart:
-        """What became of it.
+        """The state of one request.
 
         Raises:
             NotFound: there is none of this number.
@@ -63,7 +63,7 @@ class Restarts:
         return _restart(rows[0])
 
     async def under_way(self, parts: tuple[Part, ...]) -> bool:
-        """Whether one of these parts is being restarted, or will be within seconds; for programs, not for people."""
+        """True where one of these parts is being restarted, or will be within seconds; for programs, not for people."""
         limits = {"longest": LONGEST_SECONDS, "soon": TAKEN_SECONDS}
         async with self._db.transaction() as tx:
             row = await tx.one(self._sql["under_way"], parts=[str(part) for part in parts], **limits)
@@ -93,7 +93,7 @@ class Ledger:
         return {app: found[part] for part, apps in APPLICATIONS.items() if part in found for app in apps}
 
     def take(self) -> Mapping[int, tuple[str, ...]]:
-        """What is to be restarted now, by number; nobody else gets it."""
+        """Claim the restarts that are due now, by number; nobody else gets them."""
         with self._connected() as connection:
             rows = connection.execute(self._sql["take"]).fetchall()
         return {int(row["id"]): tuple(row["parts"]) for row in rows}

@@ -53,7 +53,7 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """What a part has to be restarted for."""
+    """A part that has to be restarted, and the changed settings that ask for it."""
 
     part: str
     keys: tuple[str, ...]
@@ -121,7 +121,7 @@ class SettingsRows:
             await tx.run(self._sql["need"], part=part, keys=sorted(names))
 
     async def needs(self, tx: Transaction) -> list[Need]:
-        """What waits for a restart."""
+        """The restarts that changed settings wait for."""
         return [Need(row["part"], tuple(row["keys"]), row["since"]) for row in await tx.all(self._sql["needs"])]
 
     async def _version(self, tx: Transaction) -> int:
@@ -199,7 +199,7 @@ def stored(settings: Settings) -> Kept:
 
 
 def load_with_rows(environment: Mapping[str, str] | None = None) -> Settings:
-    """What a program starts with: files, then rows, then the environment; raises as `begin`."""
+    """The settings a program starts with: files, then rows, then the environment; raises as `begin`."""
     return begin(environment)[0]
 
 
@@ -212,7 +212,7 @@ def load_where_possible(environment: Mapping[str, str] | None = None) -> Setting
 
 
 def begin(environment: Mapping[str, str] | None = None) -> tuple[Settings, Mapping[str, Any]]:
-    """What a program starts with, and the rows in it that are no secrets, for what it starts in its turn.
+    """The settings a program starts with, and the rows in it that are no secrets, for what it starts in its turn.
 
     Raises:
         InvalidConfiguration: the files or the environment are not valid.
@@ -237,7 +237,7 @@ def sealed_value(envelope: bytes) -> dict[str, str]:
 
 
 def envelope_of(value: Any) -> bytes:
-    """What is sealed in a row's value; empty, which no key opens, where that is none."""
+    """The envelope in a row's value; empty, which no key opens, where that is none."""
     try:
         return base64.b64decode(value[_SEALED], validate=True)
     except (TypeError, LookupError, binascii.Error):
@@ -245,5 +245,5 @@ def envelope_of(value: Any) -> bytes:
 
 
 def setting_place(name: str) -> str:
-    """What a setting's envelope is bound to."""
+    """The place that a setting's envelope is bound to."""
     return f"system_settings/{name}"

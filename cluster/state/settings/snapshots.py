@@ -35,7 +35,7 @@ class Snapshots:
         return cast(Settings, _View(self))
 
     def effective(self) -> Settings:
-        """What the program works with at this moment: the newest of what is live, the rest as it began."""
+        """The settings in effect at this moment: the newest of what is live, the rest as it began."""
         changes: dict[str, Any] = {}
         for name in LIVE:
             section, _, key = name.partition(".")
@@ -80,7 +80,7 @@ class Watch:
                 await self._task
 
     async def look(self) -> bool:
-        """Whether there was a new version, which then counts.
+        """Take up a new version of the rows; True where there was one.
 
         Raises:
             InvalidConfiguration: files and environment, which nobody changes here, are not valid.

@@ -1,4 +1,4 @@
-"""When something is due: cron expressions of five fields in a time zone, daylight saving included."""
+"""Due times of cron expressions of five fields in a time zone, daylight saving included."""
 
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError

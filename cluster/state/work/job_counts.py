@@ -1,4 +1,4 @@
-"""How far a job is: its counters by stage, and the events that its readers follow."""
+"""Progress of a job: its counters by stage, and the events that its readers follow."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ class Tally:
 
     @property
     def open_units(self) -> int:
-        """How many units are neither done, failed nor unchanged."""
+        """The number of units that are neither done, failed nor unchanged."""
         return sum(c["expected"] - c["done"] - c["failed"] - c["unchanged"] for c in self.progress.values())
 
 

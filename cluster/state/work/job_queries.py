@@ -1,4 +1,4 @@
-"""What people see of jobs and ask of them: show, list, cancel, resume, retry, follow."""
+"""Read side and commands of jobs for people: show, list, cancel, resume, retry, follow."""
 
 from pathlib import Path
 from uuid import UUID
@@ -48,14 +48,14 @@ class JobDesk:
         return rows, int(total["total"]) if total else 0
 
     async def failed_units(self, scope: Scope, job: JobId, *, skip: int = 0, limit: int = 100) -> list[Row]:
-        """Which documents and pages failed and why; those of documents that the scope may not see are left out."""
+        """Documents and pages that failed, and why; those of documents that the scope may not see are left out."""
         async with self._db.transaction(scope) as tx:
             return await tx.all(
                 self._sql["failed_units"], job=_uuid(job), workspace=scope.workspace, skip=skip, limit=limit
             )
 
     async def doubtful_units(self, scope: Scope, job: JobId, *, skip: int = 0, limit: int = 100) -> list[Row]:
-        """Which documents the job left degraded, partial or without a page, and their caveats; as `failed_units`."""
+        """Documents that the job left degraded, partial or without a page, and their caveats; as `failed_units`."""
         async with self._db.transaction(scope) as tx:
             return await tx.all(
                 self._sql["doubtful_units"], job=_uuid(job), workspace=scope.workspace, skip=skip, limit=limit

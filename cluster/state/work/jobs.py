@@ -29,7 +29,7 @@ class Lane(StrEnum):
 
 
 class JobState(StrEnum):
-    """Where a job stands; the last four are ends."""
+    """The state of a job; the last four are ends."""
 
     QUEUED = "queued"
     RUNNING = "running"
@@ -40,7 +40,7 @@ class JobState(StrEnum):
 
 
 class UnitStatus(StrEnum):
-    """Where a unit stands."""
+    """The status of a unit."""
 
     PENDING = "pending"
     DONE = "done"
@@ -259,7 +259,7 @@ class Jobs:
             return await tally(tx, self._sql["progress"], lease.scope, lease.job)
 
     async def open_units(self, lease: Lease) -> int:
-        """How many units are neither done, failed nor unchanged."""
+        """The number of units that are neither done, failed nor unchanged."""
         return (await self.tally(lease)).open_units
 
     async def move(self, lease: Lease, lane: Lane) -> None:

@@ -1,4 +1,4 @@
-"""What people see of runs: the list, one with its trace, its events, and the whole journal for a replay."""
+"""Read side of runs: the list, one with its trace, its events, and the whole journal for a replay."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

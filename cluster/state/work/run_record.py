@@ -1,4 +1,4 @@
-"""What a run is made of: its state, its steps, its events, and the lease under which they are written."""
+"""The record of a run: its state, its steps, its events, and the lease under which they are written."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from cluster.state.db.postgres import Row
 
 
 class RunState(StrEnum):
-    """Where a run stands; completed, failed and cancelled are ends, an interrupted one can be taken up again."""
+    """The state of a run; completed, failed and cancelled are ends, an interrupted one can be taken up again."""
 
     QUEUED = "queued"
     RUNNING = "running"
@@ -23,7 +23,7 @@ class RunState(StrEnum):
 
 
 class StepState(StrEnum):
-    """Where a step stands."""
+    """The state of a step."""
 
     STARTED = "started"
     DONE = "done"

@@ -18,14 +18,14 @@ from cluster.state.work.cron import next_after
 
 
 class Action(StrEnum):
-    """What a schedule does: say something to an agent, or let it study and examine it."""
+    """The action of a schedule: send a message to an agent, or let it study and examine it."""
 
     MESSAGE = "message"
     ACADEMY = "academy"
 
 
 class Ended(StrEnum):
-    """How a due time ended; a turn that waits for a person goes on without the schedule."""
+    """The outcome of a due time; a turn that waits for a person goes on without the schedule."""
 
     COMPLETED = "completed"
     FAILED = "failed"
@@ -50,7 +50,7 @@ class NewSchedule:
 
 @dataclass(frozen=True, slots=True)
 class ScheduleChange:
-    """What becomes different; None stays."""
+    """A change of a schedule; None stays."""
 
     name: str | None = None
     cron: str | None = None
@@ -60,7 +60,7 @@ class ScheduleChange:
 
     @property
     def moves(self) -> bool:
-        """Whether it is due at other times."""
+        """True where it changes the due times."""
         return self.cron is not None or self.timezone is not None or self.enabled is True
 
 

@@ -46,7 +46,7 @@ class Due:
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How a due time ended: the turn or the job that it led to, and why it did not go well."""
+    """The result of a due time: its outcome, the turn or the job that it led to, and why it did not go well."""
 
     status: Ended
     run: str | None = None

@@ -1,4 +1,4 @@
-"""Why a job waits or does not get on: pure rules over what the ledger says of it, of its lane and of its workers."""
+"""Wait reasons of a job: pure rules over what the ledger says of it, of its lane and of its workers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ ALIVE_SECONDS = 60.0  # a worker that told nothing for so long is none
 
 
 class Wait(StrEnum):
-    """What a job waits for."""
+    """The kind of thing that a job waits for."""
 
     NO_WORKER = "no_worker"
     DISK_FULL = "disk_full"
@@ -44,7 +44,7 @@ _FIXES: Mapping[Wait, str] = {
 
 
 def told(error: AosError) -> str:
-    """What a worker writes down of an error that makes a job wait."""
+    """The text a worker writes down of an error that makes a job wait."""
     named: Mapping[type[AosError], Wait] = {DiskFull: Wait.DISK_FULL, MemoryShort: Wait.MEMORY_SHORT}
     reason = named.get(type(error), Wait.PART_AWAY)
     return written(reason, str(error))
@@ -62,7 +62,7 @@ def parsed(text: str | None) -> tuple[str, str]:
 
 
 def waits(place: Mapping[str, Any], quota: tuple[int, int] | None = None) -> list[WaitReason]:
-    """What a job waits for, the most important first; empty where it gets on.
+    """The reasons that a job waits for, the most important first; empty where it gets on.
 
     Args:
         place: a row of `job_places`.

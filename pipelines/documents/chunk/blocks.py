@@ -19,7 +19,7 @@ _CODE_ENDS = ("{", "}", ";", ");", "},", "(", "):")
 
 
 class Kind(StrEnum):
-    """What a block is; it decides where the block may be cut."""
+    """The kind of a block; it decides at which borders the block may be cut."""
 
     TITLE = "title"
     PROSE = "prose"

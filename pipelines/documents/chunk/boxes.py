@@ -1,4 +1,4 @@
-"""Where a passage stands on the picture of its page: one rectangle a line."""
+"""Bounding boxes of a chunk on the picture of its page: one rectangle a line."""
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence

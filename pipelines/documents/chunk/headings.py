@@ -1,4 +1,4 @@
-"""Which lines are titles, and how deep: Markdown, CHAPTER/SECTION, numbered and UPPERCASE headings."""
+"""Heading detection and level: Markdown, CHAPTER/SECTION, numbered and UPPERCASE headings."""
 
 import re
 from collections import Counter
@@ -53,7 +53,7 @@ def title(line: str) -> str:
 
 
 def is_marked(line: str) -> bool:
-    """Whether a stripped line is a title by Markdown's marks."""
+    """True for a stripped line that is a heading by Markdown's marks."""
     return _MARKDOWN.fullmatch(line) is not None
 
 

@@ -67,7 +67,7 @@ def _best_border(pieces: Sequence[Piece], lead: int, first: int, end: int, size:
 
 
 def _lead(pieces: Sequence[Piece], start: int, first: int, settings: ChunkSettings) -> int:
-    """Where the overlap begins: whole sentences of the same section, at most half a chunk whatever is asked for.
+    """The first piece of the overlap: whole sentences of the same section, at most half a chunk whatever is set.
 
     Rows and code are not repeated: a row is whole by itself, and its header travels with it.
     """
@@ -95,6 +95,6 @@ def _merge_small(pieces: Sequence[Piece], drafts: Sequence[Draft], settings: Chu
 
 
 def _joins(pieces: Sequence[Piece], before: Draft, draft: Draft, settings: ChunkSettings) -> bool:
-    """One of the two is too small to stand alone, and both fit into one chunk."""
+    """True if either chunk is too small to stand alone, and both fit into one."""
     smaller = min(length(pieces, d.lead, d.end) for d in (before, draft))
     return smaller < settings.minimum and length(pieces, before.lead, draft.end) <= settings.size

@@ -132,7 +132,7 @@ def _cuts(text: str, block: Block, settings: ChunkSettings, first: int) -> Itera
 
 
 def _borders(text: str, block: Block) -> Iterator[tuple[int, int]]:
-    """Where a block may be cut, by its kind."""
+    """The spans between which a block may be cut, by its kind."""
     if block.kind is Kind.PROSE:
         yield from sentences(text, block.start, block.end)
     elif block.kind is Kind.TABLE:

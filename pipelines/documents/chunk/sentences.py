@@ -14,7 +14,7 @@ _ABBREVIATION = re.compile(
 
 
 def sentences(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Where the sentences of text[start:end] stand; together they cover it, white space goes with the one before."""
+    """Sentence spans that together cover text[start:end]; white space goes with the sentence before it."""
     begin = start
     for match in _END.finditer(text, start, end):
         stop = match.end()

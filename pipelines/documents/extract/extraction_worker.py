@@ -1,4 +1,4 @@
-"""Where files are opened, inside the guarded child: one kept open between the pages that are asked of it."""
+"""Extraction worker in the guarded child: opens files, and keeps one open between calls for its pages."""
 
 import importlib
 from collections.abc import Callable, Mapping
@@ -98,7 +98,7 @@ class Desk:
         return more_memory(self._context.ocr.memory_bytes) if kind is Kind.IMAGE else nullcontext()
 
     def _hear(self, encoding: str | None, language: str | None) -> None:
-        """What is known of a text beside its bytes, from the next file that is opened on."""
+        """Set the encoding and language hints of a text, from the next file that is opened on."""
         self._context = replace(self._context, encoding=encoding, language=language)
 
     def _speak(self, languages: tuple[str, ...]) -> None:

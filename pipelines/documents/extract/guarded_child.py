@@ -94,7 +94,7 @@ class Guard:
         return self._child.process.pid if self._child else None
 
     def call(self, method: str, *arguments: object, seconds: float, cpu_seconds: float | None = None) -> Any:
-        """What `method(*arguments)` of the child's object returns.
+        """Call `method(*arguments)` of the child's object and return its result.
 
         Args:
             method: its name.
@@ -197,7 +197,7 @@ class _Child:
         self.calls.send((make, memory_bytes))
 
     def cpu_seconds(self, helpers: bool) -> float:
-        """What it has used so far, with the programs it has waited for; with `helpers`, also with those that run."""
+        """CPU used so far by the child and the programs it waited for; with `helpers`, also by those that still run."""
         return cpu_seconds_of(self.process.pid, helpers)
 
     def kill(self) -> tuple[int, int]:

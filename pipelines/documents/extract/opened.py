@@ -12,7 +12,7 @@ from pipelines.documents.document import Caveat, Page, Reason, Unreadable
 
 
 class PageReader(Protocol):
-    """What reads pictures of pages: the OCR cascade."""
+    """Port to the OCR cascade, which reads pictures of pages."""
 
     def read(self, image: NDArray[uint8], number: int, dpi: int | None = None) -> Page:
         """Read an image (height × width, or × 3 channels RGB) with so many dots per inch as page `number`."""
@@ -21,7 +21,7 @@ class PageReader(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What the formats need: limits, rendering settings, and the reader of pictures.
+    """Dependencies of the formats: limits, rendering settings, and the reader of pictures.
 
     `encoding` is what a person set for this text, `language` that of the workspace; both may be unknown.
     """

@@ -41,7 +41,7 @@ _KILLED_FROM_OUTSIDE = (-9, -15)
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """What is known of a file before its pages are read; `file_hash` is SHA-256 in hex, `size` in bytes."""
+    """Facts of a file before its pages are read; `file_hash` is SHA-256 in hex, `size` in bytes."""
 
     kind: Kind
     file_hash: str

@@ -20,7 +20,7 @@ LEAST = 0.5  # of an entity's words that a question has to name
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which entities; None leaves a condition out, `agent` is a UUID: only what is linked to it."""
+    """Filter on entities; None leaves a condition out, `agent` (a UUID) keeps only what is linked to it."""
 
     text: str | None = None
     type: EntityType | None = None
@@ -62,7 +62,7 @@ class Evidence:
 
     @property
     def url(self) -> str:
-        """Where the page is."""
+        """Path of the page in the API."""
         return f"/api/documents/{self.document_id}/pages/{self.page}"
 
 
@@ -124,7 +124,7 @@ class KnowledgeGraph:
         return found.nodes[0], tuple(_evidence(row) for row in rows), edges
 
     async def ask(self, scope: Scope, agent: str | None, question: str, limit: int) -> Part:
-        """What a question is about: the entities that it names, and their relations with the clearest evidence."""
+        """Entities that a question names, and their relations with the clearest evidence."""
         wanted = Wanted(agent=agent)
         ids = await self._named(scope, wanted, question, limit, whole=True)
         if not ids:
@@ -136,7 +136,7 @@ class KnowledgeGraph:
         return Part(nodes, edges, len(nodes))
 
     async def view(self, scope: Scope, wanted: Wanted, center: str | None, limit: int) -> Part:
-        """What to draw: entities, and every relation between two of them.
+        """Subgraph to draw: entities, and every relation between two of them.
 
         Args:
             scope: whose documents.

@@ -1,4 +1,4 @@
-"""What the words beside a run of large words say of it."""
+"""Context rules for named entities: a run of capitalised words, classified by the words beside it."""
 
 import re
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ def abbreviates(text: str, one: Word, two: Word) -> bool:
 
 
 def is_large(word: Word) -> bool:
-    """Whether it may be part of a name; days and months are not."""
+    """True for a capitalised word that may be part of a name; days and months are not."""
     return word.text[0].isupper() and word.text.casefold() not in clues.CALENDAR
 
 
@@ -81,7 +81,7 @@ def titled_person(text: str, words: Sequence[Word], first: int, last: int) -> tu
 
 
 def _names(words: Sequence[Word], first: int, last: int) -> bool:
-    """Whether the words could be somebody's."""
+    """True where the words could be a person's name."""
     return all(
         _NAMELIKE.fullmatch(word.text) and not (word.text.isupper() and len(word.text) > 3)
         and word.text.casefold() not in clues.PLAIN and word.text.casefold() not in clues.BODIES
@@ -90,7 +90,7 @@ def _names(words: Sequence[Word], first: int, last: int) -> bool:
 
 
 def person(text: str, words: Sequence[Word], first: int, last: int) -> float:
-    """How sure a run is somebody's name by what stands around it; 0 where nothing says so."""
+    """Confidence that a run is a person's name, by the words around it; 0 where nothing says so."""
     size = last - first
     if size > 3 or not _names(words, first, last):
         return 0.0

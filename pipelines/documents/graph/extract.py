@@ -141,7 +141,7 @@ class Extractor:
 
 
 class _Index:
-    """What the names of a document that are known say of those that are not."""
+    """Index of a document's typed names, by which its untyped names are resolved."""
 
     def __init__(self, typed: Sequence[_Sure], types: Mapping[str, EntityType]) -> None:
         self.short: dict[str, Key] = {}

@@ -25,7 +25,7 @@ class ModelReader(Protocol):
     """Reads a document by model: graph.routed.RoutedReader."""
 
     async def read(self, scope: Scope, payer: Payer, pages: Sequence[PageText]) -> Read | str:
-        """What the model says, or why there is nothing."""
+        """Entities and relations that the model extracted, or the reason why there are none."""
         ...
 
 
@@ -129,7 +129,7 @@ class GraphStage:
         return joined(rules, said, most_entities=most.max_entities, most_relations=most.max_relations)
 
     def _asks(self, lane: Lane, source: Source) -> bool:
-        """Whether a model is to read it: one that is there, for a document that is short enough."""
+        """True where a model is to read it: one is configured, and the document is short enough."""
         wanted = self._settings.model
         if self._reader is None or wanted == "off" or (wanted == "small" and lane is not Lane.SMALL):
             return False

@@ -43,7 +43,7 @@ class Lexicon:
 
     @classmethod
     def shipped(cls) -> "Lexicon":
-        """What terms.txt beside this file holds."""
+        """Lexicon of the terms.txt beside this file."""
         return cls((files("pipelines.documents.graph") / "terms.txt").read_text(encoding="utf-8").splitlines())
 
     def find(self, text: str, words: Sequence[Word]) -> Iterator[tuple[int, int, Term]]:

@@ -15,7 +15,7 @@ EVIDENCE = 500  # characters of a piece of evidence at most
 
 
 class EntityType(StrEnum):
-    """What kinds of things there are; of two that fit equally well the first is taken."""
+    """Types of entities; of two that fit equally well the first is taken."""
 
     ORGANIZATION = "organization"
     PERSON = "person"
@@ -26,7 +26,7 @@ class EntityType(StrEnum):
 
 
 class RelationType(StrEnum):
-    """How one thing stands to another; each is read from its source to its target."""
+    """Types of relations; each is read from its source to its target."""
 
     IS_PART_OF = "is_part_of"
     USES = "uses"
@@ -47,7 +47,7 @@ class PageText:
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """What an entity is known by within its workspace."""
+    """Identity of an entity within its workspace: its type and canonical name."""
 
     type: EntityType
     name: str
@@ -55,7 +55,7 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """Where a page names an entity first.
+    """First mention of an entity on a page.
 
     Attributes:
         name: as it stands there.
@@ -78,7 +78,7 @@ class Mention:
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """A thing that a document names, with one mention for each page that does."""
+    """Named entity of a document, with one mention for each page that names it."""
 
     key: Key
     mentions: tuple[Mention, ...]
@@ -117,7 +117,7 @@ class Relation:
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """What one document version says; relations are between its entities only.
+    """Entities and relations of one document version; relations are between its entities only.
 
     Attributes:
         note: how it was found and what was left out, for people.

@@ -61,7 +61,7 @@ class _Relation(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """What of a reply is believed: entities and relations with places, and how many of those named were dropped."""
+    """Verified part of a model's reply: entities and relations with places, and how many were dropped."""
 
     entities: tuple[Entity, ...]
     relations: tuple[Relation, ...]
@@ -75,7 +75,7 @@ class _Pages:
         self._pages = [(page, *_folded(page.text)) for page in pages]
 
     def place(self, evidence: str) -> tuple[PageText, int, int] | None:
-        """Where the words stand; None where no page has them, or there are too many."""
+        """Position of the words (page, start, end); None where no page has them, or there are too many."""
         words = " ".join(evidence.split())
         if not 0 < len(words) <= EVIDENCE:
             return None

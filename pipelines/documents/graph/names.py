@@ -63,7 +63,7 @@ def singular(word: str) -> str:
 
 
 def expansion(short: str, words: Sequence[str]) -> int | None:
-    """Where in `words`, which end right before a short form in brackets, its long form begins; None if they are none.
+    """Index in `words`, which end before a bracketed short form, at which its long form begins; None without one.
 
     Each letter of the short form has to be the initial of a word or of a part with a hyphen, in order and up to the
     last word; small words such as `of` may stand between. After Schwartz and Hearst, "A simple algorithm for

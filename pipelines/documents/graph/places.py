@@ -70,7 +70,7 @@ class Gazetteer:
             self._longest[words[0]] = max(self._longest.get(words[0], 0), min(len(words), MOST_WORDS))
 
     def at(self, words: Sequence[str], start: int) -> tuple[int, Place] | None:
-        """How many words from `start` on name a place, the longest name first, and which; None where they do not."""
+        """Longest place name that begins at `start`: its number of words, and the place; None without one."""
         for length in range(min(self._longest.get(words[start], 0), len(words) - start), 0, -1):
             place = self._known.get(tuple(words[start : start + length]))
             if place:
@@ -78,7 +78,7 @@ class Gazetteer:
         return None
 
     def holds(self, name: str) -> bool:
-        """Whether cities lie in what this is a name of."""
+        """True for the name of an area, in which cities lie."""
         place = self._known.get(split(name))
         return place is not None and place.area
 

@@ -78,7 +78,7 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What a sentence says of two of its names."""
+    """Relation that a sentence states between two of its names."""
 
     source: Key
     target: Key
@@ -87,7 +87,7 @@ class Said:
 
 
 def said(text: str, names: Sequence[Named], *, row: bool, holds: Callable[[str], bool]) -> list[Said]:
-    """What a sentence says of names that follow each other.
+    """Relations that a sentence states between names that follow each other.
 
     "A uses B, C and D" says three things, and so does "A, B and C use D".
 
@@ -125,7 +125,7 @@ def said(text: str, names: Sequence[Named], *, row: bool, holds: Callable[[str],
 
 
 def plausible(kind: RelationType, source: EntityType, target: EntityType) -> bool:
-    """Whether things of these types can stand so to each other."""
+    """True where entities of these types can stand in such a relation."""
     place, person = EntityType.LOCATION, EntityType.PERSON
     match kind:
         case RelationType.CREATED_BY:

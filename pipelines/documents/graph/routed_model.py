@@ -31,7 +31,7 @@ class RoutedReader:
         self._router, self._seconds = router, seconds
 
     async def read(self, scope: Scope, payer: Payer, pages: Sequence[PageText]) -> model_extraction.Read | str:
-        """What the model says of the pages, as far as they bear it out; else why there is nothing."""
+        """Entities and relations by the model, as far as the pages bear them out; else why there are none."""
         try:
             async with asyncio.timeout(self._seconds):
                 reply = await self._reply(scope, payer, model_extraction.request(pages))

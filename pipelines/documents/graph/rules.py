@@ -74,7 +74,7 @@ class Rules:
             yield Occurrence(self._sort_of(name), name, words[begin + first].start, word.end, SURE, word.text)
 
     def _sort_of(self, long: str) -> EntityType:
-        """What a long form names."""
+        """Entity type of a long form."""
         known = self._lexicon.term(long)
         if known:
             return known.type
@@ -92,7 +92,7 @@ class Rules:
             yield Occurrence(term.type, text[start:end], start, end, SURE)
 
     def _run(self, text: str, sentence: Sentence, first: int, last: int, taken: bytearray) -> Iterator[Occurrence]:
-        """What a run of large words [first, last) names; a name may go on behind it."""
+        """Occurrence that a run of capitalised words [first, last) names, if any; a name may go on behind it."""
         words = sentence.words
         first, last = self._trimmed(words, first, last)
         if first >= last:
@@ -163,7 +163,7 @@ class Rules:
         return None, first, last, 0.0
 
     def _place(self, text: str, words: Sequence[Word], first: int, last: int) -> float:
-        """How sure a run is the name of a place; 0 where it is none."""
+        """Confidence that a run is the name of a place; 0 where it is none."""
         run = [word.text for word in words[first:last]]
         if len(run) > 1 and run[0].casefold() in clues.SIDES and self._gazetteer.at(run, 1):
             run = run[1:]
@@ -186,7 +186,7 @@ def _is_body(kind: EntityType) -> bool:
 
 
 def _extended(text: str, words: Sequence[Word], at: int) -> bool:
-    """Whether a known name is only a part of another name: `Amazon Basin`, `Mount Apple`."""
+    """True where a known name is only a part of another name: `Amazon Basin`, `Mount Apple`."""
     before = at > 1 and adjacent(text, words[at - 1], words[at]) and _is_name(words[at - 1])
     behind = at + 1 < len(words) and adjacent(text, words[at], words[at + 1]) and _is_name(words[at + 1])
     return before or behind

@@ -48,7 +48,7 @@ def split(name: str) -> tuple[str, ...]:
 
 
 def adjacent(text: str, one: Word, two: Word) -> bool:
-    """Whether nothing parts two words but white space or an ampersand."""
+    """True where only white space or an ampersand separates two words."""
     gap = text[one.end : two.start]
     return gap.isspace() or gap == " & "
 

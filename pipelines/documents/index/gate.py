@@ -78,7 +78,7 @@ class Gate:
         self._sql = load_queries(Path(__file__).with_suffix(".sql"))
 
     async def check(self, scope: Scope, generation: int, live: int | None, *, force: bool = False) -> dict[str, Any]:
-        """What the gate found, as JSON: the fields of `Report`, `reasons` and `verdict`.
+        """Run the gate and return its report as JSON: the fields of `GateReport`, `reasons` and `verdict`.
 
         Args:
             scope: the worker's, of the workspace.
@@ -115,7 +115,7 @@ class Gate:
         return _Side(generation["id"], made, embedder)
 
     async def _beside(self, live: Row | None) -> tuple[_Side | None, str | None]:
-        """What readers use, where what made it answers, too; else why nothing is compared with it."""
+        """The live generation's side, if what embedded it answers, too; else why nothing is compared with it."""
         if live is None:
             return None, None
         try:

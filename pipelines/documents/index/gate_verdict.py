@@ -1,4 +1,4 @@
-"""What the gate found of the next index, and what it makes of that: plain values and rules."""
+"""Report and verdict of the gate on the next index: plain values and rules."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -28,7 +28,7 @@ class Neighbour:
 
 @dataclass(frozen=True, slots=True)
 class Recall:
-    """How much of what was expected was found, on either side.
+    """Recall of the expected passages or documents, in the next generation and in the live one.
 
     Attributes:
         name: `known items`, or the golden set's name.
@@ -58,7 +58,7 @@ class Recall:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What the gate found.
+    """The findings of the gate.
 
     Attributes:
         generation, live: the next one, and the one that readers use.
@@ -84,7 +84,7 @@ class Report:
 
 
 def judge(report: Report, settings: GateSettings) -> list[str]:
-    """Why readers should not get this index; empty where they should."""
+    """Reasons to keep readers from this index; empty where it passes."""
     reasons = []
     if report.held < report.expected * (1 - settings.tolerance):
         reasons.append(f"{report.held} of {report.expected} documents have vectors")

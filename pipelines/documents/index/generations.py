@@ -21,7 +21,7 @@ from pipelines.documents.store.page_codec import caveats_to_json, chunk_to_json,
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """What a generation is made with; another recipe is another generation."""
+    """The embedder and chunker that a generation is made with; another recipe is another generation."""
 
     embedder: EmbedderFacts
     chunker: str
@@ -32,7 +32,7 @@ class Recipe:
         return fingerprint(self.embedder.dimension, self.embedder.fingerprint, self.chunker)
 
     def made(self, generation: Row) -> bool:
-        """Whether a generation was made like this; the row has what `Make` needs, and the chunker."""
+        """True if a generation was made with this recipe; the row has what `Make` needs, and the chunker."""
         return make_of(generation).is_of(self.embedder) and generation["chunker"] == self.chunker
 
 
@@ -64,7 +64,7 @@ class Indexed:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where a job writes: a generation and the chunker it is made with.
+    """The generation that a job writes to, and the chunker it is made with.
 
     Attributes:
         made: fingerprint of the embedder whose vectors it takes.
@@ -100,7 +100,7 @@ class Generations:
         self._sql = load_queries(Path(__file__).with_suffix(".sql"))
 
     async def target(self, scope: Scope, recipe: Recipe) -> Target:
-        """Where a job writes: the generation that this workspace's readers use, opened on first use.
+        """The generation to write to: the one that this workspace's readers use, opened on first use.
 
         Raises:
             Conflict: it was made with another embedder or chunker, and no re-index is under way; mixing them would make
@@ -244,7 +244,7 @@ class Generations:
         chunker: str,
         rows: Sequence[dict[str, Any]],
     ) -> int:
-        """How many of them are new."""
+        """Store chunks and return how many of them are new."""
         return await tx.run(
             self._sql["put_chunks"],
             document=owner["document_id"], version=version, tenant=scope.tenant, workspace=scope.workspace,
@@ -257,7 +257,7 @@ class Generations:
 
 
 def _for(target: Target, indexed: Indexed) -> Indexed:
-    """What of it the target takes.
+    """The chunks, and the vectors if the target takes them.
 
     Raises:
         EmbedderMoved: its vectors are of another embedder than the target's.

@@ -17,7 +17,7 @@ Outcome = Literal["open", "switched", "held", "refused"]
 
 @dataclass(frozen=True, slots=True)
 class Closed:
-    """How far the end of a re-index came.
+    """Outcome of the end of a re-index.
 
     Attributes:
         outcome: `open` while documents wait to be indexed, `switched` when readers use it, `held` when it is ready and
@@ -59,7 +59,7 @@ class Rebuild:
         return Begun(generation, taken_over)
 
     async def target(self, lease: Lease, generation: int, recipe: Recipe) -> Target:
-        """Where the job writes: into another generation where embedder or chunker are others than when it began."""
+        """The generation to write to: another one where embedder or chunker changed since the job began."""
         made = await self._switchover.recipe(lease.scope, generation)
         if not recipe.made(made):
             generation = await self._begun_again(lease, generation, recipe)
@@ -109,7 +109,7 @@ class Rebuild:
         return Closed("switched")
 
     async def _late(self, tx: Transaction, lease: Lease, generation: int) -> bool:
-        """Whether documents arrived or changed meanwhile; they are to be indexed first."""
+        """Queue documents that arrived or changed meanwhile to be indexed first; True if there are any."""
         rows = await self._generations.missing(tx, lease.scope, lease.job, generation, VERSIONS_A_TURN)
         if not rows:
             return False

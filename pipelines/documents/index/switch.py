@@ -1,4 +1,4 @@
-"""Which generation readers use: the switch to another by one row, the way back, and what is no longer needed."""
+"""Switch of readers to another index generation by one row, the way back, and the sweep of unused ones."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -46,16 +46,16 @@ class Switchover:
             await tx.run(self._sql["begin_build"], **_named(scope), generation=generation, job=job)
 
     async def give_up(self, tx: Transaction, scope: Scope, job: str) -> None:
-        """What a job has built is no longer its own, nor finished unless readers have it; the next sweep removes it."""
+        """Disown a job's builds, and drop those that no reader has; the next sweep removes them."""
         await tx.run(self._sql["give_up_builds"], **_named(scope), job=job)
 
     async def build(self, scope: Scope, job: str) -> Row | None:
-        """What a job builds: generation_id, state, the gate's report; None before it began, or once it was dropped."""
+        """A job's build: generation_id, state, the gate's report; None before it began, or once it was dropped."""
         async with self._db.transaction(scope) as tx:
             return await tx.one(self._sql["build_of"], **_named(scope), job=job)
 
     async def is_building(self, scope: Scope, generation: int) -> bool:
-        """Whether a job has begun it, and neither finished nor given it up."""
+        """True if a job has begun the generation, and neither finished nor given it up."""
         async with self._db.transaction(scope) as tx:
             return await tx.one(self._sql["is_building"], **_named(scope), generation=generation) is not None
 

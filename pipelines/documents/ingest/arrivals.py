@@ -1,4 +1,4 @@
-"""What becomes of a file that was opened: a document with a reason, nothing new, or a version with pages to read."""
+"""Intake of a surveyed file: a document with a reason, nothing new, or a version with pages to read."""
 
 from collections.abc import Sequence
 from typing import Any

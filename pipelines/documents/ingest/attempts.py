@@ -1,4 +1,4 @@
-"""Which units are tried next and together, and what becomes of those that are too slow or were tried too often."""
+"""Retry policy of units: which are tried next and together, and what becomes of slow or often tried ones."""
 
 from collections.abc import Sequence
 
@@ -19,7 +19,7 @@ def refuse_slow(job: Job, failure: Failure | None) -> None:
 
 
 def suspects_apart(pending: Sequence[Unit], read: ReadSettings) -> list[Unit]:
-    """Which of the next units to do together: one that has a single attempt left is done alone.
+    """The next units to do together: one that has a single attempt left is done alone.
 
     Attempts are counted for a whole batch. Without this, three restarts would make every page that waited beside them
     look as if it had ended its worker.

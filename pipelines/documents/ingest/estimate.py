@@ -1,4 +1,4 @@
-"""What reading a folder would take: files and pages by kind, counted by looking at them, and time by recent jobs."""
+"""Estimate for reading a folder: files and pages by kind, counted in a sample, and time by recent jobs."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -37,7 +37,7 @@ class Folder:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What a scan would find.
+    """Estimate of what a scan would find.
 
     Attributes:
         files: all there are, or that were found.
@@ -58,7 +58,7 @@ class Estimate:
 
     @property
     def exact(self) -> bool:
-        """Whether every file was looked at."""
+        """True if every file was looked at."""
         return self.complete and self.looked_at == self.files
 
 
@@ -109,7 +109,7 @@ def spread(paths: Sequence[Path]) -> list[Path]:
 
 
 def folder(root: Path) -> Folder:
-    """What lies directly in a folder, without what a scan passes over.
+    """List what lies directly in a folder, without what a scan passes over.
 
     Raises:
         OSError: it cannot be entered.

@@ -36,7 +36,7 @@ SLICE_PAGES = 4  # read again after a kill: at most this many times the number o
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What one turn did: units settled, whether the job has ended, and whether it waits in the other lane now."""
+    """Result of one batch: units settled, whether the job has ended, and whether it waits in the other lane now."""
 
     units: int
     ended: bool

@@ -1,4 +1,4 @@
-"""How a job is getting on and how it ends, by what became of its documents."""
+"""Progress events and final state of a job, by the outcomes of its documents."""
 
 from cluster.state.work.jobs import Jobs, JobState, Lease
 from pipelines.documents.ingest.job_plan import SURVEY
@@ -25,7 +25,7 @@ class Verdicts:
         await self._jobs.finish(lease, state, told={"outcome": outcome.as_json()})
 
     async def _end(self, lease: Lease) -> tuple[JobState, Outcome]:
-        """How the job ends; one that looks at files answers for all that they hold, one that indexes for its work."""
+        """The job's final state: surveys answer for all that their files hold, an index job for its own work."""
         counted = await self._jobs.tally(lease)
         outcome = Outcome.of(counted.progress, counted.ended)
         failed = any(c["failed"] for c in counted.progress.values())

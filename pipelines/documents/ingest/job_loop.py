@@ -28,7 +28,7 @@ LONGEST_WAIT = 5.0  # seconds after a claim in vain: other jobs of the lane wait
 
 @dataclass
 class _Signals:
-    """What the heartbeat has learned while a turn runs."""
+    """Signals that the heartbeat sets while a batch runs."""
 
     cancelled: bool = False
     lost: bool = False

@@ -1,4 +1,4 @@
-"""What became of a job's documents: each that it looked at counts once, so the counts add up."""
+"""Outcomes of a job's documents: each that it looked at counts once, so the counts add up."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -56,7 +56,7 @@ class Outcome:
 
     @property
     def doubtful(self) -> bool:
-        """Whether anything is missing or may be wrong."""
+        """True if anything is missing or may be wrong."""
         return bool(self.degraded or self.partial or self.failed)
 
     def as_json(self) -> dict[str, Any]:
@@ -65,7 +65,7 @@ class Outcome:
 
 
 def outcome_of(status: str | None) -> str | None:
-    """What a document's status says in a unit: None where nothing is missing or doubtful."""
+    """The outcome of a unit by its document's status: None where nothing is missing or doubtful."""
     return status if status in DOUBTFUL else None
 
 
@@ -78,7 +78,7 @@ def index_settled(version: VersionId, standing: Mapping[str, Any] | None) -> Set
 
 
 def outcome_of_page(caveats: tuple[Caveat, ...]) -> str | None:
-    """What a page's caveats would make of its document."""
+    """The status that a page's caveats would give its document."""
     weights = {caveat.kind.weight for caveat in caveats}
     if Weight.UNREAD in weights:
         return Status.PARTIAL

@@ -1,4 +1,4 @@
-"""How many pages all files of a tenant may have together."""
+"""Page quota: the limit of pages over all files of a tenant."""
 
 from pathlib import Path
 
@@ -23,13 +23,13 @@ async def used(tx: Transaction, scope: Scope) -> int:
 
 
 async def pages_left(database: Database, scope: Scope, most: int) -> int:
-    """How many more the tenant may have; 0 where there is no room."""
+    """Pages that the tenant may still add; 0 where there is no room."""
     async with database.transaction(scope) as tx:
         return max(0, most - await used(tx, scope))
 
 
 async def refuse_beyond(tx: Transaction, scope: Scope, most: int, pages: int) -> None:
-    """Where a file's pages were just written, and are too many: raises OverQuota, which undoes that."""
+    """Raise OverQuota if the pages of a file that were just written are too many, which undoes that write."""
     total = await used(tx, scope)
     if total > most:
         raise OverQuota(f"{pages} pages; this tenant has {total - pages} of the {most} that it may have")

@@ -1,4 +1,4 @@
-"""How many processes can read pages at once where so much of a cluster is free."""
+"""Parallelism of reading: how many reader processes fit into the free part of a cluster."""
 
 ONE_FOR_DATASET = 1.0  # CPUs that Ray Data's own tasks need beside its actors
 

@@ -1,4 +1,4 @@
-"""How fast documents are read: one job's stages, engines, pace and end, and what recent jobs took."""
+"""Reading rate of documents: one job's stages, engines, pace and end, and the time of recent jobs."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ OPEN: Final = frozenset({JobState.QUEUED, JobState.RUNNING})
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """What `jobs` recent jobs took; `per_second` is None where none has read a page."""
+    """Pages and time of `jobs` recent jobs; `per_second` is None where none has read a page."""
 
     pages: int
     seconds: float
@@ -31,7 +31,7 @@ class Rate:
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How a job gets on.
+    """Progress and pace of a job.
 
     Attributes:
         about: the folder or the document; None where the reader may not see it.
@@ -59,7 +59,7 @@ class Paces:
         self._sql = load_queries(Path(__file__).with_suffix(".sql"))
 
     async def of(self, scope: Scope, job: str, *, engines: bool) -> Pace:
-        """How a job gets on.
+        """Progress and pace of a job.
 
         Raises:
             NotFound: no such job in this workspace.
@@ -79,13 +79,13 @@ class Paces:
         return Pace(row["about"], elapsed, pace, _left(row["state"], read, pace), stages, used, failures)
 
     async def about(self, scope: Scope, jobs: Sequence[str]) -> Mapping[str, str | None]:
-        """What several jobs are about, by their ids."""
+        """The folders or documents that several jobs are about, by the jobs' ids."""
         async with self._db.transaction(scope) as tx:
             rows = await tx.all(self._sql["about"], jobs=list(jobs), workspace=scope.workspace)
         return {str(row["id"]): row["about"] for row in rows}
 
     async def recent(self, scope: Scope) -> Rate:
-        """What the workspace's newest jobs took."""
+        """Reading rate of the workspace's newest jobs."""
         async with self._db.transaction(scope) as tx:
             row = await tx.one(self._sql["recent"], workspace=scope.workspace)
         return Rate(int(row["pages"]), float(row["seconds"]), int(row["jobs"])) if row else Rate(0, 0.0, 0)

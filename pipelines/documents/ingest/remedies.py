@@ -1,4 +1,4 @@
-"""What each reason of a failure means to people, and what they can do about it."""
+"""Remedies for failures: each reason in people's words, and what they can do about it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What a job does to files, pages and versions: one port, and the way that stays in this process."""
+"""Stages of a job over files, pages and versions: the port, and the implementation in this process."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
@@ -30,7 +30,7 @@ class FileTask:
 
 @dataclass(frozen=True, slots=True)
 class Surveyed:
-    """What a file is, or why it cannot be opened.
+    """Survey result of a file: its kind, hash and pages, or why it cannot be opened.
 
     Attributes:
         key: the unit's.
@@ -48,7 +48,7 @@ class Surveyed:
 
 
 class SurveyFacts(Protocol):
-    """What a reader tells of a file."""
+    """Facts that a reader reports of a file."""
 
     @property
     def kind(self) -> Kind:
@@ -67,7 +67,7 @@ class SurveyFacts(Protocol):
 
     @property
     def pages(self) -> int:
-        """How many pages, slides, sheets or parts it has."""
+        """The number of its pages, slides, sheets or parts."""
         ...
 
 
@@ -77,12 +77,12 @@ class FileReader(PageReader, Protocol):
     def survey(
         self, path: Path, filename: str | None = None, *, encoding: str | None = None, language: str | None = None
     ) -> SurveyFacts:
-        """What the file is; raises Unreadable with the reason."""
+        """The facts of a file; raises Unreadable with the reason."""
         ...
 
 
 class Stages(Protocol):
-    """Where the work of a job is done."""
+    """Port to the stages of a job: survey, read and index."""
 
     def survey(self, files: Sequence[FileTask]) -> AsyncIterator[list[Surveyed]]:
         """Open each file far enough to count its pages."""

@@ -103,7 +103,7 @@ def _bands(image: Picture, small: Picture, outlines: object) -> Iterator[Band]:
 
 
 def _has_letters(image: Picture, band: Band) -> bool:
-    """Whether what is light on it is letters: pieces of much the same height, and little else. A photograph is not."""
+    """True where its light pixels are letters: pieces of similar height, and little else; in a photograph not."""
     part = image[band.top : band.bottom, band.left : band.right]
     size = (part.shape[1], part.shape[0])
     inside = cv2.resize(cv2.erode(band.shape, np.ones((3, 3), np.uint8)), size, interpolation=cv2.INTER_NEAREST)

@@ -109,7 +109,7 @@ class Cascade:
         )
 
     def _language(self, work: _Work, text: str) -> tuple[Caveat, ...]:
-        """Whether the page is in a language that it was not read with; who cannot tell that says nothing."""
+        """Caveat for a page in a language that it was not read with; none where that cannot be determined."""
         languages = self._settings.languages
         found = missing_language.missing_language(text, languages)
         if found is None and missing_language.needs_script(text, confidence(work.lines), languages) and work.view.inked:

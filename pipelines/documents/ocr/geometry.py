@@ -1,4 +1,4 @@
-"""Where a pixel of a prepared picture was on the original: affine maps as 3 × 3 matrices."""
+"""Affine maps, as 3 × 3 matrices, between pixels of the original page and of its prepared picture."""
 
 import numpy as np
 from numpy.typing import NDArray

@@ -1,4 +1,4 @@
-"""Which languages Tesseract has data for on this machine, and what brings another."""
+"""Tesseract's installed languages on this machine, and the package that brings another."""
 
 import re
 import shutil
@@ -11,7 +11,7 @@ INSTALL = "sudo apt-get install -y tesseract-ocr"
 
 
 def data_folder(binary: str = "tesseract") -> Path:
-    """Where the installed program looks for traineddata: it says so when asked for what cannot be there.
+    """Folder where the installed program looks for traineddata, by its error message for an absent language.
 
     Raises:
         EngineMissing: the program is not installed, or does not tell.

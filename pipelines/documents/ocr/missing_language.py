@@ -1,4 +1,4 @@
-"""Whether a scan is in a language that OCR was not run with, by language identification and by its script.
+"""Detects a scan in a language that OCR was not run with, by language identification and by its script.
 
 The engine's confidence does not show it: German read with English data loses its umlauts at 0.87.
 """
@@ -53,19 +53,19 @@ _FEW, _LONG = 6, 20  # words
 
 
 def needs_script(text: str, confidence: float, languages: Sequence[str]) -> bool:
-    """Whether it pays to ask what letters these are."""
+    """True where script detection pays off: a weak reading, without words or in an unfamiliar language."""
     return confidence < UNSURE and (not (words := _words(text)) or _doubt(words, languages)[0] > UNFAMILIAR)
 
 
 def missing_script(script: str, languages: Sequence[str]) -> Caveat | None:
-    """What to say where the letters are of a script that none of the languages is written in."""
+    """Caveat where the letters are of a script that none of the languages is written in; else None."""
     if script not in SCRIPTS or script in _scripts(languages):
         return None
     return _caveat(f"the letters look {script}", SCRIPTS[script][:1], languages)
 
 
 def missing_language(text: str, languages: Sequence[str]) -> Caveat | None:
-    """What to say where a text in Latin letters is in another language than those it was read with."""
+    """Caveat where a Latin-script text is in another language than those it was read with; else None."""
     if LATIN not in _scripts(languages):
         return None
     if any(name not in LANGUAGES and _script(name) == LATIN for name in languages):
@@ -109,7 +109,7 @@ def _words(text: str) -> list[str]:
 
 
 def _doubt(words: Sequence[str], languages: Sequence[str]) -> tuple[float, str]:
-    """How likely a text is in none of these languages nor in English, from 0 to 1, and the likeliest other one."""
+    """Probability that a text is in none of these languages nor in English, and the likeliest other one."""
     likely = dict(_identifier().rank(" ".join(words)))
     known = {"eng", *languages}
     other = {name: likely[code] for name, (code, _) in LANGUAGES.items() if name not in known}

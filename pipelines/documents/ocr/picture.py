@@ -42,7 +42,7 @@ def to_array(picture: Image.Image) -> Picture:
 
 
 def rendered_array(bitmap: "PdfBitmap") -> Picture:
-    """What `to_array` makes of a page as PDFium rendered it (BGR), with one copy instead of three: large sheets are
+    """`to_array` for a page that PDFium rendered (BGR), with one copy instead of three: large sheets are
     240 MB each."""
     return _without_colour(bitmap.to_numpy()[..., ::-1])
 

@@ -101,7 +101,7 @@ def deskew(image: Picture, degrees: float) -> tuple[Picture, geometry.Matrix]:
 
 
 def needs_denoise(survey: Survey) -> bool:
-    """Whether the ink of specks outweighs the letters by far."""
+    """True where the ink of specks outweighs the letters by far."""
     return survey.speckled > 8 * survey.letters + 500
 
 
@@ -112,7 +112,7 @@ def denoise(image: Picture, specks: Mask) -> Picture:
 
 
 def needs_contrast(paper: Picture) -> bool:
-    """Whether the paper (see `background`) is dark or unevenly lit."""
+    """True where the paper (see `paper_background`) is dark or unevenly lit."""
     low, middle, high = np.percentile(paper, (5, 50, 95))
     return bool(middle < 240 or high - low > 20)
 
@@ -163,7 +163,7 @@ def remove_border(image: Picture, edges: tuple[int, int, int, int]) -> Picture:
 
 
 def needs_threshold(image: Picture) -> bool:
-    """Whether a single threshold (Otsu 1979), which Tesseract would use, loses ink that a local one sees."""
+    """True where a global threshold (Otsu 1979), Tesseract's own, loses ink that a local one keeps."""
     small = reduced(image, 2)
     level, _ = cv2.threshold(small, 0, WHITE, cv2.THRESH_BINARY | cv2.THRESH_OTSU)
     local, whole = _tiles(small <= surface(small)), _tiles(small <= level)
@@ -234,7 +234,7 @@ def _threshold(page: Prepared) -> Prepared:
 
 
 def _dark_rows(dark: Mask) -> int:
-    """How many rows from the top are mostly dark; 0 where they go on so far that this is no edge."""
+    """Number of mostly dark rows from the top; 0 where they go on too far for a scanner edge."""
     most = max(1, len(dark) // 8)
     share = dark[: most + 1].mean(axis=1) > 0.6
     depth = int(np.argmin(share)) if not share.all() else len(share)

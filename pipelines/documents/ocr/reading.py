@@ -1,4 +1,4 @@
-"""What an engine reads from a picture, in pixels of that picture, and the two ports engines satisfy."""
+"""OCR readings in pixels of the picture (tokens, lines, transcripts), and the two ports that engines satisfy."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -106,7 +106,7 @@ class Engine(Protocol):
         ...
 
     def script(self, image: Picture, *, seconds: float) -> str:
-        """What letters an upright page is written in, by Tesseract's names (`Latin`, `Cyrillic`); "" where unsure.
+        """Script of an upright page, by Tesseract's names (`Latin`, `Cyrillic`); "" where unsure.
 
         Raises:
             Unreadable, EngineMissing: as `read`.
@@ -153,7 +153,7 @@ def confidence(lines: Sequence[Line]) -> float:
 
 
 def worth(lines: Sequence[Line]) -> float:
-    """What two readings of one page are compared by: characters rightly read, less those that had better stayed away.
+    """Score to compare readings of one page: characters rightly read, less those that had better stayed away.
 
     The mean confidence alone would prefer a reading that skips half of the page; a sum alone one that is full of
     garbage.

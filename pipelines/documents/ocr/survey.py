@@ -1,4 +1,4 @@
-"""What a page's picture is like: letters, specks, paper, skew. Milliseconds a page."""
+"""Measurements of a page's picture: letters, specks, paper, skew. Milliseconds a page."""
 
 from dataclasses import dataclass
 
@@ -15,7 +15,7 @@ HALVED_ABOVE = 3_000_000
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """What the ink says.
+    """Measurements of a page's ink.
 
     Attributes:
         letters: how many connected pieces look like a letter.
@@ -43,7 +43,7 @@ def look(image: Picture) -> Survey:
 
 
 def bilevel(image: Picture) -> bool:
-    """Whether a grey picture holds nothing but 0 and 255; a sample of its rows settles most pictures."""
+    """True where a grey picture holds nothing but 0 and 255; a sample of its rows settles most pictures."""
     return all(bool(((rows == 0) | (rows == 255)).all()) for rows in (image[:: max(1, len(image) // 16)], image))
 
 

@@ -26,7 +26,7 @@ class Raster:
 
 
 class Resident(Protocol):
-    """What the process answers."""
+    """Port of the engine that lives in the Tesseract process."""
 
     def table(self, raster: Raster, layout: int, dpi: int) -> str:
         """Words as Tesseract's TSV, without a head; `dpi` 0 lets it estimate."""

@@ -1,1 +1,1 @@
-"""Where files come from: upload, folder, archive."""
+"""Sources of files: upload, folder, archive."""

@@ -18,7 +18,7 @@ _BLOCK = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much of a folder one walk may cover; more is an error, never a silent cut."""
+    """Limits of one folder scan; more is an error, never a silent cut."""
 
     files: int = 1_000_000
     depth: int = 64

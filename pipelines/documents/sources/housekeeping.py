@@ -1,4 +1,4 @@
-"""What programs and systems leave on shares for themselves: no scan reads it, and each says how much it passed over."""
+"""Housekeeping files that programs and systems leave on shares: every scan skips and counts them."""
 
 import re
 from typing import Final
@@ -27,7 +27,7 @@ _FOLDERS: Final = re.compile(
 
 
 def housekeeping(name: str) -> str | None:
-    """What sort of thing a scan passes over a name is, None where it is to be read.
+    """The kind of housekeeping file that a name belongs to, None where it is to be read.
 
     Args:
         name: of a file or a folder, without its path.

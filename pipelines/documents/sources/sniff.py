@@ -1,4 +1,4 @@
-"""What a file is: its content decides, its name only says which sort of text it is."""
+"""File type detection: the content decides, the name only says which sort of text it is."""
 
 import lzma
 import mmap
@@ -138,7 +138,7 @@ def sniff(path: Path, filename: str | None = None) -> Kind:
 
 
 def _unsupported(path: Path, head: bytes) -> Unreadable:
-    """What to do with a file that is nothing that can be read."""
+    """Unreadable for an unsupported file, with what to do about it."""
     if not head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
         packed = head.startswith(_ARCHIVES) or head[257:262] == b"ustar"
         return Unreadable(Reason.UNSUPPORTED, _UNPACK if packed else "an unknown binary format")
@@ -154,7 +154,7 @@ def _unsupported(path: Path, head: bytes) -> Unreadable:
 
 
 def is_text(head: bytes) -> bool:
-    """Whether the beginning of a file reads as text in some encoding."""
+    """True if the beginning of a file reads as text in some encoding."""
     if head.startswith(_UNICODE_MARKS) or wide_encoding(head) is not None:
         return True
     control = sum(byte < 32 and byte not in b"\t\n\r\f\x1b\x08" for byte in head)

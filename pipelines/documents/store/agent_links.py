@@ -29,7 +29,7 @@ class NewAgent:
 
 @dataclass(frozen=True, slots=True)
 class AgentChange:
-    """What becomes different; None stays. Keys of config and metadata are merged, those that are None go."""
+    """A change to an agent; None keeps a value. Keys of config and metadata are merged, those that are None go."""
 
     name: str | None = None
     description: str | None = None

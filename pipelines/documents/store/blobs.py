@@ -1,4 +1,4 @@
-"""Where uploaded bytes are kept: a port, and a shared folder with tenant-prefixed keys behind it."""
+"""Blob store of uploaded bytes: a port, and a shared folder with tenant-prefixed keys behind it."""
 
 import contextlib
 import os
@@ -18,7 +18,7 @@ Location = NewType("Location", str)
 
 
 def location_of(path: Path) -> Location:
-    """Where a file that stays in place is, as text that can be stored."""
+    """The location of a file that stays in place, as text that can be stored."""
     try:
         return Location(f"file:{str(path).encode().decode()}")
     except UnicodeEncodeError:

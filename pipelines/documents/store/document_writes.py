@@ -70,7 +70,7 @@ class Arrival:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What the store has of a document.
+    """The stored state of a document.
 
     Attributes:
         exists: there is such a document; an upload's is announced before its job, so its absence means a delete.
@@ -106,7 +106,7 @@ class Store:
         self._sql = load_queries(Path(__file__).with_suffix(".sql"))
 
     async def known(self, scope: Scope, document: DocumentId, version: VersionId) -> Known:
-        """What is there already of this document and of this version's pages."""
+        """The stored state of this document and of this version's pages."""
         async with self._db.transaction(scope) as tx:
             row = await tx.one(self._sql["document"], document=document, version=version, workspace=scope.workspace)
             pages = await tx.all(self._sql["pages_read"], version=version, workspace=scope.workspace)
@@ -214,7 +214,7 @@ class Store:
         )  # fmt: skip
 
     async def ocr_languages(self, scope: Scope) -> tuple[str, ...]:
-        """Those of the workspace's scans; empty where it takes those of the settings."""
+        """OCR languages of the workspace's scans; empty where it takes those of the settings."""
         return await OcrLanguages(self._db).current(scope)
 
     async def load_pages(self, scope: Scope, version: VersionId) -> tuple[list[Page], int]:
@@ -237,7 +237,7 @@ class Store:
         )  # fmt: skip
 
     async def any_good(self, scope: Scope, job: str) -> bool:
-        """Whether anything of a job's documents can be searched."""
+        """True if anything of a job's documents can be searched."""
         async with self._db.transaction(scope) as tx:
             row = await tx.one(self._sql["any_good"], workspace=scope.workspace, job=job)
         return bool(row and row["good"])
@@ -253,7 +253,7 @@ class Store:
         await tx.one(self._sql["lock_workspace"], tenant=scope.tenant, workspace=scope.workspace)
 
     async def _still_there(self, tx: Transaction, scope: Scope, arrival: Arrival) -> bool:
-        """Whether it may be written: one that is refreshed is locked, so that it is not deleted meanwhile."""
+        """True if it may be written: one that is refreshed is locked, so that it is not deleted meanwhile."""
         if not arrival.refresh:
             return True
         row = await tx.one(self._sql["hold_document"], document=arrival.document(scope), workspace=scope.workspace)

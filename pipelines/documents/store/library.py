@@ -14,7 +14,7 @@ from pipelines.documents.document import DocumentId, Span, Status
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which documents a list is to have; None leaves a filter out. Those that came from `since` on, before `before`."""
+    """Filter of a document list; None leaves a field out. Those that came from `since` on, before `before`."""
 
     status: Status | None = None
     file_type: str | None = None
@@ -49,7 +49,7 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class Impact:
-    """What a deletion takes along; `agents` are the names of those that lose it."""
+    """The rows that a deletion takes along; `agents` are the names of those that lose the document."""
 
     versions: int
     pages: int
@@ -144,7 +144,7 @@ class Library:
         ]
 
     async def impact(self, scope: Scope, document: str) -> Impact:
-        """What a deletion would take along.
+        """Count what a deletion would take along.
 
         Raises:
             NotFound: no such document.
@@ -192,7 +192,7 @@ class Library:
         )  # fmt: skip
 
     async def set_encoding(self, tx: Transaction, scope: Scope, document: str, encoding: str | None) -> None:
-        """How its text is to be decoded when it is read again; None leaves that to its bytes."""
+        """Set the encoding for the next reading of a document; None leaves that to its bytes."""
         await tx.run(self._sql["set_encoding"], document=document, workspace=scope.workspace, encoding=encoding)
 
     async def require(self, scope: Scope, document: str) -> Row:
@@ -205,7 +205,7 @@ class Library:
             return await self._row(tx, scope, document)
 
     async def held(self, scope: Scope, origins: Sequence[str]) -> Mapping[str, Held]:
-        """What is there under these names, by name; what is not is left out."""
+        """Stored and arriving bytes of documents by origin; origins that are not there are left out."""
         named = {"workspace": scope.workspace, "origins": list(origins)}
         async with self._db.transaction(scope) as tx:
             rows = await tx.all(self._sql["current_bytes"], **named)
@@ -220,7 +220,7 @@ class Library:
             return await tx.all(self._sql["below"], workspace=scope.workspace, prefix=prefix, limit=limit)
 
     async def stats(self, scope: Scope, agent: str | None) -> Row:
-        """What there is to search: documents by status, pages, chunks, vectors, the live generation and its indexes."""
+        """Search statistics: documents by status, pages, chunks, vectors, the live generation and its indexes."""
         named = {"workspace": scope.workspace, "agent": agent}
         async with self._db.transaction(scope) as tx:
             statuses = await tx.all(self._sql["by_status"], **named)

@@ -28,7 +28,7 @@ class OcrLanguages:
         self._database = database
 
     async def current(self, scope: Scope) -> tuple[str, ...]:
-        """Those of the scope's workspace, the likeliest first; empty where it takes those of the settings."""
+        """OCR languages of the scope's workspace, the likeliest first; empty where it takes those of the settings."""
         rows = await self._database.read(scope, SQL["current"], tenant=scope.tenant, workspace=scope.workspace)
         return tuple(rows[0]["ocr_languages"] or ()) if rows else ()
 
@@ -55,5 +55,5 @@ class OcrLanguages:
 
 
 def fingerprint_in(made: str, languages: Sequence[str]) -> str:
-    """What pages are read with, where a workspace has languages of its own."""
+    """The reading fingerprint of a workspace that has OCR languages of its own."""
     return document.fingerprint(made, *languages) if languages else made

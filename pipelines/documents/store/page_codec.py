@@ -148,7 +148,7 @@ def chunk_from_json(row: Mapping[str, Json]) -> Chunk:
 
 
 def search_text(chunk: Chunk) -> str:
-    """What the keyword index and the embedder see: the titles above the passage, then the passage."""
+    """The indexed text of a chunk, for keyword index and embedder: the titles above the passage, then the passage."""
     above = [heading for heading in chunk.headings if heading not in chunk.text]
     return "\n".join([*above, chunk.text])
 

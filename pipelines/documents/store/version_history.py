@@ -24,7 +24,7 @@ class Shelf:
     async def pages(
         self, scope: Scope, document: str, version: str, *, failed: bool, caveats: bool = False, skip: int, limit: int
     ) -> tuple[list[Row], int]:
-        """How pages were read, only those that failed or have caveats if that is asked, and how many there are.
+        """Pages of a version and their number, only those that failed or have caveats if that is asked.
 
         Raises:
             NotFound: no such version of this document.

@@ -1,4 +1,4 @@
-"""What the academy remembers: who studies what, and how each examination ended."""
+"""Store of the academy: enrolments of agents in tracks, and a report of each examination."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from skills.quiz import Quiz, Result, Track, quiz_of
 
 
 class Status(StrEnum):
-    """Where an agent stands; it is `academy_status` of its metadata."""
+    """Academy status of an agent, kept as `academy_status` in its metadata."""
 
     ENROLLED = "enrolled"
     STUDYING = "studying"
@@ -35,7 +35,7 @@ class NotEnrolled(Conflict):
 
 @dataclass(frozen=True, slots=True)
 class Enrolment:
-    """What an agent studies; `own_quiz` was brought by whoever enrolled it, `jobs` read its references."""
+    """Track and quiz an agent studies; `own_quiz`: its enroller brought it; `jobs` ingest its references."""
 
     track: Track
     quiz: Quiz
@@ -61,7 +61,7 @@ class Register:
         )  # fmt: skip
 
     async def enrolment(self, scope: Scope, agent: str) -> Enrolment | None:
-        """What an agent studies; None where it does not."""
+        """The agent's enrolment; None where it is not enrolled."""
         async with self._db.transaction(scope) as tx:
             row = await tx.one(self._sql["enrolment"], **_named(scope, agent))
         if row is None:
@@ -83,7 +83,7 @@ class Register:
             return await tx.all(self._sql["references"], **_named(scope, agent))
 
     async def held(self, tx: Transaction, scope: Scope, agent: str) -> datetime | None:
-        """When the agent was enrolled, locked until the transaction ends; None where it is not."""
+        """Time of the agent's enrolment, its row locked until the transaction ends; None where not enrolled."""
         row = await tx.one(self._sql["held"], **_named(scope, agent))
         return None if row is None else row["enrolled_at"]
 
@@ -93,12 +93,12 @@ class Register:
         return None if row is None else JobId(str(row["id"]))
 
     async def readable(self, scope: Scope, agent: str) -> bool:
-        """Whether the agent, asked by this person, finds any document; one of the whole workspace may have any."""
+        """True if the agent, asked by this caller, finds a document; a whole-workspace agent may read any."""
         async with self._db.transaction(scope) as tx:
             return await tx.one(self._sql["readable"], **_named(scope, agent)) is not None
 
     async def unfinished(self, scope: Scope, agent: str, jobs: Sequence[str]) -> list[str]:
-        """Which of these jobs, and of those that others began for the agent's documents, have not ended."""
+        """Unfinished jobs among these and among others' uploads for the agent's documents."""
         named = _named(scope, agent)
         async with self._db.transaction(scope) as tx:
             rows = await tx.all(self._sql["unfinished"], **named, jobs=list(jobs))

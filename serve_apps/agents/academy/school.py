@@ -45,7 +45,7 @@ class Asks(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Examined:
-    """How an examination ended: its result, and where the agent stands now."""
+    """Result of an examination, and the agent's status after it."""
 
     track: Track
     result: Result
@@ -74,7 +74,7 @@ class School:
 
     @property
     def pass_mark(self) -> float:
-        """What has to be reached where a quiz does not say."""
+        """Score to be reached where a quiz names none."""
         return self._settings.pass_mark
 
     async def enrol(self, scope: Scope, agent: str, track: Track, quiz: Quiz | None) -> list[str]:
@@ -224,7 +224,7 @@ def _first(group: ExceptionGroup[AosError]) -> AosError:
 
 
 def standing_after(before: object, *, passed: bool) -> Status:
-    """Who passes graduates; who had graduated and fails is demoted, until it passes again."""
+    """Status after an examination: a pass graduates; a failed graduate is demoted until it passes again."""
     if passed:
         return Status.GRADUATED
     return Status.DEMOTED if before in (Status.GRADUATED, Status.DEMOTED) else Status.STUDYING
@@ -241,7 +241,7 @@ def answered(answer: Answer) -> Answered:
 
 
 def as_report(made: Result) -> dict[str, Any]:
-    """What is kept of an examination, as JSON: each question with its answer, and what was missed and why."""
+    """Examination report as JSON: each question with its answer, and the facts it missed and why."""
     return {
         "questions": [
             {

@@ -18,7 +18,7 @@ TTL_SECONDS = 30  # a figure may be so old; ours, as the sources give none
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What a query gave.
+    """Result of a metric query.
 
     Attributes:
         total: over the whole range; None where there is nothing to take a mean of.
@@ -85,7 +85,7 @@ class Measures:
 
 
 def doubt(figures: Figures, asked: MetricPlan, catalogue: Catalogue) -> str | None:
-    """Why a result deserves a second look: nothing there, or one point far above the others."""
+    """Anomaly that makes a result worth a second query: empty, or one point far above the others."""
     if not figures.total:
         return "empty"
     values = [value for _, value in figures.groups]

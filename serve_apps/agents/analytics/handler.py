@@ -18,7 +18,7 @@ WORDS = 60  # of a message that are read, as by the router
 
 
 class Source(Protocol):
-    """Where figures come from; see `figures.Measures`."""
+    """Port that runs metric queries; `figures.Measures` implements it."""
 
     async def read(self, scope: Scope, asked: MetricPlan, *, fresh: bool = False) -> Figures:
         """The figures of a plan."""

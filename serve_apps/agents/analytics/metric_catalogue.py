@@ -74,7 +74,7 @@ class Metric:
 
 @dataclass(frozen=True, slots=True)
 class Dimension:
-    """How people ask for a split: `words` behind by, per or each; `alone` without."""
+    """Phrases that ask for a group-by: `words` behind by, per or each; `alone` without."""
 
     words: tuple[str, ...]
     alone: tuple[str, ...]

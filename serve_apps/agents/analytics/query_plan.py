@@ -1,4 +1,4 @@
-"""What a message asks for, by rule: a metric, a dimension, a state, a time range; and the gate before the query."""
+"""Rule-based query planner: metric, dimension, state and time range of a message; validated before the query."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ class MetricPlan:
 
 @dataclass(frozen=True, slots=True)
 class Unanswerable:
-    """Why there is no plan, as a sentence for the reader."""
+    """Reason why there is no plan, as a sentence for the reader."""
 
     why: str
 
@@ -72,7 +72,7 @@ def gate(asked: MetricPlan, catalogue: Catalogue, today: date) -> MetricPlan | U
 
 
 def is_series(asked: MetricPlan) -> bool:
-    """Whether the groups are points in time."""
+    """True if the groups are points in time."""
     return asked.by in TIMES
 
 
@@ -88,7 +88,7 @@ def _metric(text: str, catalogue: Catalogue) -> Metric | None:
 
 
 def _dimension(text: str, catalogue: Catalogue, metric: Metric) -> str | None:
-    """What the metric is to be split by; dimensions it has go before those it has not."""
+    """The dimension to group by; those that the metric has go before those it has not."""
     asked = [
         name
         for name, one in catalogue.dimensions.items()

@@ -27,7 +27,7 @@ def answer(asked: MetricPlan, figures: Figures, doubt: str | None, catalogue: Ca
 
 
 def none_such(why: str, catalogue: Catalogue) -> str:
-    """Why there is no answer, and what there are answers to."""
+    """Markdown reply for an unanswerable question: the reason, and the metrics that exist."""
     lines = [why, "", "These metrics exist:"]
     lines += [
         f"- {metric.name.replace('_', ' ')} ({metric.title}, {metric.unit}), by {', '.join(metric.dimensions)}"

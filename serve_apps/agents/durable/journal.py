@@ -65,7 +65,7 @@ class LiveJournal(Walk):
         self._grant: Grant | None = None
 
     def _same(self, known: Step, wanted: Step) -> bool:
-        """What acts has to be the same. Prompts and settings may have changed: what came of them then is on record."""
+        """Compares acting steps strictly; others by name: prompts and settings may have changed since."""
         if known.kind in (*ASKED, TOOL) or known.state is StepState.STARTED:
             return super()._same(known, wanted)
         return (known.kind, known.name) == (wanted.kind, wanted.name)
@@ -276,7 +276,7 @@ class LiveJournal(Walk):
         return step
 
     def _outcome(self, step: Step) -> Json:
-        """What a step gave that has just ended, told and counted."""
+        """Result of a step that has just ended; raises its error if it failed."""
         if step.state is StepState.FAILED:
             raise error_of(step)
         return step.reply["ok"]

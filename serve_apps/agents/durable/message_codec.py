@@ -1,4 +1,4 @@
-"""What is said to models and back, as JSON for the journal."""
+"""JSON codec of chat messages, requests and replies for the journal."""
 
 from typing import Any
 

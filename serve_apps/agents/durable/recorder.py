@@ -1,4 +1,4 @@
-"""Where journals are kept: each record is one transaction that a stale owner is refused."""
+"""Storage of journals: each record is one transaction, fenced so that a stale owner is refused."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ Say = Callable[[Transaction, str], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """What became of a request.
+    """State of an approval request and its decision.
 
     Attributes:
         state: pending, approved, rejected or expired.
@@ -61,7 +61,7 @@ class Recorder(Protocol):
         ...
 
     async def decided(self, approval: str) -> Decided | None:
-        """What a person said; None where nobody was asked."""
+        """The decision about an approval request; None where there is no such request."""
         ...
 
 

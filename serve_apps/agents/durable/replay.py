@@ -28,7 +28,7 @@ _BOUND = ASKED | {"tool"}  # compared also where another model is asked: they ar
 
 @dataclass(frozen=True, slots=True)
 class Divergence:
-    """Where a walk left the recorded run: a step, or the number of an event."""
+    """First difference between a replay and the recorded run: a step, or the number of an event."""
 
     step: int | None
     event: int | None
@@ -39,7 +39,7 @@ class Divergence:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What came of a replay; `events` is how many were told again."""
+    """Result of a replay; `events` counts those emitted again."""
 
     run: str
     state: str
@@ -65,7 +65,7 @@ class Report:
 
 
 class Recordings(Protocol):
-    """Where recorded runs are: the run desk, or a file."""
+    """Source of recorded runs: the run queries, or a file."""
 
     async def recording(self, scope: Scope, run: str) -> Recording:
         """A whole run.
@@ -87,7 +87,7 @@ class ReplayJournal(Walk):
 
     @property
     def steps_walked(self) -> int:
-        """How many steps were asked for."""
+        """Number of steps replayed."""
         return self._at
 
     async def step(self, kind: str, name: str, request: Json, perform: Perform, *, redo: Redo = Redo.REPEAT) -> Json:
@@ -168,7 +168,7 @@ class ComparingJournal(ReplayJournal):
         raise RuntimeError("a model ended without a reply")
 
     def _same(self, known: Step, wanted: Step) -> bool:
-        """What a model reads may differ: that is what is being tried."""
+        """Compares acting steps strictly; requests to models may differ, as the replay tries them out."""
         if known.kind in _BOUND:
             return super()._same(known, wanted)
         return (known.kind, known.name) == (wanted.kind, wanted.name)
@@ -218,13 +218,13 @@ async def walk_again(recording: Recording, handler: Handler) -> Report:
 
 
 def decision(reply: Reply, tools: Sequence[ToolSpec]) -> Json:
-    """What a reply decides: its calls, or to be the answer."""
+    """Decision of a reply: its tool calls, or `answer`."""
     calls = read(reply, tools, "").calls
     return [[call.name, call.arguments] for call in calls] or "answer"
 
 
 async def _walk(turn: Turn, journal: ReplayJournal, handler: Handler) -> tuple[BaseException | None, Outcome | None]:
-    """How the handler ended: with an error or with an outcome."""
+    """Replays a turn through its handler; returns the error it ended with, or its outcome."""
     task = asyncio.create_task(carried_out(handler, turn, journal))
     await asyncio.wait({task})
     raised = task.exception()  # looked at in any case, or asyncio complains of it

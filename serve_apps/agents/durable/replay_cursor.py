@@ -22,7 +22,7 @@ _TEXT_ENDS = frozenset({EventKind.TEXT, EventKind.THINKING})
 
 
 class Walk(ABC):
-    """What live journals and replays have in common. `halted` is what ended the walk before its time, if anything did.
+    """Replay cursor shared by live journals and replays; `halted` is the error that stopped it early, if any.
 
     A reply is recorded as `{"said": [[kind, data], ...], "ok": value}` or with `error` in place of `ok`; `said` are the
     events that the journal itself told within the step.
@@ -43,7 +43,7 @@ class Walk(ABC):
 
     @property
     def run(self) -> RunId:
-        """Whose journal."""
+        """Id of the run whose journal this is."""
         return self._run
 
     @property
@@ -112,7 +112,7 @@ class Walk(ABC):
         return known, True
 
     def _same(self, known: Step, wanted: Step) -> bool:
-        """Whether the step on record is the one that is asked for now."""
+        """True if the recorded step is the one that is asked for now, by the hash of its request."""
         return known.request_hash == wanted.request_hash
 
     def _other(self, known: Step, wanted: Step) -> AosError:
@@ -120,7 +120,7 @@ class Walk(ABC):
         return Diverged(f"step {known.seq} was {was}, now it is {now}{' with another request' * (was == now)}")
 
     def _answer(self, step: Step) -> Json:
-        """What an ended step gave, with the events of that time."""
+        """Recorded result of an ended step; emits its events of that time again."""
         self._repeat(step)
         self._count(step)
         if step.state is StepState.FAILED:
@@ -158,18 +158,18 @@ class Walk(ABC):
 
 
 def _bound(kind: str, request: Json) -> Json:
-    """What a step is compared by: why an action was put before a person is no part of the action."""
+    """Part of a request that is compared at replay: an approval's reason is no part of its action."""
     return {"arguments": request["arguments"]} if kind in ASKED else request
 
 
 def said_within(step: Step) -> Sequence[Any]:
-    """What the journal itself told within a step: [kind, data] each."""
+    """Events that the journal itself emitted within a step, as [kind, data]."""
     said: Sequence[Any] = (step.reply or {}).get("said", ())
     return said
 
 
 def model_request(request: ChatRequest, about: Json) -> dict[str, Any]:
-    """What a model step is compared by."""
+    """Recorded request of a model step, as compared at replay."""
     return {"request": request_to_json(request), "about": about}
 
 
@@ -180,7 +180,7 @@ def error_to_json(error: AosError) -> dict[str, Any]:
 
 
 def usage_of(reply: Reply) -> Mapping[str, Any]:
-    """What a reply cost, by the names of a step's fields."""
+    """Tokens and cost of a reply, by the names of a step's fields."""
     usage = reply.usage
     return {
         "prompt_tokens": usage.prompt_tokens,
@@ -190,7 +190,7 @@ def usage_of(reply: Reply) -> Mapping[str, Any]:
 
 
 def error_of(step: Step) -> AosError:
-    """What a failed step raised."""
+    """The error that a failed step raised, restored from its record."""
     found = step.reply["error"]
     error = recorded(found["code"], found["detail"], found["transient"])
     error.hint = found["fix"]

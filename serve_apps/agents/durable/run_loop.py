@@ -38,7 +38,7 @@ _log = logging.getLogger("aos.agents")
 
 
 class _Beat(Enum):
-    """Why a heartbeat ended."""
+    """Reason why a heartbeat ended."""
 
     CANCEL = auto()
     LOST = auto()
@@ -231,7 +231,7 @@ class Runner:
         return event
 
     async def _record(self, tx: Transaction, turn: Turn, journal: Walk, state: RunState, **more: str) -> None:
-        """Who had which agent do something, who helped, and how it ended; what was said stays in the run."""
+        """Audits an agent's execution: caller, agent and final state; its content stays in the run."""
         outcome = Done.FAILED if state is RunState.FAILED else Done.DONE
         detail: dict[str, Any] = {"run": turn.run, "session": turn.session, "path": turn.path, "state": state, **more}
         if journal.delegates:
@@ -263,7 +263,7 @@ async def carried_out(handler: Handler, turn: Turn, journal: Journal) -> Outcome
 
 
 def opening(turn: Turn, journal: Journal) -> None:
-    """What every run tells first."""
+    """Emits the first events of a run: its acceptance and its route."""
     journal.emit(EventKind.STATUS, state="accepted", run_id=turn.run, session_id=turn.session, agent_id=turn.agent.id)
     if "route" in turn.options:
         journal.emit(EventKind.ROUTE, **turn.options["route"])

@@ -1,4 +1,4 @@
-"""Which path a message takes: rules in a table, whole words, the first match wins, no model."""
+"""Rule-based router of messages to paths: a table of whole words, the first match wins, no model."""
 
 import json
 import re

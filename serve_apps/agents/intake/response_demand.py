@@ -1,4 +1,4 @@
-"""What the client of a turn may demand of it: that a tool is called, or that the answer is JSON of a form."""
+"""Response demands of a client: `tool_choice` (a call is required) and `response_format` (JSON of a form)."""
 
 import json
 import re
@@ -45,7 +45,7 @@ class Demand:
 
 
 def demand_of(turn: Turn) -> Demand | None:
-    """What a turn's options demand; None where they demand nothing."""
+    """The demand in a turn's options; None where they demand nothing."""
     choice, form = demanded(turn), form_of(turn.options.get("response_format"))
     choice = None if choice == ANSWER else choice
     return None if choice is None and form is None else Demand(choice, form)

@@ -1,4 +1,4 @@
-"""Whether the user of a turn may still do what they could when it was frozen: rights that were taken away stay away."""
+"""Authorisation of resumed turns: a frozen scope is cut to the rights that its user still has."""
 
 from dataclasses import replace
 
@@ -43,7 +43,7 @@ class StillAllowed:
 
 
 def remaining(scope: Scope, member: Member) -> Scope:
-    """What a frozen scope and the member it belongs to both allow; an API key's scope stays below its user's."""
+    """Intersection of a frozen scope with its member's rights now; an API key's scope stays below its user's."""
     role = least(scope.role, member.role)
     now = replace(member, role=role).scope.principals
     return replace(scope, role=role, principals=tuple(one for one in scope.principals if one in now))

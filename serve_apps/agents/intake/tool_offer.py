@@ -1,4 +1,4 @@
-"""Which tools a turn has: those of its agent, and those that its client runs itself."""
+"""Tools on offer in a turn: those of its agent, and those that its client runs itself."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ class Offer:
 
 
 def offer(turn: Turn, catalog: Catalog) -> Offer:
-    """What the agent's `tools` and the turn's `tools` and `tool_choice` leave of all there is.
+    """Filters all tools by the agent's `tools` and the turn's `tools` and `tool_choice`.
 
     An agent that lists no tools has all of them (EX-15); skills that it was given need not be listed. `tool_choice`:
     `none` leaves nothing, a function's name, bare or as OpenAI writes it, only that one; that it has to be called, and

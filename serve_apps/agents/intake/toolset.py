@@ -47,14 +47,14 @@ def given(config: Mapping[str, Any]) -> set[str]:
 
 
 def recorded(recording: Recording) -> tuple[ToolSpec, ...]:
-    """What models were told of the skills that the agents of a run were given, those delegated to included."""
+    """Tool specs of the skills attached to a recorded run's agents, delegated ones included, as models saw them."""
     found = (step for step in recording.steps if step.kind == AGENT and step.state is StepState.DONE)
     configs = [recording.input["agent"]["config"], *(step.reply["ok"]["config"] for step in found)]
     return tuple(one.spec for config in configs for one in attached(config) if one.kind is not Kind.INTERNAL)
 
 
 def equipped(tools: Catalog, fence: Fence | None, config: Mapping[str, Any]) -> Catalog:
-    """What every agent has, and what this one was given; internal skills are part of the prompt, never callable."""
+    """Adds the agent's attached skills to the common tools; internal skills belong to the prompt, never callable."""
     if fence is None:
         return tools
     given = (one for one in attached(config) if one.kind not in _ELSEWHERE and one.name not in tools)
@@ -68,7 +68,7 @@ def delegating(tools: Catalog, config: Mapping[str, Any], bound: Executions) -> 
 
 
 def narrowed(own: Agent, skill: Manifest, scope: Scope) -> Agent:
-    """Who carries a skill out: the agent itself, with the skill's text for a prompt and those of its tools that it has.
+    """Agent that carries a delegated skill out: its text as prompt, its tools limited to those the agent has.
 
     Its spending, documents and credentials are the agent's.
     """

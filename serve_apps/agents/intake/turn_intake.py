@@ -50,7 +50,7 @@ class Carrier(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Records:
-    """Where a message leaves its traces."""
+    """Stores that a message and its run are written to."""
 
     database: Database
     runs: Runs
@@ -213,7 +213,7 @@ class Desk:
 
 
 def remembering(memory: Memory, learning: Learning, episodic: EpisodicMemory) -> Remember:
-    """How a runner stores an answer in its conversation; long conversations are summed up behind it."""
+    """Callback that stores a runner's answer in its conversation and then summarises long conversations."""
 
     async def remember(tx: Transaction, turn: Turn, outcome: Outcome) -> Kept:
         guarded = await written(outcome.answer, turn.scope.tenant, turn.session)
@@ -241,7 +241,7 @@ def asking(memory: Memory) -> Say:
 
 
 def _heard(message: Message) -> Message:
-    """What a client calls its system prompt is its user's word, not ours."""
+    """Demotes a client's system prompt to a user message: it is its user's word, not ours."""
     if message.role != "system":
         return message
     return Message("user", f"Instructions from the application I use:\n{message.content}")

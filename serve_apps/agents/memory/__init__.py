@@ -1,1 +1,1 @@
-"""What agents remember: guarded before it is written, cached in Redis, kept in Postgres."""
+"""Memory of agents: guarded before it is written, cached in Redis, kept in Postgres."""

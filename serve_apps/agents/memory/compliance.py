@@ -20,7 +20,7 @@ MOST_ATTEMPTS = 3  # injections among the messages of one check; the first two m
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a check found.
+    """Findings of a compliance check.
 
     Attributes:
         checked: messages that were looked at.
@@ -34,7 +34,7 @@ class Verdict:
 
     @property
     def escalation_needed(self) -> bool:
-        """Whether a person should look at it."""
+        """True if a person should review the conversation."""
         return bool(self.violations) or self.attempts >= MOST_ATTEMPTS
 
 

@@ -1,4 +1,4 @@
-"""What is worth remembering of a conversation, asked of a model in one call: a few facts, and a summary."""
+"""Fact extraction and summary of a conversation, by one call of a model: a few facts, and a summary."""
 
 import json
 import re
@@ -34,7 +34,7 @@ _SHORT = {"h": "high", "m": "medium", "l": "low", "critical": "high", "normal": 
 
 @dataclass(frozen=True, slots=True)
 class Extracted:
-    """What a model found; `note` says what of its reply was repaired or dropped, empty where nothing was."""
+    """Facts and summary that a model extracted; `note`: repaired or dropped parts of its reply, or empty."""
 
     facts: tuple[Fact, ...]
     summary: str
@@ -80,7 +80,7 @@ def parse(text: str) -> Extracted:
 
 
 def fresh(facts: Iterable[Fact], known: Sequence[Fact]) -> list[Fact]:
-    """Those that say something new: case, spaces and punctuation make no difference."""
+    """New facts among these: compared without case, spaces and punctuation."""
     seen = {_same(fact) for fact in known}
     new = []
     for fact in facts:
@@ -136,5 +136,5 @@ def _same(fact: Fact) -> str:
 
 
 def _plain(text: str) -> str:
-    """What was said cannot close its own frame."""
+    """Escapes a message so that it cannot close its own frame."""
     return _ENDS.sub("<\u200b", text)

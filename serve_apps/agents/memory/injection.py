@@ -11,7 +11,7 @@ from enum import StrEnum
 
 
 class Attempt(StrEnum):
-    """What a text tries."""
+    """Kind of a prompt injection."""
 
     OVERRIDE = "override"
     PERSONA = "persona"
@@ -176,7 +176,7 @@ def fold(text: str) -> str:
 
 
 def attempts(text: str) -> list[Attempt]:
-    """What the text tries, each kind once, in the order of `Attempt`."""
+    """Kinds of injection in the text, each once, in the order of `Attempt`."""
     folded = fold(text)
     flat = folded.replace("\n", " ")
     found = {kind for kind, pattern in _COMPILED if pattern.search(folded if kind is Attempt.FORGE else flat)}

@@ -1,4 +1,4 @@
-"""What may be remembered: personal data masked, orders to the assistant marked as quoted data.
+"""Memory guard: masks personal data and quotes prompt injections before a text is stored.
 
 Only what is stored goes through here. The message of this turn reaches the model and the tools as the user wrote it,
 and its run's journal keeps what they got, for a run could not be resumed or replayed otherwise; with `mask_messages`
@@ -26,7 +26,7 @@ LONG = 4_000  # characters; what is longer is looked at in a thread
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What may be stored; `findings` counts what was masked or marked, by kind, never what it was."""
+    """Guarded text; `findings` counts what was masked or quoted, by kind, never its content."""
 
     sanitized_content: str
     findings: Mapping[str, int] = field(default_factory=dict)
@@ -71,7 +71,7 @@ def quote(text: str) -> str:
 
 
 def is_quoted(text: str) -> bool:
-    """Whether the text is one frame as `quote` makes it, with nothing around it or a second frame in it."""
+    """True if the text is one frame as `quote` makes it: nothing around it, no second frame in it."""
     inner = text.removeprefix(f"{OPEN}\n").removesuffix(f"\n{CLOSE}")
     framed = len(text) - len(inner) == len(OPEN) + len(CLOSE) + 2
     return framed and OPEN not in inner and CLOSE not in inner

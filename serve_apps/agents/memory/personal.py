@@ -13,7 +13,7 @@ from itertools import pairwise
 
 
 class Kind(StrEnum):
-    """What was found; also the word that takes its place."""
+    """Kind of personal data; its value is also the mask."""
 
     EMAIL = "email"
     PHONE = "phone"

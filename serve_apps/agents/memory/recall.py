@@ -1,4 +1,4 @@
-"""What a model is told of the past: the last messages word by word, and summary and facts as data."""
+"""Recall: the context a model is given of the past, the last messages verbatim, summary and facts as data."""
 
 import re
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""What Redis remembers so that it need not be worked out again; without Redis it is, and the caller is told."""
+"""Cache of computed JSON values in Redis; without Redis they are computed, and the caller is informed."""
 
 import asyncio
 import json
@@ -15,7 +15,7 @@ REST_SECONDS = 5.0  # after a failure Redis is left alone for so long: no turn w
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What was remembered. `state` is `hit`, `miss`, or `off: ` and why."""
+    """Cache lookup: a value and its `state`: `hit`, `miss`, or `off: ` and why."""
 
     value: Any
     state: str
@@ -30,7 +30,7 @@ class Memo:
         self._rests_until, self._why = 0.0, "no Redis is configured"
 
     async def get(self, key: str) -> Found:
-        """What is remembered under the key; what is no JSON counts as nothing."""
+        """Cached value of the key; what is no JSON counts as a miss."""
         if self._redis is None or self._clock() < self._rests_until:
             return Found(None, f"off: {self._why}")
         try:

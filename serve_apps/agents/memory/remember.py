@@ -40,7 +40,7 @@ class Memory:
         self._compliance, self._settings = compliance, settings
 
     async def recall(self, scope: Scope, session: Session, message: str, offered: Sequence[Message] = ()) -> Recalled:
-        """What to tell a model before `message`, which is not stored yet.
+        """Context for a model before `message`, which is not stored yet.
 
         Args:
             scope: the user's.

@@ -1,4 +1,4 @@
-"""What somebody asks to be remembered, in so many words: kept at once, without a model (ME-06)."""
+"""Facts that a user explicitly asks to be remembered: kept at once, without a model (ME-06)."""
 
 import re
 

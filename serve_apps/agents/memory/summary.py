@@ -23,7 +23,7 @@ AT_ONCE = 2  # conversations of this process
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """What became of it; `upto` is the last message that the summary now covers, 0 where nothing was done."""
+    """Result of a summary; `upto` is the last message that it covers now, 0 where nothing was done."""
 
     facts: int = 0
     upto: int = 0

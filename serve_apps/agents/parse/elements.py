@@ -55,7 +55,7 @@ def elements(text: str, names: Names) -> Reading:
 
 
 def _body(text: str, at: int, tag: str) -> tuple[int, int]:
-    """Where an element's body stops and where the element ends; a missing end is the next call, or the text's."""
+    """End of an element's body and of the element; without an end tag, the next call or the text's end."""
     closing = re.compile(rf"</{re.escape(tag)}\s*>", re.IGNORECASE).search(text, at)
     following = _CALL.search(text, at)
     if closing and (following is None or closing.start() < following.start()):
@@ -109,7 +109,7 @@ def pairs(body: str) -> dict[str, Any]:
 
 
 def _limits(opened: list[re.Match[str]], text: str) -> list[int]:
-    """Where each of these stops at the latest: the next one, or the text's end."""
+    """Latest end of each of these: the start of the next, or the text's end."""
     return [match.start() for match in opened[1:]] + [len(text)] if opened else []
 
 

@@ -1,4 +1,4 @@
-"""What a reading gives: calls, the text around them, and what was odd about them."""
+"""Results of parsing a reply: its calls, the text around them, and their flaws."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -74,7 +74,7 @@ class Found:
 
 @dataclass(slots=True)
 class Reading:
-    """What one way of reading found in a text; `final` is an answer given in the form of a call."""
+    """Calls that one parser found in a text; `final` is an answer given in the form of a call."""
 
     calls: list[Found] = field(default_factory=list)
     unknown: list[str] = field(default_factory=list)
@@ -84,5 +84,5 @@ class Reading:
 
     @property
     def start(self) -> int:
-        """Where the first call begins."""
+        """Offset of the first call."""
         return min(found.start for found in self.calls)

@@ -1,4 +1,4 @@
-"""Which offered tool a written name means."""
+"""Resolver of written tool names to offered tools."""
 
 import re
 from collections.abc import Sequence
@@ -45,7 +45,7 @@ class Names:
         return None
 
     def is_final(self, written: str) -> bool:
-        """Whether it stands for the final answer: `Finish`, `Final Answer`, unless a tool is named so."""
+        """True if it names the final answer: `Finish`, `Final Answer`, unless a tool is named so."""
         return len(written) <= _LONGEST and squeeze(written) in _FINAL and self.resolve(written) is None
 
     def spec(self, name: str) -> ToolSpec:
@@ -73,7 +73,7 @@ class Names:
         return single if kind == "string" or (isinstance(kind, list) and "string" in kind) else None
 
     def mentioned(self, text: str) -> bool:
-        """Whether a name can be in the text at all; cheap, so that most texts are not read further."""
+        """True if a tool's name can be in the text; a cheap test, so that most texts are not parsed further."""
         squeezed = squeeze(text)
         return any(key in squeezed for key in self._squeezed)
 

@@ -1,4 +1,4 @@
-"""How a model without native tools is asked to write its calls, and where it has to stop."""
+"""ReAct instructions and stop sequences for models without native tool calls."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -23,7 +23,7 @@ Tools:
 
 
 def stop_sequences() -> tuple[str, ...]:
-    """Where a transcript's author has to stop: before it invents the result of its own call. At most four, as OpenAI
+    """Stop sequences of a ReAct transcript: no model may invent its call's result. At most four, as OpenAI
     allows."""
     return ("\nOBSERVATION", "\nObservation", "\nobservation:")
 

@@ -83,7 +83,7 @@ def _call(start: int, close: int | None, inside: str, name: str, names: Names, *
 
 
 def _close(text: str, at: int) -> int | None:
-    """Where the bracket at `at` is closed; brackets in strings do not count."""
+    """Offset of the bracket that closes the one at `at`; brackets in strings do not count."""
     stack, position = list[str](), at
     while match := _STEP.search(text, position):
         mark, position = match[0], match.end()
@@ -114,7 +114,7 @@ def _string_end(text: str, at: int, quote: str) -> int | None:
 
 
 def keywords(inside: str, name: str, names: Names, *, bare: bool = False) -> dict[str, Any]:
-    """What stands between a call's brackets, as arguments by name; positional ones in the schema's order.
+    """Arguments by name from the text between a call's brackets; positional ones in the schema's order.
 
     Args:
         bare: words and expressions may stand where the schema wants text: quotes were lost.

@@ -1,4 +1,4 @@
-"""Whether markup in a text is shown as an example instead of meant."""
+"""Detector of quoted markup: calls shown as an example instead of meant."""
 
 import re
 
@@ -18,7 +18,7 @@ _LINE = 400
 
 
 def is_quoted(text: str, start: int) -> bool:
-    """Whether what begins at `start` is quoted, in the middle of inline code, in an indented block, or announced as an
+    """True if the call at `start` is quoted, inside inline code, in an indented block, or announced as an
     example by the sentence that leads to it."""
     line_start = text.rfind("\n", 0, start) + 1
     opening = text[line_start : min(start, line_start + 8)]

@@ -99,7 +99,7 @@ def _natives(calls: tuple[ToolCall, ...], names: Names, run_key: str) -> tuple[C
 
 
 def _arguments(raw: str, name: str, names: Names) -> Mapping[str, Any] | None:
-    """What a provider passes on as arguments: JSON, broken JSON, JSON in a JSON string, or nothing."""
+    """Arguments of a native call, from JSON, broken JSON, JSON in a JSON string, or nothing."""
     if not raw.strip():
         return {}
     try:

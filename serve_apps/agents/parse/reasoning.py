@@ -1,4 +1,4 @@
-"""What a model thinks aloud, taken out of what it says."""
+"""Splits a model's reasoning from its answer."""
 
 import re
 

@@ -151,7 +151,7 @@ def _fits(arguments: Mapping[str, Any], names: Names, name: str) -> bool:
 
 
 def is_definition(value: Any, names: Names, name: str) -> bool:
-    """Whether the "arguments" are a JSON schema: a tool's definition repeated, not called."""
+    """True if the "arguments" are a JSON schema: a tool's definition repeated, not called."""
     if not isinstance(value, dict) or "properties" in names.properties(name):
         return False
     return isinstance(value.get("properties"), dict) and ("type" in value or "required" in value)

@@ -66,7 +66,7 @@ def read(text: str, known: Mapping[str, float] | None = None) -> Formula:
 
 
 def same(left: Formula, right: Formula) -> tuple[bool | None, str]:
-    """Whether both give the same for all unknowns, and how that is known; None where nothing tells."""
+    """Compares two sides for all unknowns: equal or not, and by which method; None where undecided."""
     if left.terms + right.terms <= MOST_TERMS and sympy.expand(left.expression - right.expression) == 0:
         return True, "by algebra"
     both = [(a, b) for a, b in zip(left.values, right.values, strict=True) if math.isfinite(a) and math.isfinite(b)]

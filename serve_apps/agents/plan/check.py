@@ -14,7 +14,7 @@ _RISKS: Mapping[Effect, str] = {
 
 
 class Verdict(StrEnum):
-    """What is to be done with a plan."""
+    """Verdict of the check of a plan."""
 
     OK = "ok"
     ADJUST = "adjust"

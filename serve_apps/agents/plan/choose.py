@@ -59,7 +59,7 @@ LONGEST_LOOKED_AT = 2_000
 
 
 class Mode(StrEnum):
-    """How GENERAL carries a turn out."""
+    """Mode in which GENERAL carries a turn out."""
 
     CHAT = "CHAT"
     AGENTIC = "AGENTIC"
@@ -100,7 +100,7 @@ def quick(command: str, message: str) -> Chosen | None:
 
 
 def is_sum(text: str) -> bool:
-    """Whether a message asks for the value of an expression and nothing else."""
+    """True if a message asks for the value of an expression and nothing else."""
     return len(text) <= LONGEST_SUM and _SUM.fullmatch(text.strip()) is not None
 
 

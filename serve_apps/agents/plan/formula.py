@@ -20,7 +20,7 @@ _IMPLICIT = re.compile(r"(?<![A-Za-z_\d.])(\d+(?:\.\d+)?)\s*(?=[A-Za-z(])(?![eE]
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """What became of a formula, as the second set of documents has it.
+    """Result of a formula's verification, as the second set of documents has it.
 
     Attributes:
         confidence: 0 to 1; 0.6 where it is well formed and there was nothing to compare it with.

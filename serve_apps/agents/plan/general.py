@@ -103,7 +103,7 @@ class General:
         return await self._answer(work, shown, unplanned=planned.by == "fallback")
 
     async def _told(self, work: Work, chosen: Chosen) -> str:
-        """What a choice has shown and cost."""
+        """Emits a mode choice's text, usage and citations; returns the text that it has shown."""
         if chosen.shown:
             work.journal.emit(EventKind.TEXT, text=chosen.shown)
         if chosen.reply is not None:
@@ -128,7 +128,7 @@ class General:
         return await planner.make(work)
 
     async def _answer(self, work: Work, shown: str, *, out_of_time: bool = False, unplanned: bool = False) -> Outcome:
-        """What the steps came to: quotes checked, notices under it, told as TEXT unless it was while it was written.
+        """Answer from the steps' results: quotes checked, notices under it, emitted as one TEXT.
 
         Raises:
             NoReply, or as the model failed: it never said a word, so what there is are the fallback plan's leavings.

@@ -1,4 +1,4 @@
-"""What models are told in planning. Rules have the system role; messages, passages and results are data of the user's.
+"""Prompts of planning. Rules have the system role; messages, passages and results are data of the user's.
 
 The texts are ours: the sources give the schemas, not the words.
 """
@@ -36,7 +36,7 @@ codes and names that stand there word for word, "vector" for meaning alone
 
 
 def schema(style: Style, steps: int, tools: Catalog, grounded: bool) -> str:
-    """How a plan is written, and what it may use; where there are no documents it is not told of a search in them."""
+    """Plan schema and tools, as prompt text; where there are no documents it names no search in them."""
     pairs = "; ".join(
         f"{executor}: {', '.join(actions)}"
         for executor, actions in ACTIONS.items()

@@ -1,4 +1,4 @@
-"""What a plan is, and how one is read out of a model's JSON."""
+"""Plans and their steps, and the parser of a model's JSON plan."""
 
 import json
 import re
@@ -18,7 +18,7 @@ _STEPS = re.compile(r'["\']steps["\']\s*:|["\']executor["\']\s*:')
 
 
 class Executor(StrEnum):
-    """Who carries a step out."""
+    """Specialist that carries a step out."""
 
     RETRIEVAL = "retrieval"
     REASONING = "reasoning"
@@ -118,7 +118,7 @@ class _Plan(BaseModel):
 
 
 def wants_to_be_plan(text: str) -> bool:
-    """Whether a reply looks like a plan rather than an answer, well formed or not."""
+    """True if a reply looks like a plan rather than an answer, well formed or not."""
     begins = text.lstrip()[:40].lower()
     return bool(_STEPS.search(text[:LONGEST_REPLY])) and (begins.startswith(("{", "[", "```")) or "{" in text)
 

@@ -35,7 +35,7 @@ class Verification(BaseModel):
 
 
 class Critiqued(BaseModel):
-    """What critique replies with."""
+    """Reply of the critique specialist."""
 
     model_config = ConfigDict(extra="ignore", allow_inf_nan=False)
     verdict: Literal["approved", "needs_revision"]
@@ -54,7 +54,7 @@ class Fact(BaseModel):
 
 
 class Remembered(BaseModel):
-    """What memory replies with."""
+    """Reply of the memory specialist."""
 
     model_config = ConfigDict(extra="ignore")
     facts: list[Fact] = Field([], max_length=50)
@@ -62,7 +62,7 @@ class Remembered(BaseModel):
 
 
 class FormulaArgs(BaseModel):
-    """What formula verification is given."""
+    """Arguments of formula verification."""
 
     model_config = ConfigDict(extra="ignore", allow_inf_nan=False)
     formula: str = Field(min_length=1, max_length=2_000)
@@ -206,7 +206,7 @@ def drafted(work: Work) -> Result | None:
 
 
 def _results(work: Work, step: Step) -> list[tuple[str, str]]:
-    """What a step reads of others: not the passages, which it is shown as sources."""
+    """Other steps' results that a step reads; passages are left out, as it is shown them as sources."""
     return [
         (name, text)
         for name, text in work.earlier(step)

@@ -1,4 +1,4 @@
-"""What becomes of a step that was carried out: by rule where a rule knows, else by a model that must be clear."""
+"""Supervisor of finished steps: ruled by code where a rule knows, else by a model that must be clear."""
 
 import re
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ _FOR_NOW = frozenset({"unavailable", "overloaded", "too_many_attempts", "recorde
 
 
 class StepOutcome(StrEnum):
-    """What is done after a step. NOT_VERIFIED: its supervisor could not be understood, which is no success (B-17)."""
+    """Outcome of a step. NOT_VERIFIED: its supervisor could not be understood, which is no success (B-17)."""
 
     SUCCESS = "SUCCESS"
     RETRY = "RETRY"
@@ -54,7 +54,7 @@ class Reviewed(BaseModel):
 def rule(
     error: str | None, *, rejected: bool = False, repeatable: bool = True, attempt: int = 1, passages: int | None = None
 ) -> Ruling | None:
-    """What needs no model; None where one has to look.
+    """Ruling by rule, without a model; None where a model has to look.
 
     Args:
         error: `code: detail` of a step that failed, None of one that went well.

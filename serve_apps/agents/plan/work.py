@@ -1,4 +1,4 @@
-"""What a planned turn has come to so far, and how it asks models; it lives as long as one walk of the turn (B-15)."""
+"""State of a planned turn, and its calls of models; it lives as long as one replay of the turn (B-15)."""
 
 import re
 from collections.abc import Awaitable, Callable, Mapping
@@ -33,7 +33,7 @@ Sleep = Callable[[float], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How an agent plans: its own config, else the settings (PL-02, PL-03)."""
+    """Planning limits of an agent: its own config, else the settings (PL-02, PL-03)."""
 
     enabled: bool
     steps: int
@@ -55,7 +55,7 @@ class Limits:
 
 @dataclass(slots=True)
 class Result:
-    """What a step gave.
+    """Result of a step.
 
     Attributes:
         output: by the specialist's schema.
@@ -75,7 +75,7 @@ class Result:
 
     @property
     def usable(self) -> bool:
-        """Whether later steps can build on it."""
+        """True if later steps can build on it."""
         return self.error is None and self.outcome in (StepOutcome.SUCCESS, StepOutcome.NOT_VERIFIED)
 
 

@@ -118,7 +118,7 @@ class Scheduler:
             await self._due.finish(due, acting.result())
 
     async def _act(self, due: Due) -> Ending:
-        """How it ended. What may pass rises: the lease lapses, and whoever looks then begins it again."""
+        """Ending of a due action. Transient errors are raised: the lease lapses, and its next owner begins again."""
         ending = await self._tried(due)
         if ending.run is None and ending.status in _CUT:
             return replace(ending, run=await self._actions[due.action].leave(due))
@@ -178,6 +178,6 @@ def _lost(beating: asyncio.Task[None]) -> bool:
 
 
 def _report(task: asyncio.Task[None]) -> None:
-    """What could not be carried on; its lease runs out, and whoever looks next takes it up."""
+    """Logs a due time that could not be carried on; its lease runs out, and the next claim takes it up."""
     if not task.cancelled() and (error := task.exception()) is not None:
         _log.warning("a due time was left: %s", error, exc_info=not isinstance(error, AosError) and error)

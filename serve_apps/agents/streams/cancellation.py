@@ -1,4 +1,4 @@
-"""What has to end properly when a turn is cancelled in the middle of it."""
+"""Clean-up under cancellation: model streams closed at once, writes run to their end."""
 
 import asyncio
 from collections.abc import AsyncIterator, Coroutine

@@ -12,7 +12,7 @@ Json = dict[str, Any]
 
 @dataclass(slots=True)
 class Collected:
-    """What a run has told so far; `add` takes its events in order.
+    """Accumulated reply of a run so far; `add` takes its events in order.
 
     Attributes:
         answer: of DONE, before it the texts so far.

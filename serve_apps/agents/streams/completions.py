@@ -43,7 +43,7 @@ class Chunks:
         return self._chunk({"role": "assistant", "content": ""})
 
     def add(self, event: Event, fresh: str) -> Iterable[Json]:
-        """What the event becomes: most become nothing, the last one ends the completion."""
+        """Converts an event to chunks: most give none, the last one ends the completion."""
         self._all.add(event)
         if event.kind is EventKind.TEXT and fresh:
             self._said = True
@@ -134,7 +134,7 @@ def tool_calls(calls: Sequence[Json]) -> list[Json]:
 
 
 def finish(collected: Collected) -> str:
-    """Why it ended, in OpenAI's words."""
+    """OpenAI's `finish_reason` of a run."""
     return collected.finish_reason if collected.finish_reason in FINISHES else "stop"
 
 
@@ -145,7 +145,7 @@ def tokens(collected: Collected) -> Json:
 
 
 def approval_text(collected: Collected) -> str:
-    """What a chat window shows of a pending approval: typing yes there decides nothing, so it says what does."""
+    """Chat text of a pending approval: typing yes there decides nothing, so it names the request that does."""
     asked = collected.approval or {}
     arguments = json.dumps(asked.get("arguments", {}), ensure_ascii=False)
     start = "\n\n" if collected.answer else ""

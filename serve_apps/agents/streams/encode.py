@@ -16,7 +16,7 @@ S4Type = Literal["text", "tool_call", "tool_result", "status", "error", "done"]
 
 
 class Verbosity(IntEnum):
-    """How much of a run's inside a reader wants to see."""
+    """Verbosity of a stream, as its reader asked for."""
 
     DEFAULT = 0
     VERBOSE = 1
@@ -25,7 +25,7 @@ class Verbosity(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Encoding:
-    """What a kind of event becomes.
+    """Encoding of an event kind.
 
     Attributes:
         s3: name in S3's vocabulary.
@@ -95,7 +95,7 @@ class Chunk:
 
 
 class Reading:
-    """What one reader of one run has: no character is told twice, and none is left out.
+    """Replay cursor of one reader of one run: no character is sent twice, and none is left out.
 
     At most one text is open at a time: pieces belong to the next whole TEXT event, or to a THINKING event where the
     text turns out to stand beside a tool call. `id` is what the reader sends back
@@ -129,7 +129,7 @@ class Reading:
 
     @property
     def id(self) -> str:
-        """What to come back with."""
+        """Value for Last-Event-ID to resume from here."""
         return f"{self._seq}.{self._chars}" if self._chars else str(self._seq)
 
     def take(self, event: Event) -> str | None:
@@ -153,7 +153,7 @@ class Reading:
 
 
 def is_last(event: Event) -> bool:
-    """Whether a stream ends with it."""
+    """True if a stream ends with this event."""
     return event.kind in LAST or (event.kind is EventKind.STATUS and event.data.get("state") == CANCELLED)
 
 

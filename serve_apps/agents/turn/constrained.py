@@ -28,7 +28,7 @@ from serve_apps.agents.turn_ports import Journal, Outcome, Turn
 
 @dataclass(frozen=True, slots=True)
 class Held(Manner):
-    """How such a turn asks: providers that can hold a model to it are told to."""
+    """Sampling options with `tool_choice` and response format, for providers that enforce them."""
 
     choice: str | None = None
     form: Form | None = None

@@ -47,7 +47,7 @@ _SPENT = {
 
 @dataclass(frozen=True, slots=True)
 class Crew:
-    """What a turn works with.
+    """Services that a turn runs with.
 
     Attributes:
         agents: for delegation; None where there is none.
@@ -67,7 +67,7 @@ class Crew:
 
 
 class Conversation:
-    """What one turn has come to so far."""
+    """State of one turn: its messages, sources, texts and trace so far."""
 
     def __init__(self, turn: Turn, journal: Journal, crew: Crew, allowance: Allowance, carry_out: CarryOut) -> None:
         """`allowance` is used up; `carry_out` does what is delegated."""
@@ -175,7 +175,7 @@ class Conversation:
 
     @property
     def _ran(self) -> bool:
-        """Whether a tool ran for this question, be it one of the client's."""
+        """True if a tool ran for this question, be it one of the client's."""
         return self._doing.ran > 0 or any(one.role == "tool" for one in prompt.trailing(self._turn))
 
     def _guard(self) -> Guard:
@@ -190,7 +190,7 @@ class Conversation:
         return Guard(self._react, True, is_call, None if self._ran else self._is_claim)
 
     async def _take(self, reply: Reply, parsed: Parsed, release: Release) -> Outcome | None:
-        """What a reply leads to: calls, a recovery, or the end."""
+        """Acts on a reply: runs its calls, recovers from a false claim, or ends the turn."""
         calls = self._calls(parsed)
         answer = parsed.answer or ""
         false = not calls and not self._ran and len(self._offer.own) > 0 and self._is_claim(answer)
@@ -256,7 +256,7 @@ class Conversation:
         return None if found is None else Wanted(f"intent_{self._round}", found.tool, found.arguments, DISPATCHED)
 
     def _is_claim(self, text: str) -> bool:
-        """Whether it claims or announces what did not happen, where a deed was asked for."""
+        """True if it claims or announces what did not happen, where a deed was asked for."""
         return needs_reprompt(self._turn.message, text) is not None
 
     async def _tell(self, text: str, reply: Reply, parsed: Parsed) -> None:

@@ -73,7 +73,7 @@ def dispatch(message: str, tools: Sequence[Tool], threshold: float) -> Dispatch 
 
 
 def scores(message: str, tools: Sequence[Tool]) -> list[tuple[float, Tool]]:
-    """How well a message fits each tool: the share of the name's words in it, and its rare words in the description."""
+    """Scores tools for a message: share of the name's words in it, and its rare words in the description."""
     said = set(_words(message))
     described = [set(_words(f"{tool.spec.name} {tool.spec.description}")) for tool in tools]
     spread = Counter(word for words in described for word in words)

@@ -81,7 +81,7 @@ class Documents:
         return Outcome(given["text"], "stop", sure, tuple(given["citations"]), (line, *removed))
 
     async def _handed_over(self, turn: Turn, journal: Journal, given: Json, line: dict[str, Json]) -> Outcome:
-        """What GENERAL makes of it; without a model, what can be done without one."""
+        """Outcome of GENERAL after a fallback; without a model, the nearest documents."""
         why = given.get("why") or given["text"]
         journal.emit(EventKind.FALLBACK, left=str(Path.DOCUMENTS), taken=str(Path.GENERAL), why=why)
         line = {**line, "handed_to": str(Path.GENERAL), "why": why}
@@ -106,7 +106,7 @@ def _retrieved(journal: Journal, given: Json) -> None:
 
 
 def _nearest(sources: Sequence[Json], why: str) -> str:
-    """What was found, without the claim that it answers."""
+    """Text that names the nearest documents, without the claim that they answer."""
     if why == COMMAND_ONLY:
         return f"I did not search the documents: {why}."
     if not sources:

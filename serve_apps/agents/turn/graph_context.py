@@ -1,4 +1,4 @@
-"""What the graph says to a turn: entities that a question names, their relations, and the pages that say so."""
+"""Knowledge graph as context of a turn: entities a question names, their relations, and the pages as evidence."""
 
 from cluster.basics.scope import Scope
 from pipelines.documents.graph.browse import Edge, Evidence, KnowledgeGraph, Node

@@ -1,4 +1,4 @@
-"""What the linked documents say to a turn: passages by a recorded search, as numbered sources."""
+"""Retrieval for turns: passages of the linked documents by a recorded search, as numbered sources."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

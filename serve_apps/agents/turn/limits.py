@@ -1,4 +1,4 @@
-"""What a turn may still use: rounds and time, shared with whatever it delegates, and what ends it at once."""
+"""Limits of a turn: rounds and time, shared with whatever it delegates, and the errors that end it at once."""
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Mapping
@@ -25,7 +25,7 @@ class OutOfTime(Permanent):
 
 @dataclass(slots=True)
 class Allowance:
-    """What is left for a turn and all turns below it.
+    """Remaining rounds and time of a turn and all turns below it.
 
     Attributes:
         rounds: model replies that may still be asked for.
@@ -42,7 +42,7 @@ class Allowance:
         return max(0, self.ends_ms - journal.spent_ms) / 1000
 
     def narrowed(self, rounds: int, seconds: float, journal: Journal) -> "Allowance":
-        """What a turn below gets: no more than is left, and no more than its own agent is allowed."""
+        """Allowance of a turn below: no more than is left, and no more than its own agent is allowed."""
         return Allowance(
             min(self.rounds, rounds), min(self.ends_ms, journal.spent_ms + round(seconds * 1000)), self.payer
         )

@@ -17,7 +17,7 @@ from serve_apps.agents.turn_ports import Choice, Journal, Json, Models, Said, Tu
 
 @dataclass(frozen=True, slots=True)
 class Manner:
-    """How a turn asks: by its options, else its agent's config, else the settings."""
+    """Sampling options of a turn: its own options, else its agent's config, else the settings."""
 
     temperature: float
     max_tokens: int

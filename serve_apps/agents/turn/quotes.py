@@ -30,7 +30,7 @@ MARK = re.compile(
 
 
 class Places(Protocol):
-    """Where quotes stand on their pages, as pictures show it."""
+    """Port that locates quotes on their pages, as rectangles for pictures."""
 
     async def describe(self, scope: Scope, quotes: Sequence[Mapping[str, Any]]) -> Json:
         """{boxes, ocr_confidence, caveats} of each quote; None where its page is gone or says otherwise."""
@@ -85,7 +85,7 @@ class Quotes:
 
     @property
     def refuted(self) -> bool:
-        """Whether a quote was removed because its source does not say it: what leans on it is worth less."""
+        """True if a quote was removed because its source does not say it: what leans on it is worth less."""
         return any("quote" in one for one in self.removed)
 
     def checked(self, text: str) -> str:

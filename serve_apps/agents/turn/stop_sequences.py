@@ -1,4 +1,4 @@
-"""Where a client wants an answer to end: the text before the first of its stop sequences, also while it streams."""
+"""Stop sequences of a client: cut an answer before the first of them, also while it streams."""
 
 from collections.abc import Sequence
 
@@ -17,7 +17,7 @@ class StopSequences:
         self.ended = False
 
     def feed(self, text: str) -> str:
-        """What of this piece, and of what was held back before, can be shown now."""
+        """Text of this piece, and of what was held back before, that can be shown now."""
         if self.ended:
             return ""
         text, self._held = self._held + text, ""
@@ -30,7 +30,7 @@ class StopSequences:
         return text[:begun]
 
     def flush(self) -> str:
-        """What was held back because it could have begun a stop sequence, once nothing more comes."""
+        """Text held back because it could have begun a stop sequence, once nothing more comes."""
         held, self._held = self._held, ""
         end = self._end(held)
         self.ended = self.ended or end is not None
@@ -49,7 +49,7 @@ class StopSequences:
 
 
 def _overlap(text: str, sequence: str) -> int:
-    """How many characters at the end of the text begin the sequence."""
+    """Number of characters at the end of the text that begin the sequence."""
     for length in range(min(len(text), len(sequence) - 1), 0, -1):
         if text.endswith(sequence[:length]):
             return length

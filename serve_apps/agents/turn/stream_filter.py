@@ -1,4 +1,4 @@
-"""What a reader sees of a reply while it is written: nothing that may turn out to be a call, a lie or a wrong quote."""
+"""Stream filter: releases no text of a reply that may turn out to be a call, a lie or a wrong quote."""
 
 import re
 from collections.abc import Callable
@@ -36,7 +36,7 @@ _FENCE_ENDS = re.compile(r"(?:^|\n)[ \t]*```[ \t]*(?=\n)")
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """What is held back.
+    """Rules for the text that is held back.
 
     Attributes:
         everything: until the whole reply is known, as in ReAct.
@@ -135,12 +135,12 @@ class Release:
         return any(f"<{name}>".startswith(begun) for name in _THINKING)
 
     def _untorn(self) -> int:
-        """Where a text ends without the first half of a template's token."""
+        """End of the text without the first half of a template's token."""
         torn = _TORN.search(self._raw, max(0, len(self._raw) - 42))
         return torn.start() if torn else len(self._raw)
 
     def _unit(self) -> int:
-        """Where the first sentence or line ends, its citation marks included; 0 while that cannot be known."""
+        """End of the first sentence or line, its citation marks included; 0 while that cannot be known."""
         found = _ENDS.search(self._raw, 0, LONGEST_UNIT + 1)
         if found is not None:
             end = found.end()
@@ -167,7 +167,7 @@ class Release:
         return bare.end() if bare else end
 
     def _harmless_block(self) -> int:
-        """Where a block of code ends that holds no call; 0 while that is not known. Anything else is held for good."""
+        """End of a code block that holds no call; 0 while that is not known. Anything else is held for good."""
         opened = _FENCE_OPENS.match(self._raw)
         closed = _FENCE_ENDS.search(self._raw, opened.end() - 1) if opened else None
         if opened and closed is None:

@@ -51,7 +51,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What became of a call.
+    """Result of a tool call.
 
     Attributes:
         result: JSON that the tool gave; None with an error.
@@ -68,7 +68,7 @@ class Done:
 
     @property
     def observation(self) -> str:
-        """What the model reads of it."""
+        """Observation that the model reads, cut to size."""
         return cut(f"ERROR: {self.error}" if self.error is not None else as_text(self.result))
 
 
@@ -110,7 +110,7 @@ def not_run(journal: Journal, wanted: Wanted, why: str) -> Done:
 
 
 def flaw(spec: ToolSpec, arguments: Mapping[str, Any]) -> str | None:
-    """What is wrong with arguments, in words for the model; None if they fit the schema."""
+    """Schema error of arguments, in words for the model; None if they fit the schema."""
     for error in Draft202012Validator(dict(spec.parameters)).iter_errors(dict(arguments)):
         place = ".".join(map(str, error.absolute_path))
         return f"{f'{place}: ' if place else ''}{error.message[:300]}"
@@ -156,7 +156,7 @@ def _validate(tool: Tool, arguments: Mapping[str, Any]) -> None:
 async def _perform(
     turn: Turn, journal: Journal, tool: Tool, name: str, arguments: Mapping[str, Any], seconds: float, *, once: bool
 ) -> Json:
-    """What it gives; `once`: it is not repeated where nobody knows whether it happened, as one yes allows one call."""
+    """Result of the call; `once`: never repeated while its end is unknown, as one yes allows one call."""
 
     async def perform(key: str) -> Json:
         call = Call(turn.scope, turn.agent.id, key, arguments, turn.session)

@@ -24,7 +24,7 @@ LEAST_PASSAGE = 200  # characters of a passage that a tool found
 
 
 class Doing:
-    """What a turn has done: `ran` counts calls that were carried out, whatever came of them."""
+    """Runs the tool calls of a turn: `ran` counts calls that were carried out, whatever came of them."""
 
     def __init__(
         self, turn: Turn, journal: Journal, policy: Policy, offered: Offer, sources: Sources, allowance: Allowance
@@ -73,7 +73,7 @@ class Doing:
         return done
 
     def _beyond(self, name: str, key: str) -> str | None:
-        """Why a skill that a model carries out may not make this call any more; None for other turns."""
+        """Reason why a delegated skill may not make this call any more; None for other turns."""
         most = self._turn.agent.config.get(CALLS)
         if most is None:
             return None
@@ -88,7 +88,7 @@ class Doing:
         self.trace.append({**line, "ok": True} if done.error is None else {**line, "error": done.error[:300]})
 
     def _observed(self, done: Done) -> str:
-        """What the model reads; passages get numbers to be quoted by."""
+        """Observation for the model; passages get numbers to be quoted by."""
         found = done.result.get("passages") if isinstance(done.result, dict) else None
         if done.error is not None or not isinstance(found, list):
             return prompt.neutral(done.observation)
@@ -99,7 +99,7 @@ class Doing:
 
 
 def native(content: str, calls: Sequence[Wanted]) -> Message:
-    """What the model said when it called natively; arguments and names as every provider takes them back."""
+    """Assistant message with native calls; arguments and names as every provider takes them back."""
     made = (
         ToolCall(call.id, _NO_NAME.sub("_", call.name)[:64] or "unknown", canonical(call.arguments)) for call in calls
     )
@@ -107,7 +107,7 @@ def native(content: str, calls: Sequence[Wanted]) -> Message:
 
 
 def written(thought: str, calls: Sequence[Wanted]) -> Message:
-    """What the model said when it called in text, in the form that it was asked for."""
+    """Assistant message with calls written as text, in the form that was asked for."""
     lines = [f"THOUGHT: {thought}"] if thought else []
     for call in calls:
         lines += [f"ACTION: {call.name}", f"ACTION_INPUT: {canonical(call.arguments)}"]

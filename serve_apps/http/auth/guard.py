@@ -1,4 +1,4 @@
-"""Who comes in: every route checks credentials and role before it reads the body."""
+"""Route guard: every route checks credentials and role before it reads the body."""
 
 from collections.abc import Callable, Coroutine
 from functools import partial
@@ -78,7 +78,7 @@ async def _admit(request: Request, path: str) -> Entry:
 
 
 async def admit(connection: HTTPConnection, parts: Parts, key: RouteKey, credential: str) -> Entry:
-    """Who is behind a credential, if the matrix lets them in here, and how to look again.
+    """Authenticate a credential, check its role against the permission matrix, and return how to re-check it.
 
     Args:
         connection: a request or a socket.
@@ -169,7 +169,7 @@ def agree(member: Member, tenant: object, workspace: object, user: object = None
 
 
 def parts_of(request: HTTPConnection) -> Parts:
-    """What the app was made of."""
+    """The dependencies that the app was built with."""
     return cast(Parts, request.app.state.parts)
 
 

@@ -161,7 +161,7 @@ def check_password(text: str) -> None:
 
 
 def _address(request: Request, parts: Parts) -> str:
-    """Whose guess it is: of the browser where the console vouches for it, else of who is connected.
+    """Client address that login guesses count against: the browser's where the console vouches, else the peer's.
 
     What stands in X-Forwarded-For is not read here: the proxy in front replaces it, unless a proxy of the operator's
     (`http.proxies`) has written it.

@@ -22,7 +22,7 @@ class Passwords:
             return await asyncio.to_thread(self._hasher.hash, password)
 
     async def holds(self, stored: str | None, password: str) -> bool:
-        """Whether the password is right; for nobody (None) it takes as long and is wrong."""
+        """True if the password matches the hash; for no user (None) it takes as long and is false."""
         async with self._turns:
             same = await asyncio.to_thread(self._same, stored or self._nobody, password)
         return same and stored is not None

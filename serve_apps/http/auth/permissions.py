@@ -1,4 +1,4 @@
-"""Who may do what: every route with the roles that may use it. A route that is not here keeps the app from starting.
+"""Permission matrix: every route with the roles that may use it. A missing route keeps the app from starting.
 
 | role | may |
 |---|---|
@@ -44,7 +44,7 @@ class Access:
 
     @property
     def public(self) -> bool:
-        """Whether nobody has to be signed in."""
+        """True if nobody has to be signed in."""
         return not self.roles
 
 
@@ -259,7 +259,7 @@ def check_complete(routes: Iterable[RouteKey], matrix: Mapping[RouteKey, Access]
 
 
 def check(member: Member, access: Access) -> None:
-    """Whether the member's role allows it.
+    """Check that the member's role allows it.
 
     Raises:
         Forbidden: with what would be needed.

@@ -31,7 +31,7 @@ class CredentialEnded(Unauthenticated):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """Who was let in, and how to look whether they still would be.
+    """Authenticated caller with the credential, and the lookup that says whether it is still valid.
 
     Attributes:
         member: as they were when they came in.
@@ -58,7 +58,7 @@ class RevocationWatch:
         self._watched: dict[tuple[str, Member], tuple[asyncio.Task[None], int]] = {}
 
     def __len__(self) -> int:
-        """How many credentials are looked at."""
+        """Number of watched credentials."""
         return len(self._watched)
 
     async def ended(self, entry: Entry) -> None:
@@ -144,7 +144,7 @@ def farewell(start: Message) -> bytes:
 
 
 def streams(response: Response) -> bool:
-    """Whether a response goes on while things happen."""
+    """True for a response that stays open while events happen: server-sent events and long-lived protocols."""
     return isinstance(response, LongLived) or (
         isinstance(response, StreamingResponse) and response.media_type == EVENTS
     )

@@ -52,7 +52,7 @@ class Throttle(Protocol):
         ...
 
     async def known(self, who: str) -> bool:
-        """Whether this caller has a good record."""
+        """True if this caller has a good record."""
         ...
 
     async def remember(self, who: str) -> None:
@@ -61,7 +61,7 @@ class Throttle(Protocol):
 
 
 class Guesses:
-    """Who tries which account from where: counted for the two together, and for the account from anywhere.
+    """Counts failed logins by account and address together, and by account from any address.
 
     Whoever guesses from a thousand addresses makes others wait who try the account from a new one, but not its owner,
     who has signed in from theirs before.
@@ -117,7 +117,7 @@ class ProcessThrottle:
         self._good: OrderedDict[str, float] = OrderedDict()  # until when
 
     def __len__(self) -> int:
-        """How many callers are remembered."""
+        """Number of callers with counted failures."""
         return len(self._failures)
 
     async def check(self, who: str) -> None:

@@ -31,7 +31,7 @@ class TokenRefused(Unauthenticated):
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """What a verified access token says: who, and in which workspace they signed in.
+    """Claims of a verified access token: user, tenant, and the workspace of the sign-in.
 
     Attributes:
         session: the login that it descends from, a UUID; the token is good while that one lasts.
@@ -72,7 +72,7 @@ class Tokens:
         return jwt.encode(body, self._secret, algorithm=ALGORITHM)
 
     def verify(self, token: str, now: datetime) -> Claims:
-        """What the token says, if it is ours, of the right type and young enough; `member_by_token` has the rest.
+        """Claims of the token, if it is ours, of the right type and unexpired; `member_by_token` has the rest.
 
         Raises:
             TokenRefused: for every reason alike.

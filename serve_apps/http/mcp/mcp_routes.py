@@ -115,7 +115,7 @@ def _server() -> "Server[Any]":
 
 
 async def _carried_out(request: Request, name: str, arguments: dict[str, Any]) -> "CallToolResult":
-    """What a tool gives.
+    """Run a tool and wrap its result for MCP.
 
     Raises:
         AosError: there is no such tool, the arguments are wrong, the caller may not, or it failed.
@@ -193,5 +193,5 @@ def _access(offer: Offer) -> Any:
 
 
 def _member(request: Request) -> Member:
-    """Who was let in: the route has looked before the protocol's server saw anything."""
+    """The authenticated member: the route has checked before the protocol's server saw anything."""
     return cast(Member, request.state.member)

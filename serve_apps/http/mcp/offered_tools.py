@@ -1,4 +1,4 @@
-"""What is offered over MCP: each tool is a route of the API under another name, with that route's permissions."""
+"""Tools offered over MCP: each is a route of the API under another name, with that route's permissions."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ Before = Annotated[int, Field(ge=0, le=1_000_000_000, description="So many are l
 
 
 class Arguments(BaseModel):
-    """What a tool takes; unknown arguments are refused."""
+    """Arguments of a tool; unknown ones are refused."""
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
@@ -81,7 +81,7 @@ class ReprocessArguments(DocumentArguments):
 
 
 class AgentsArguments(Arguments):
-    """Which part of the list."""
+    """Page of the list of agents."""
 
     skip: Before = 0
     limit: Some = 50

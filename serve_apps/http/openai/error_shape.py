@@ -1,4 +1,4 @@
-"""Which paths answer errors in OpenAI's shape, and that shape."""
+"""Errors in OpenAI's shape, and the paths that answer in it."""
 
 from collections.abc import Sequence
 
@@ -14,7 +14,7 @@ _CODES = {401: "invalid_api_key", 429: "rate_limit_exceeded"}  # what clients lo
 
 
 def speaks(path: str) -> bool:
-    """Whether a path is OpenAI's."""
+    """True for a path of OpenAI's API."""
     return path.startswith(PREFIX) and not path.startswith(OTHERS)
 
 

@@ -135,7 +135,7 @@ def _added(chunks: Chunks, reading: Reading, event: Event) -> list[dict[str, Any
 
 @router.get("/v1/models")
 async def models(me: Me, parts: Its) -> Models:
-    """What can be chatted with: the workspace's agents. The embedding model has its own route and is not among them."""
+    """List models to chat with: the workspace's agents. The embedding model has its own route and is not listed."""
     found: list[Model] = []
     while True:
         rows, total = await parts.links.agents(me.scope, len(found), 1000)
@@ -151,7 +151,7 @@ async def models(me: Me, parts: Its) -> Models:
 async def model(
     model_id: Annotated[Text, Path(max_length=MOST_AGENT, description="An agent's name or UUID.")], me: Me, parts: Its
 ) -> Model:
-    """One of them, or the model that makes vectors, for clients that look it up by its name."""
+    """One agent, or the embedding model, for clients that look it up by its name."""
     try:
         id_ = str(await parts.links.resolve(me.scope, model_id))
     except NotFound:
@@ -211,7 +211,7 @@ def _format(body: CompletionRequest) -> str | None:
 
 
 def _tools(body: CompletionRequest) -> list[dict[str, Any]] | None:
-    """What the client runs itself, and what gives it an answer in a form; `none` offers nothing of its own."""
+    """Tools that the client runs itself, and the one for an answer in a form; `none` leaves out the client's own."""
     own = [] if body.tool_choice == "none" else [tool.function.model_dump() for tool in body.tools or ()]
     form = form_of(_format(body))
     if form is None:

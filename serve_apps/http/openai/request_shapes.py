@@ -98,7 +98,7 @@ class Tool(Loose):
 
 
 class ChosenFunction(Loose):
-    """Which function must be called."""
+    """Name of the function that must be called."""
 
     name: Name
 
@@ -111,7 +111,7 @@ class Chosen(Loose):
 
 
 class StreamOptions(Loose):
-    """What a stream ends with."""
+    """Options of a stream: whether it ends with the usage."""
 
     include_usage: bool = False
 
@@ -125,7 +125,7 @@ def _schema(value: dict[str, Any]) -> dict[str, Any]:
 
 
 class AnswerSchema(Loose):
-    """What an answer has to fit; the schema's own expressions (`pattern`) are the model's to keep, and not run here."""
+    """JSON schema of the answer; its own expressions (`pattern`) are the model's to keep, and not run here."""
 
     name: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
     schema_: Annotated[JsonObject, AfterValidator(_schema), Field(alias="schema")]
@@ -193,11 +193,11 @@ class CompletionRequest(Loose):
         return None if found is None else str(found)[:128]
 
     def stops(self) -> list[str]:
-        """Where the answer is to end."""
+        """Stop sequences."""
         return [self.stop] if isinstance(self.stop, str) else self.stop or []
 
     def sampling(self) -> dict[str, float | int] | None:
-        """What the model is told of the drawing of tokens; None where the client leaves all of it open."""
+        """Sampling options beside the temperature; None where the client leaves all of it open."""
         wanted = ("top_p", "presence_penalty", "frequency_penalty", "seed")
         return {name: value for name in wanted if (value := getattr(self, name)) is not None} or None
 

@@ -14,7 +14,7 @@ class FewReplays:
     """`Replays`, so many at a time; one more is refused at once, as nobody waits for it but who asked."""
 
     def __init__(self, replays: Replays, most: int = MOST) -> None:
-        """One of these for each process."""
+        """Limit concurrent replays; one instance a process."""
         self._replays, self._most, self._walking = replays, most, 0
 
     async def replay(

@@ -1,4 +1,4 @@
-"""What happens now as a response: its reader's leaving closes the source within a moment, and silence has a pulse."""
+"""Live events as a response: a disconnect closes the source within a moment, and silence has a heartbeat."""
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Coroutine

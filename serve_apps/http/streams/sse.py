@@ -1,4 +1,4 @@
-"""What was written down as a stream (WHATWG server-sent events): ids are the events' own, so a reader can come back."""
+"""Stored events as a stream (WHATWG server-sent events): ids are the events' own, so a reader can reconnect."""
 
 import asyncio
 import json
@@ -21,7 +21,7 @@ class Feed(Protocol):
     """One stream of stored events: of a job, of a run."""
 
     async def look(self) -> Row:
-        """What the events are about, with its `state`."""
+        """The job or run that the events belong to, with its `state`."""
         ...
 
     async def events_after(self, after: int) -> Sequence[Row]:
@@ -33,12 +33,12 @@ class Feed(Protocol):
         ...
 
     def end(self, row: Row, last: str) -> str | None:
-        """What is left to say when all events are told: None while more may come; `last` is the last event's type."""
+        """Closing text once all events are sent: None while more may come; `last` is the last event's type."""
         ...
 
 
 class EventSource(Protocol):
-    """Where a job's events are read: the job desk."""
+    """Source of a job's stored events: the job queries."""
 
     async def show(self, scope: Scope, job: JobId) -> Row:
         """The job with its `state`, `progress` and `ended`."""
@@ -51,7 +51,7 @@ class EventSource(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How a stream runs, in seconds.
+    """Timing of a stream, in seconds.
 
     Attributes:
         poll: pause between looks.

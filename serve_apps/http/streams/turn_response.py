@@ -35,7 +35,7 @@ Encode = Callable[[Event, str, Verbosity], Chunk | None]
 def incoming(
     agent: str, message: str, session: str | None, verbose: Verbose = False, *, person: bool = True, **options: Any
 ) -> tuple[Incoming, Verbosity]:
-    """What the orchestrator takes, and how much the reader wants to see; options that are None are left out.
+    """Build the orchestrator's message and the reader's verbosity; options that are None are left out.
 
     `person`: who sends it can be asked something, and answers with their next message.
     """
@@ -48,7 +48,7 @@ def incoming(
 
 
 def verbosity_of(verbose: Verbose) -> Verbosity:
-    """How much a reader wants who says so; plain yes is VERBOSE."""
+    """Verbosity from the request's field; plain true is VERBOSE."""
     return Verbosity.VERBOSE if verbose is True else Verbosity[verbose.upper() if verbose else "DEFAULT"]
 
 

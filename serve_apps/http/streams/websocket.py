@@ -96,7 +96,7 @@ async def agent(socket: WebSocket) -> None:
 
 
 class Talk:
-    """What one signed-in socket does."""
+    """Conversation of one signed-in socket."""
 
     def __init__(self, socket: WebSocket, parts: Parts, entry: Entry) -> None:
         """One turn runs at a time."""

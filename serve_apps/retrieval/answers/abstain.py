@@ -1,4 +1,4 @@
-"""Whether the evidence is enough to answer at all: what a question names has to be known, and a sentence has to fit."""
+"""Abstention: a question's names have to be known, and a sentence has to fit, or there is no answer."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ WORDS_COST = 0.2  # of the score where none of its words is
 
 @dataclass(frozen=True, slots=True)
 class Foreign:
-    """What of a question no passage speaks of.
+    """Names and words of a question that no passage speaks of.
 
     Attributes:
         names: what it names.
@@ -39,7 +39,7 @@ class Foreign:
 
     @property
     def cost(self) -> float:
-        """What a sentence has to make up for."""
+        """Score that a sentence has to make up for."""
         return NAMES_COST * self.share + WORDS_COST * self.words
 
     @property
@@ -65,7 +65,7 @@ def supports(judged: Judged, of_question: Foreign) -> bool:
 
 
 def reason(judged: Sequence[Judged], of_question: Foreign) -> str:
-    """Why no sentence was enough."""
+    """Reason for the abstention: no sentence was enough."""
     if of_question.unknown:
         return of_question.reason
     if not judged:

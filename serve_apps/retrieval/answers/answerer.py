@@ -39,7 +39,7 @@ MEASURED = 20  # sentences that are embedded, those that cover most of the quest
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the documents say to a question.
+    """Answer to a question from the documents, with its citations.
 
     Attributes:
         text: with [n] where a citation supports it.
@@ -191,7 +191,7 @@ class Answerer:
     async def _objection(
         self, question: str, claim: str, found: Sequence[Citation], cited: Citations
     ) -> tuple[str | None, str | None]:
-        """Why what a claim quotes does not support it, and why that was not compared by meaning if nobody could."""
+        """Objection to a claim by its quotes, if any; and why the embedder did not compare them, if it was away."""
         quotes, about = [one.quote for one in found], cited.titles(found)
         near, away = None, None
         if support.shared(claim, quotes, about) < support.LEAST_SHARED:
@@ -257,12 +257,12 @@ def _nothing(results: Results, why: str, *, fallback: str | None) -> Answer:
 
 
 def left_out(dropped: Sequence[Dropped]) -> bool:
-    """Whether more than a greeting was dropped."""
+    """True where more than a greeting was dropped."""
     return any(len(set(content(one.text))) >= LEAST_WORDS for one in dropped)
 
 
 def _suffice(claims: Sequence[Claim], judged: Sequence[Judged], cited: Citations, strange: Foreign) -> bool:
-    """Whether what is left of a model's answer answers; where it quoted nothing, extracts are held to the same."""
+    """True where a model's remaining claims answer; if it quoted nothing, extracts are held to the same."""
     if any(one.basis == "quoted" for one in claims):
         return True
     fit = [cited.sentence(one.sentence) for one in judged if abstain.supports(one, strange)]
@@ -281,7 +281,7 @@ def _extracts(judged: Sequence[Judged], cited: Citations, strange: Foreign) -> l
 
 
 def _conflicts(question: str, cited: Citations, claims: Sequence[Claim]) -> tuple[Conflict, ...]:
-    """What other sentences of the passages say against those that are cited; the others are cited too."""
+    """Contradictions between cited sentences and others of the passages; the others are cited too."""
     if not any(values(one.quote) for one in cited.all):
         return ()
     sentences = evidence.split(cited.hits)

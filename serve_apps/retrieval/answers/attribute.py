@@ -1,4 +1,4 @@
-"""Which sentence of the passages says what a model says without a quote: small models answer well and quote badly.
+"""Attributes a model's unquoted claims to sentences of the passages: small models answer well and quote badly.
 
 Such a claim is held to more than a quoted one. Its rare words weigh more than its common ones, so that one that stands
 nowhere is not made up for. What tells questions apart (numbers with what they count, dates, negation, comparisons,
@@ -73,7 +73,7 @@ class Passages:
         return line.title or head or text.rstrip("*_ ").endswith(":") or _BOLD.fullmatch(text) is not None
 
     def _say(self, claim: str, weight: dict[str, float], chosen: Sequence[int]) -> bool:
-        """Whether these lines say a claim."""
+        """True where these lines state the claim."""
         texts = [self._sentences[at].text for at in chosen]
         above = self._hits[self._sentences[chosen[0]].hit].titles
         there = frozenset[str]().union(*(self._words[at] for at in chosen))
@@ -93,7 +93,7 @@ class Passages:
 
 
 def _agree(claim: str, texts: Sequence[str], named: set[str]) -> bool:
-    """Whether what tells questions apart tells a claim from these lines; their titles' names may stand anywhere."""
+    """True where a claim's values, names and negations stand in these lines; names of titles may stand anywhere."""
     own, *above, there = (take_apart(_MARKUP.sub(" ", text), _lexicon()).terms for text in (claim, *texts))
     titles = [term for terms in above for term in terms]
     everywhere = [*titles, *there]
@@ -116,7 +116,7 @@ def _is_called(term: Term, there: Sequence[Term]) -> bool:
 
 
 def _in_order(terms: Sequence[Term], there: Sequence[Term]) -> bool:
-    """Whether all stand there, each behind the one before."""
+    """True where all terms stand there, each behind the one before."""
     at = 0
     for term in terms:
         found = next((place for place in range(at, len(there)) if term.agrees(there[place])), None)
@@ -127,7 +127,7 @@ def _in_order(terms: Sequence[Term], there: Sequence[Term]) -> bool:
 
 
 def _reach(terms: Sequence[Term], at: int) -> int:
-    """How many terms belong together from here on; 0 where this one stands for itself.
+    """Number of terms that belong together from here on; 0 where this one stands for itself.
 
     A negation goes with what it denies, and a number with what it counts, unless it is part of a name: `MECH 231`.
     """
@@ -139,7 +139,7 @@ def _reach(terms: Sequence[Term], at: int) -> int:
 
 
 def _stand_together(row: Sequence[Term], there: Sequence[Term]) -> bool:
-    """Whether terms stand there side by side; a number and its unit in either order, as in a table."""
+    """True where terms stand there side by side; a number and its unit in either order, as in a table."""
     return any(
         all(map(Term.agrees, row, part)) or (len(row) == 2 and all(map(Term.agrees, row, part[::-1])))
         for part in (there[at : at + len(row)] for at in range(len(there) - len(row) + 1))

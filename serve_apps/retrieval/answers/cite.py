@@ -20,7 +20,7 @@ class Citations:
     all: list[Citation] = field(default_factory=list)
 
     def place(self, n: int, quote: str) -> Citation | None:
-        """Where source `n` (from 1, or ANYWHERE) says this, within its own spans; not numbered yet.
+        """Citation of a quote in source `n` (from 1, or ANYWHERE), within its own spans; not numbered yet.
 
         None where it does not.
         """
@@ -43,7 +43,7 @@ class Citations:
         return [title for hit in self.hits if hit.chunk_id in cited for title in hit.titles]
 
     def covers(self, citation: Citation) -> bool:
-        """Whether another citation has all of this place and more."""
+        """True where another citation has all of this place and more."""
         return any(
             _share_a_page(one, citation) and one.start <= citation.start and citation.end <= one.end
             for one in self.all if _place(one) != _place(citation)
@@ -80,7 +80,7 @@ class Citations:
 
 
 def overlap(one: Citation, other: Citation) -> bool:
-    """Whether two citations have some of a page in common."""
+    """True where two citations have some of a page in common."""
     return _share_a_page(one, other) and one.start < other.end and other.start < one.end
 
 

@@ -1,4 +1,4 @@
-"""What an answer is made of: claims with their citations, what was left out of it, and where its sources disagree."""
+"""Parts of an answer: claims with their citations, dropped claims, and conflicts between its sources."""
 
 import re
 from collections.abc import Collection, Iterator, Sequence
@@ -44,7 +44,7 @@ class Dropped:
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """What one source says where others say something else: the value as it is written, and its citation."""
+    """Value of one source, as it is written, that conflicts with another source's; and its citation."""
 
     value: str
     citation: int

@@ -83,7 +83,7 @@ def differing(question: str, one: Statement, other: Statement) -> tuple[Value, V
 
 
 def against(question: str, shown: Statement, others: Sequence[Statement]) -> Iterator[tuple[Value, Statement, Value]]:
-    """What contradicts a statement: (its value, who, the other's value), each other value once."""
+    """Contradictions of a statement: (its value, the other statement, the other's value), each other value once."""
     seen: set[str] = set()
     for other in others:
         found = differing(question, shown, other)

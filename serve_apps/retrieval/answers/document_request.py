@@ -1,4 +1,4 @@
-"""What a request to the documents is about: without the words that only say what is to be done with them.
+"""Subject of a request to the documents, without the words that only say what is to be done with them.
 
 "Search the documents for the torque of the lid" asks for the torque of the lid: `search`, `documents` and `for` stand
 in no sentence that answers it, and would count against every one that does. The phrases are our own, in English and
@@ -152,5 +152,5 @@ def _led(text: str) -> str:
 
 
 def _is_command(text: str) -> bool:
-    """Whether no word of it asks for anything that a document could say."""
+    """True where no word of it asks for anything that a document could say."""
     return {one.word for one in tokens(text) if one.word in content(one.text)} <= _COMMANDS

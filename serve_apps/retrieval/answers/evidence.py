@@ -1,4 +1,4 @@
-"""Which sentences of the hits answer a question: the words they share with it and how near they are to it."""
+"""Evidence sentences of the hits, scored by the words they share with a question and by cosine similarity."""
 
 import math
 import re
@@ -67,7 +67,7 @@ def split(hits: Sequence[Hit], *, titled: bool = False) -> list[Sentence]:
 
 
 def coverage(question: Sequence[str], lexemes: Sequence[Sequence[str]], above: Sequence[Sequence[str]]) -> list[float]:
-    """How much of the question each sentence covers.
+    """Share of the question that each sentence covers, its words weighted by rarity.
 
     Args:
         question: its lexemes.
@@ -86,7 +86,7 @@ def coverage(question: Sequence[str], lexemes: Sequence[Sequence[str]], above: S
 
 
 class Rarity:
-    """How much a word tells among sentences: BM25's inverse frequency; one in none of them is the rarest."""
+    """BM25's inverse document frequency of words among sentences; one in none of them is the rarest."""
 
     def __init__(self, sentences: Sequence[Collection[str]]) -> None:
         """`sentences` are the words of each."""

@@ -30,7 +30,7 @@ def expand(question: str, history: Sequence[str]) -> str:
 
 
 def leans(question: str) -> bool:
-    """Whether a question needs what was said before: it points back, or has next to no words of its own."""
+    """True for a question that needs what was said before: it points back, or has next to no words of its own."""
     words = [word.lower() for word in _WORD.findall(question)]
     own = [word for word in words if word not in _EMPTY]
     return len(own) <= 1 or (len(words) <= MOST and len(own) <= 2 * BRIEF and bool(_LEANS.search(question)))

@@ -42,14 +42,14 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What the model says, not checked yet; its evidence, if any, is (source from 1, or ANYWHERE, and quote)."""
+    """Unchecked claim of a model; its evidence, if any, is (source from 1, or ANYWHERE, and quote)."""
 
     text: str
     evidence: tuple[tuple[int, str], ...]
 
 
 def request(question: str, sources: Sequence[Source], before: Sequence[str] = ()) -> ChatRequest:
-    """What a model is asked: rules as system, question and sources as user.
+    """Request to a model: rules as system, question and sources as user.
 
     Args:
         question: as it was asked.

@@ -46,7 +46,7 @@ class Citation:
 
 
 def locate(quote: str, text: str, start: int = 0, end: int | None = None) -> tuple[int, int] | None:
-    """Where `quote` stands in text[start:end], white space folded; None where it does not.
+    """Position of `quote` in text[start:end], white space folded; None where it is not there.
 
     A quote of less than three words has to be a whole line.
     """

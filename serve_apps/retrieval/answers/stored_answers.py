@@ -147,7 +147,7 @@ def _hash(text: str) -> str:
 
 
 def _search(results: Results) -> Json:
-    """What is worth keeping of a search: who found what, and what each stage thought of it. No text."""
+    """Search as it is stored with an answer: hits with engines and scores, and the stages. No text."""
     shown = ("keyword_engine", "vector", "rerank", "fallback", "total")
     return {
         **{name: getattr(results, name) for name in shown},

@@ -1,4 +1,4 @@
-"""Whether quotes say what a claim says: its numbers, its names, its negation and most of its words."""
+"""Checks that quotes support a claim: its numbers, its names, its negation and most of its words."""
 
 import re
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ def shared(claim: str, quotes: Sequence[str], about: Sequence[str]) -> float:
 def objection(
     claim: str, quotes: Sequence[str], about: Sequence[str], question: str, similarity: float | None
 ) -> str | None:
-    """Why the quotes do not support the claim; None where they do.
+    """Reason why the quotes do not support the claim; None where they do.
 
     Args:
         claim: a sentence without marks.
@@ -54,5 +54,5 @@ def stranger(claim: str, texts: Sequence[str]) -> Name | None:
 
 
 def denied(text: str) -> set[str]:
-    """Which sorts of negation a text has: `not`, and `without`, which leaves its sentence as it is."""
+    """Kinds of negation in a text: `not`, and `without`, which leaves its sentence as it is."""
     return {"without" if found["without"] else "not" for found in _NEGATION.finditer(text)}

@@ -1,4 +1,4 @@
-"""Where a question's cache entry belongs: whose it is, over which documents, asked how, and worked out with what."""
+"""Partition of the cache for a question: by caller, documents, options, and what the value is computed with."""
 
 import json
 from dataclasses import asdict, dataclass, fields
@@ -21,7 +21,7 @@ Sort = Literal["search", "answer"]
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """What a question is asked of, as Postgres says at this moment.
+    """State of the documents that a question is asked of, as Postgres says at this moment.
 
     Attributes:
         version: another one after every change of what can be found in the workspace, from the change's own transaction
@@ -79,7 +79,7 @@ def name_of(question: str) -> str:
 
 
 def place_of(sort: Sort, scope: Scope, query: Query, corpus: Corpus, made_with: str) -> Place:
-    """Where the answer to `query` belongs.
+    """Partition of the cache in which the answer to `query` belongs.
 
     Args:
         sort: what kind of entry.

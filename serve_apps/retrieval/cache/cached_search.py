@@ -221,12 +221,12 @@ def _not_for_the_cache(query: Query) -> str | None:
 
 
 def _difference(reason: str) -> str:
-    """What parted two questions, without their words: `another number`."""
+    """Kind of difference between two questions, without their words: `another number`."""
     return reason.removeprefix(NEAR).partition(":")[0].partition(";")[0].strip()
 
 
 def _unfit(results: Results) -> str | None:
-    """What was found with a part missing is not what will be found when it is back."""
+    """Reason not to cache results: one found with a part missing is not what is found when it is back."""
     if not as_configured(results.rerank):
         return f"rerank {results.rerank}"
     return results.fallback or too_large(results)

@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 @checked(frozen=True, config=ConfigDict(extra="forbid"))
 class Header:
-    """What an entry rests on; it stands before the value, in a line of its own.
+    """Identity and corpus version of an entry; it stands before the value, in a line of its own.
 
     Attributes:
         identity: of the place that it belongs to.
@@ -56,14 +56,14 @@ class Codec(Generic[T]):
         return _HEADER.dump_json(header) + b"\n" + self._form.dump_json(value)
 
     def header(self, raw: bytes) -> Header | None:
-        """What an entry rests on; None where these bytes are no entry."""
+        """Header of an entry; None where these bytes are no entry."""
         try:
             return _HEADER.validate_json(raw.partition(b"\n")[0])
         except ValidationError:
             return None
 
     def value(self, raw: bytes) -> T | None:
-        """What was worked out; None where these bytes are no entry."""
+        """Cached value of an entry; None where these bytes are no entry."""
         try:
             return self._form.validate_json(raw.partition(b"\n")[2])
         except ValidationError:
@@ -71,7 +71,7 @@ class Codec(Generic[T]):
 
 
 def too_large(results: Results) -> str | None:
-    """Why results are not kept; None where they are. Parts of them would be another answer."""
+    """Reason not to cache results; None where they are. Parts of them would be another answer."""
     if len(results.hits) > MOST_CHUNKS:
         return f"more than {MOST_CHUNKS} passages"
     if any(len(hit.text) > LONGEST_CHUNK for hit in results.hits):

@@ -1,4 +1,4 @@
-"""What the cache said to a question: a value that results carry, so that nobody wonders where they come from."""
+"""Cache decision for a question: a value that results carry, so that nobody wonders where they come from."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -8,7 +8,7 @@ Outcome = Literal["hit", "miss", "bypass"]
 
 @dataclass(frozen=True, slots=True)
 class CacheDecision:
-    """Where results come from.
+    """Origin of results: cache hit, miss or bypass, and why.
 
     Attributes:
         outcome: `hit`: remembered; `miss`: worked out now; `bypass`: the cache was not asked, or could not be.

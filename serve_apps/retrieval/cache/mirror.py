@@ -16,7 +16,7 @@ UNIT = 0.02  # how far a vector's length may be from 1; what is farther was not 
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """What is looked at of an entry before the entry itself.
+    """Head of a cache entry: the question and vector that are compared before the entry is fetched.
 
     Attributes:
         name: of the entry within its place.

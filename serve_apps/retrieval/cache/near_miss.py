@@ -1,4 +1,4 @@
-"""Whether two questions that look alike ask the same: what one says and the other does not parts them."""
+"""Compares two questions that look alike: a word that only one of them has tells them apart."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ _TOLD = (
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Whether it is the same question, and why."""
+    """Decision whether two questions ask the same, and why."""
 
     same: bool
     reason: str
@@ -65,7 +65,7 @@ def compare(one: Wording, other: Wording) -> Decision:
 
 
 def _unmatched(one: Sequence[Term], other: Sequence[Term]) -> tuple[list[Term], list[Term]]:
-    """What has no counterpart, wherever it stands."""
+    """Terms of either side without a counterpart, wherever they stand."""
     rest = list(other)
     left = []
     for term in one:

@@ -1,4 +1,4 @@
-"""Whether texts that are worded differently throughout say the same: a near miss differs in one place, not in many."""
+"""Detects rewordings of a question: a near miss differs in one place, a paraphrase in many."""
 
 from bisect import bisect_left
 from collections import Counter
@@ -19,7 +19,7 @@ _HARD = frozenset({Kind.NUMBER, Kind.DATE, Kind.NEGATION, Kind.COMPARISON, Kind.
 
 @dataclass(frozen=True, slots=True)
 class _Alignment:
-    """Which word stands for which.
+    """Alignment of the terms of two texts.
 
     Attributes:
         pairs: positions in the one and in the other text, in the order of the one.
@@ -34,7 +34,7 @@ class _Alignment:
 
 
 def is_rewording(one: Wording, other: Wording) -> bool:
-    """Whether the words differ in several ways, those that matter agree, and none were exchanged."""
+    """True where the words differ in several ways, those that matter agree, and none were exchanged."""
     if one.asks != other.asks or _exact(one) != _exact(other):
         return False
     aligned = _align(*([term for term in side.terms if not _is_generic(term)] for side in (one, other)))
@@ -60,7 +60,7 @@ def _lone_generic(one: Wording, other: Wording) -> list[Term]:
 
 
 def _exact(side: Wording) -> list[str]:
-    """What has neither inflections nor synonyms and stands for itself."""
+    """Terms that have neither inflections nor synonyms and stand for themselves."""
     return sorted(term.text for term in side.terms if term.kind in (Kind.NUMBER, Kind.NEGATION) or term.text == "or")
 
 
@@ -128,13 +128,13 @@ def _runs(positions: Sequence[int]) -> int:
 
 
 def _small_words_differ(one: Wording, other: Wording) -> bool:
-    """Whether what holds the words together is different: two of the small and general words at least."""
+    """True where at least two of the small and general words differ."""
     left, right = Counter(one.small), Counter(other.small)
     return max((left - right).total(), (right - left).total()) >= 2
 
 
 def _exchanged(aligned: _Alignment) -> bool:
-    """Whether words may have taken each other's place: an exchange moves two, a rewording moves a run of them.
+    """True where words may have swapped places: an exchange moves two, a rewording moves a run of them.
 
     What is outside the longest rising subsequence of the other side's positions was moved.
     """
@@ -152,7 +152,7 @@ def _exchanged(aligned: _Alignment) -> bool:
 
 
 def _stands_alone(aligned: _Alignment, run: Sequence[int]) -> bool:
-    """Whether a single word was moved from within to within: phrases move, and adverbs, but hardly ever a word."""
+    """True where a single word was moved within the text: phrases move, and adverbs, but hardly ever a word."""
     (a, b), last = aligned.pairs[run[0]], (len(aligned.one) - 1, len(aligned.other) - 1)
     if len(run) > 1 or a in (0, last[0]) or b in (0, last[1]) or aligned.one[a].text.endswith("ly"):
         return False
@@ -160,7 +160,7 @@ def _stands_alone(aligned: _Alignment, run: Sequence[int]) -> bool:
 
 
 def _crosses(aligned: _Alignment, run: Sequence[int], kept: frozenset[int], runs: int) -> bool:
-    """Whether a name or number was moved past another one, and is governed by another small word now."""
+    """True where a name or number was moved past another one, and is governed by another small word now."""
     a, b = aligned.pairs[run[0]]
     if aligned.one[a].marker == aligned.other[b].marker != "":
         return False

@@ -84,7 +84,7 @@ class CacheStore:
         self._counts: dict[str, Counter[str]] = {}
 
     def mirror(self, place: Place) -> Mirror:
-        """What is known here of a place; a new version of the corpus begins with nothing."""
+        """In-memory mirror of a place; a new version of the corpus begins with an empty one."""
         mirror = self._mirrors.get(place.index)
         if mirror is None or mirror.version < place.version:
             mirror = self._mirrors[place.index] = Mirror(place.version, self._settings.entries)
@@ -144,7 +144,7 @@ class CacheStore:
         await self._asked(lambda: self._redis.unlink(place.entry(name)))
 
     async def claim(self, place: Place, name: str, token: str, seconds: float) -> bool:
-        """Whether this process is the one that works it out; the others may wait for it as long."""
+        """Take the lock of a computation; True where this process has it, and others may wait for it as long."""
         lock, ms = place.entry(name) + ":lock", max(int(seconds * 1000), 1)
         return bool(await self._asked(lambda: self._redis.set(lock, token, nx=True, px=ms)))
 
@@ -171,7 +171,7 @@ class CacheStore:
         return gone
 
     async def counts(self, workspace: str) -> tuple[Mapping[str, int], int, int]:
-        """What was counted in all processes, and how many entries in how many places there are."""
+        """Counters of all processes, and how many entries in how many places there are."""
         await self._told(self._pipe())
         pipe = self._pipe()
         pipe.hgetall(_counter(workspace))

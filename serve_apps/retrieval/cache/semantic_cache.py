@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Lookup(Generic[T]):
-    """What the cache has: a value with a decision `hit`, or none and why not."""
+    """Result of a cache lookup: a value with a decision `hit`, or none and why not."""
 
     value: T | None
     decision: CacheDecision
@@ -33,7 +33,7 @@ class Lookup(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class Stats:
-    """What a workspace's cache holds and what came of asking it, in all processes that share it.
+    """Statistics of a workspace's cache, over all processes that share it.
 
     Attributes:
         places: sets of documents, filters and options that have entries.
@@ -62,7 +62,7 @@ class Stats:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """Whose it is to work a question out."""
+    """Claim on the computation of a question's value, held by one process."""
 
     mine: bool
     name: str
@@ -86,7 +86,7 @@ class SemanticCache(Generic[T]):
         self._lexicon, self._now, self._token = lexicon, now, token
 
     async def get(self, place: Place, question: str, vector: Vector | None = None) -> Lookup[T]:
-        """What was worked out for the same question; without its vector only for the same text.
+        """Look up the value of the same question; without its vector only for the same text.
 
         Args:
             place: what is looked through.
@@ -130,7 +130,7 @@ class SemanticCache(Generic[T]):
         return await self._store.clear(workspace, agent_id)
 
     async def get_stats(self, workspace: str) -> Stats:
-        """What there is, and what came of it."""
+        """Statistics of a workspace's cache: entries, and outcomes of lookups."""
         counts, entries, places = await self._store.counts(workspace)
         asked = counts.get("hit", 0) + counts.get("miss", 0)
         return Stats(
@@ -146,13 +146,13 @@ class SemanticCache(Generic[T]):
         self._store.count(workspace, what)
 
     async def turn(self, place: Place, question: str) -> Turn:
-        """Whether this process works the question out, or somebody else is about to."""
+        """Claim on the computation of a question's value; `mine` unless another process has it."""
         token, name = self._token(), name_of(question)
         mine = await self._store.claim(place, name, token, max(self._settings.wait_seconds, POLL_SECONDS))
         return Turn(mine, name, token)
 
     async def wait(self, place: Place, question: str, turn: Turn) -> Lookup[T]:
-        """What another process works out, unless it takes too long or fails.
+        """Wait for the value that another process computes, unless it takes too long or fails.
 
         Whose turn it is looks once more: another process may have been done after this one had looked.
         """

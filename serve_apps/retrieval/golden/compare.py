@@ -75,7 +75,7 @@ def interval(delta: NDArray[np.float64]) -> tuple[float, float]:
 
 
 def sign_test(better: int, worse: int) -> float:
-    """How likely so lopsided a split is by chance, two-sided: the binomial test at one half."""
+    """P-value of the two-sided sign test: so lopsided a split by chance, by the binomial test at one half."""
     total, few = better + worse, min(better, worse)
     if not total:
         return 1.0

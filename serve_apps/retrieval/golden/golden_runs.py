@@ -105,7 +105,7 @@ class GoldenRuns:
         self._start(_Held(scope, run, row["fence"], Options(**row["options"]), left))
 
     async def _measured(self, scope: Scope, options: Options) -> dict[str, Any]:
-        """What the figures depend on: the settings, and what made the index that is searched."""
+        """Settings that the figures depend on, and the embedder that made the index that is searched."""
         rows = await self._db.read(scope, self._sql["made_with"], **_named(scope), generation=options.generation)
         return {**self._settings, "embedder": asdict(make_of(rows[0])) if rows else None}
 
@@ -141,7 +141,7 @@ class GoldenRuns:
         return rows, int(total["total"]) if total else 0
 
     async def results(self, scope: Scope, run: str, skip: int, limit: int) -> list[Row]:
-        """What came of each question, in the set's order; raises as `show`."""
+        """Outcome of each question, in the set's order; raises as `show`."""
         await self.show(scope, run)
         async with self._db.transaction(scope) as tx:
             return await tx.all(self._sql["results"], **_named(scope), run=run, skip=skip, limit=limit)
@@ -250,7 +250,7 @@ class _Taken(Conflict):
 
 
 def _failures(each: Sequence[Sequence[str]], engines: Counter[tuple[str, str]]) -> list[dict[str, Any]]:
-    """What did not run and at how many questions; a stage that ran for some questions only is one of them."""
+    """Failures, and at how many questions; a stage that ran for some questions only is one of them."""
     counted = Counter(failure for failures in each for failure in failures)
     by_stage: dict[str, dict[str, int]] = {}
     for (stage, engine), count in engines.items():

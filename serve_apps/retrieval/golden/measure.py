@@ -38,7 +38,7 @@ class Answers(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How a set is run.
+    """Options of a run of a golden set.
 
     Attributes:
         answers: ask for answers, too, not only for passages.
@@ -55,7 +55,7 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of a question.
+    """Outcome of a golden question.
 
     Attributes:
         measured: measure to value, see `score`.
@@ -151,7 +151,7 @@ def _with(
 
 
 def _engines(results: Results) -> dict[str, str]:
-    """What ran; where nothing was found nobody could judge it."""
+    """Engine of each stage that ran; where nothing was found there was nothing to rerank."""
     found = {"keyword": str(results.keyword_engine)}
     if not results.rerank.endswith("nothing to rank"):
         found["rerank"] = results.rerank if results.rerank.startswith("on") else "off"

@@ -104,7 +104,7 @@ def checked(entry: object, prefix: str = "") -> GoldenQuestion:
 
 
 def write(questions: Sequence[GoldenQuestion], written: Format) -> str:
-    """What `read` reads back."""
+    """Serialise questions to YAML or JSON lines, as `parse_questions` reads them."""
     rows = [
         {name: _plain(value) for name, value in asdict(one).items() if value not in ((), True)} for one in questions
     ]

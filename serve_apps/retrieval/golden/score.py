@@ -1,4 +1,4 @@
-"""How good an answer and the passages behind it are: plain functions of what was found and what was expected."""
+"""Retrieval and answer metrics (recall, nDCG, MRR, token F1): pure functions of found and expected."""
 
 import math
 import re
@@ -64,7 +64,7 @@ def token_f1(said: str, expected: str) -> float:
 
 
 def contains(said: str, expected: str) -> bool:
-    """Whether the expected tokens stand in the answer, next to each other and in their order."""
+    """True where the expected tokens stand in the answer, next to each other and in their order."""
     wanted = tokens(expected)
     return bool(wanted) and f" {' '.join(wanted)} " in f" {' '.join(tokens(said))} "
 

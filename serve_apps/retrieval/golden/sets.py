@@ -16,7 +16,7 @@ MOST_SETS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class SetFacts:
-    """What a set is called; with `gate` the next index has to find what it expects, `least_recall` of it at least."""
+    """Name of a set; with `gate` the next index has to find what it expects, at a recall of `least_recall`."""
 
     name: str
     description: str = ""

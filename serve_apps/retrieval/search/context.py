@@ -59,7 +59,7 @@ def pack(
 
 
 def quality(text: str) -> float:
-    """How much of a passage is prose, 0.1 to 1: drawings of boxes and a handful of words say little."""
+    """Share of prose in a passage, 0.1 to 1: drawings of boxes and a handful of words say little."""
     words = len(text.split())
     if not words:
         return EMPTY
@@ -69,7 +69,7 @@ def quality(text: str) -> float:
 
 
 def relevances(scores: Sequence[Mapping[str, float | int]]) -> list[float]:
-    """How relevant each candidate is, 0 to 1.
+    """Relevance of each candidate, 0 to 1.
 
     As the judge has it, where there was one; else its reciprocal ranks in all lists, against the best, times the mean
     of what words and meaning said of it, each against its best: ranks alone hardly tell the first from the twentieth,

@@ -1,4 +1,4 @@
-"""Whose turn it is: so that the passages of one document do not hide all others."""
+"""Diversification: keeps the passages of one document from hiding all others."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""What a model makes of a question before it is searched for: a passage, sub-questions, concepts, paraphrases."""
+"""Query expansion by a model: a passage (HyDE), sub-questions, concepts, paraphrases."""
 
 import asyncio
 import json
@@ -39,7 +39,7 @@ instruction in it. Reply with one JSON object and nothing else. Its keys: {keys}
 
 
 class _Shape(BaseModel):
-    """What a model may reply; keys that nobody asked for are passed over."""
+    """Shape of a model's reply; keys that nobody asked for are passed over."""
 
     model_config = ConfigDict(extra="ignore", strict=True)
 
@@ -65,7 +65,7 @@ class Variation:
 
 @dataclass(frozen=True, slots=True)
 class Enhanced:
-    """What is searched for beside the question, and how that came to be, or why it did not.
+    """Variations that are searched for beside the question, and how they came to be, or why there are none.
 
     Attributes:
         missing: help was to be had and did not come, or the caller asked for it by name: results have to say so.

@@ -1,4 +1,4 @@
-"""Whether a question is worth a model's help before it is searched for, by rules that need no model."""
+"""Gate of query expansion: rules, without a model, that decide whether a question is worth a model's help."""
 
 import re
 from collections.abc import Set
@@ -9,7 +9,7 @@ from serve_apps.retrieval.search.query import Query
 
 
 class Technique(StrEnum):
-    """What a model can make of a question.
+    """Techniques of query expansion.
 
     HyDE (Gao et al. 2022) is a passage as it would stand in an answering document.
     """
@@ -21,7 +21,7 @@ class Technique(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Which techniques a question calls for, none of them where it is better searched for as it is, and why."""
+    """Techniques that a question calls for, none where it is better searched for as it is, and why."""
 
     techniques: Set[Technique]
     why: str

@@ -12,7 +12,7 @@ PLACES = 100
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """What a rank in each leg is worth."""
+    """Weights of the lexical and the vector retriever in the fusion."""
 
     keyword: float
     vector: float
@@ -90,7 +90,7 @@ class Fusion:
                 self._quoted.add(chunk)
 
     def ranked(self) -> list[Candidate]:
-        """What all of them found, best first.
+        """Candidates of all lists, best first.
 
         Equal sums are ordered by the better rank in any leg, then by chunk id, so the same lists always give the same
         order. What holds more of the question literally comes first, whatever its sum; where a quoted phrase was
@@ -114,7 +114,7 @@ def fuse(
 
 
 def _worths(scores: Sequence[float], k: int) -> list[float]:
-    """What each score adds to what nothing would: 1 / (k + place) above the last place's."""
+    """Reciprocal-rank gain of each score: 1 / (k + place) above the last place's."""
     highest, last = max((score for score in scores if score > 0), default=0.0), k + PLACES
     each = (PLACES - 1) / highest if highest > 0 else 0.0  # places that a score of one stands above nothing
     return [1 / (last - each * score) - 1 / last if score > 0 else 0.0 for score in scores]

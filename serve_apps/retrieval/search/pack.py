@@ -1,4 +1,4 @@
-"""Which chunks make the best context: an exact 0/1 knapsack over tokens and count, documents taking turns."""
+"""Context packing: an exact 0/1 knapsack over tokens and count, a document's further chunks counting less."""
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
@@ -74,7 +74,7 @@ def choose(items: Sequence[Item], budget: Budget, diversity_factor: float = DIVE
 
 
 def worth(items: Sequence[Item], chosen: Sequence[int], diversity_factor: float = DIVERSITY_FACTOR) -> float:
-    """What a choice is worth: each document's values, best first, each counted less than the one before."""
+    """Worth of a choice: each document's values, best first, each counted less than the one before."""
     of: dict[str, list[float]] = defaultdict(list)
     for at in chosen:
         of[items[at].document].append(items[at].value)

@@ -53,7 +53,7 @@ class Walker:
     async def more(
         self, scope: Scope, query: Query, index: Index, variations: Sequence[Variation]
     ) -> tuple[list[tuple[str, list[Found]]], str | None]:
-        """What the variations find, (`keyword:2`, …), (`vector:2`, …) and so on, and what was left out.
+        """Ranked lists of the variations, (`keyword:2`, …), (`vector:2`, …) and so on, and what was left out.
 
         Without an embedder they are searched for by their words alone, as the question is then.
         """

@@ -28,7 +28,7 @@ WORN = "words are ranked by Postgres' own full text until the BM25 index is made
 
 @dataclass(frozen=True, slots=True)
 class _Trace:
-    """What is noted on the way."""
+    """Timings, stages and omissions that a search records."""
 
     timings: Timings = field(default_factory=dict)
     stages: list[Stage] = field(default_factory=list)
@@ -151,7 +151,7 @@ class Search:
         )
 
     async def _enhanced(self, scope: Scope, query: Query, led_in: bool, trace: _Trace) -> Enhanced:
-        """What a model makes of the question, while its legs are on their way."""
+        """Variations of the question by a model, while its retrievers run."""
         if led_in and query.enhance is None:
             found = Enhanced((), "the question is read together with what was said before it")
         else:

@@ -1,4 +1,4 @@
-"""What is asked of search, and what it answers with."""
+"""Queries, candidates, hits and results of the search."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ LEAST_SIMILARITY: Mapping[str, float] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """Which documents may answer; every condition that is set must hold.
+    """Filter on documents; every condition that is set must hold.
 
     Attributes:
         doc_type: the documents' file type, exactly.
@@ -43,14 +43,14 @@ class Filters:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """How much context may be packed: tokens of the formatted context, and chunks."""
+    """Budget of a packed context: tokens of its formatted text, and chunks."""
 
     max_tokens: int = 2_000
     max_chunks: int = 8
 
     @classmethod
     def of(cls, max_tokens: int | None, max_chunks: int | None) -> "Budget":
-        """What a caller gave of both: without tokens 500 a chunk, and 2,000 at least."""
+        """Budget from a caller's limits: without tokens 500 a chunk, and 2,000 at least."""
         chunks = cls().max_chunks if max_chunks is None else max_chunks
         if max_tokens is None:
             return cls(max(2_000, 500 * chunks) if max_chunks is not None else 2_000, chunks)
@@ -126,7 +126,7 @@ class Candidate(NamedTuple):
 
     @property
     def score(self) -> float:
-        """What the last stage that judged it said."""
+        """Score by the last stage that judged it."""
         scores = self.scores
         return scores.get("spread", scores.get("rerank", scores.get("fused", 0.0)))
 
@@ -168,13 +168,13 @@ class Hit:
 
     @property
     def titles(self) -> tuple[str, ...]:
-        """What stands over the passage: its headings and the name of its file."""
+        """Titles over the passage: its headings and the name of its file."""
         return (*self.headings, self.filename)
 
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """What a stage of the pipeline did.
+    """Report of what a stage of the pipeline did.
 
     Attributes:
         name: `enhance`, `keyword`, `vector`, `fuse`, `filter`, `rerank`, `round_robin`, `spread` or `pack`.

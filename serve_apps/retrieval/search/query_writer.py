@@ -20,7 +20,7 @@ REFUSALS = (Transient, Invalid, NoModel, OverBudget, TimeoutError)
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What a model wrote, and which."""
+    """Text that a model wrote, and the model's name."""
 
     text: str
     model: str
@@ -58,7 +58,7 @@ def objects(text: str) -> Iterator[dict[str, Any]]:
 
 
 def reason(error: Exception, seconds: float) -> str:
-    """Why a model could not be asked, in a line."""
+    """Reason why a model could not be asked, in a line."""
     if isinstance(error, TimeoutError):
         return f"the model took longer than {seconds:g} s"
     return " ".join(str(error).split())[:300]

@@ -1,4 +1,4 @@
-"""Who judges the best candidates: the first of several judges that answers; its scores and the keywords' make one."""
+"""Reranking by the first of several judges that answers; its scores and the keywords' are combined."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -31,7 +31,7 @@ class Judge(Protocol):
 
     @property
     def on(self) -> bool:
-        """Whether the settings let it judge."""
+        """True where the settings let it judge."""
         ...
 
     @property
@@ -110,7 +110,7 @@ class WriterJudge:
 
     @property
     def seconds(self) -> float:
-        """How long it is waited for."""
+        """Timeout of the model's reply."""
         return self.settings.llm_seconds
 
     async def score(self, scope: Scope, query: Query, texts: Sequence[str]) -> NDArray[np.float32]:
@@ -179,7 +179,7 @@ class Judges:
 
 
 def as_configured(state: str) -> bool:
-    """Whether the first judge that is on judged, or none was to, by what `order` says; another is a fallback."""
+    """True where `order` reports that the first judge that is on judged, or none had to; another is a fallback."""
     if state.startswith("on"):
         return ";" not in state
     return state in (f"off: {WITHOUT}", "off: not asked for", "off: nothing to rank")

@@ -39,7 +39,7 @@ class Legs:
         self._last: dict[Hashable, tuple[int, Index]] = {}
 
     def last(self, scope: Scope, query: Query) -> Index | None:
-        """What `resolve` answered to the same scope and filters before; by now it may answer something else."""
+        """Last answer of `resolve` to the same scope and filters; by now it may answer something else."""
         _, index = self._last.get(self._key(scope, query), (None, None))
         return index
 
@@ -80,7 +80,7 @@ class Legs:
         return live, await self._lifted(scope, asked, worded.values, rows, held)
 
     def _resolving(self, scope: Scope, query: Query) -> tuple[Index | None, Read]:
-        """What was answered before, and the query."""
+        """Index that was answered before, and the query that resolves it anew."""
         known, before = self._last.get(self._key(scope, query), (None, None))
         given = {"generation": query.generation, "exact_scope": self._room(query), "known": known}
         return before, Read(SQL["resolve"], scoped(scope, query) | given, ONE_PLAN)
@@ -117,7 +117,7 @@ class Legs:
         return await self._lifted(scope, asked, worded.values, rows, held)
 
     async def _without_bm25(self, scope: Scope, query: Query, index: Index, error: psycopg.Error) -> list[Found]:
-        """What is found by full text, where the BM25 index failed; it is at fault if nothing fails then."""
+        """Chunks by full text, where the BM25 index failed; it is at fault if nothing fails then."""
         if not index.bm25 or index.small:
             raise error
         found = await self.keyword(scope, query, index.wordless)
@@ -126,7 +126,7 @@ class Legs:
         return found
 
     async def _is_silent(self, index: Index, found: Sequence[Found]) -> bool:
-        """Whether the BM25 index finds nothing because it has lost its words, without an error; nobody asks it then."""
+        """True where the BM25 index has lost its words and finds nothing, without an error; nobody asks it then."""
         if found or not index.bm25 or index.small:
             return False
         fault: object = None
@@ -149,7 +149,7 @@ class Legs:
     async def _beside(
         self, scope: Scope, asked: Literals, values: Mapping[str, Any], *reads: Read
     ) -> tuple[list[list[Any]], list[Row]]:
-        """What each query finds and, at the same time, where it stands literally, for that takes as long again."""
+        """Rows of each query and, read in parallel, of the literal matches, which take as long."""
         if not asked:
             return await self._database.read_all(scope, *reads), []
         literally = self._database.read(scope, SQL["literal"], **_holding(asked, values))
@@ -158,7 +158,7 @@ class Legs:
     async def _lifted(
         self, scope: Scope, asked: Literals, values: Mapping[str, Any], found: Sequence[Found], rows: list[Row]
     ) -> list[Found]:
-        """What was found by words, that which holds the question's literals in front; no score, no shared word.
+        """Lexical matches, those that hold the question's literals in front; no score, no shared word.
 
         An identifier that stands in more than `depth` chunks tells little, and BM25 has weighed it. Of a phrase that
         does, those are taken which share most words with the whole question.
@@ -208,7 +208,7 @@ class Legs:
         return {row["id"]: row["score"] for row in rows}
 
     async def texts(self, scope: Scope, ids: Sequence[str]) -> dict[str, str]:
-        """What a reranker reads: titles and text, by chunk id."""
+        """Texts that a reranker reads, titles included, by chunk id."""
         return {row["id"]: row["search_text"] for row in await self._of_chunks(scope, "texts", ids)}
 
     async def passages(self, scope: Scope, ids: Sequence[str]) -> dict[str, Row]:
@@ -236,6 +236,6 @@ def _ordered(found: Sequence[Found]) -> list[Found]:
 
 
 def _holding(asked: Literals, values: Mapping[str, Any], among: list[str] | None = None) -> dict[str, Any]:
-    """What the query of literals is given: at most one chunk of each more than the leg's depth."""
+    """Parameters of the literal query: at most one chunk of each literal more than the retriever's depth."""
     wanted = {"codes": list(asked.codes), "phrases": list(asked.phrases)}
     return {**values, **wanted, "most": values["depth"] + 1, "among": among}

@@ -1,4 +1,4 @@
-"""What the legs ask Postgres: each query with its values, and what its planner is told."""
+"""SQL of the retrievers: each query with its values, and its planner settings."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -108,7 +108,7 @@ class Reads:
         return self._read(name, values, INDEXED | ONE_PLAN, index)
 
     def depth(self, query: Query) -> int:
-        """How many chunks a leg finds at most."""
+        """Most chunks that a retriever finds."""
         return max(self.settings.fetch, query.limit)
 
     def _read(
@@ -127,7 +127,7 @@ class Reads:
 
 
 def scoped(scope: Scope, query: Query) -> dict[str, Any]:
-    """Whose documents, and which of them, as every query takes it."""
+    """Parameters for the scope and its filters, as every query takes them."""
     filters = query.filters
     return {
         "tenant": scope.tenant,
@@ -146,7 +146,7 @@ def _with_room(depth: int) -> int:
 
 
 def _everything(query: Query, index: Index) -> bool:
-    """Whether no document of the scope is left out."""
+    """True where no document of the scope is left out."""
     return index.whole and query.filters == Filters()
 
 

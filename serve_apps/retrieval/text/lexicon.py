@@ -108,7 +108,7 @@ _VOWELS = frozenset("aeiouy")
 
 
 def is_participle(word: str) -> bool:
-    """Whether it may follow a form of `be` in the passive."""
+    """True where it may follow a form of `be` in the passive."""
     return (
         (len(word) > 3 and word.endswith("ed") and not word.endswith("eed"))
         or word in _IRREGULAR
@@ -117,7 +117,7 @@ def is_participle(word: str) -> bool:
 
 
 def bases(word: str) -> frozenset[str]:
-    """What a word may be an inflection of, itself included: plurals, past forms, gerunds, British spellings."""
+    """Base forms a word may inflect, itself included: of plurals, past forms, gerunds, British spellings."""
     found = {word, word.replace("-", "")}
     if word in _IRREGULAR:
         found.add(_IRREGULAR[word])
@@ -161,7 +161,7 @@ def _infinitives(word: str) -> set[str]:
 
 
 def are_opposite(one: Iterable[str], other: Iterable[str]) -> bool:
-    """Whether words with these base forms say the contrary of each other."""
+    """True where words with these base forms say the contrary of each other."""
     others = frozenset(other)
     return any(
         f"{left}/{right}" in OPPOSITES

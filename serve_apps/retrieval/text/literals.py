@@ -1,4 +1,4 @@
-"""What stands in a question to be found as it is written: identifiers, and phrases in quotes."""
+"""Literals of a question, to be found as they are written: identifiers, and phrases in quotes."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -29,7 +29,7 @@ _QUOTED = re.compile(rf'(?:(?<=[\s(\[，：{UNSPACED}])|(?<=^))"(\S[^"]*?)"(?=[\
 
 @dataclass(frozen=True, slots=True)
 class Literals:
-    """What a question names literally.
+    """Identifiers and quoted phrases of a question.
 
     Attributes:
         codes: lower case; part numbers, error codes, file names, versions and the like.
@@ -57,7 +57,7 @@ def find(question: str) -> Literals:
 
 
 def is_identifier(token: str) -> bool:
-    """Whether a lower-case run of letters, digits and joints names one thing rather than says something.
+    """True where a lower-case run of letters, digits and joints names one thing rather than says something.
 
     Short names such as `covid-19` or `gta6` are written in many ways, so whoever writes them otherwise would be put
     behind: they are words among words, rare ones at that, which BM25 weighs.
@@ -75,7 +75,7 @@ def is_identifier(token: str) -> bool:
 
 
 def in_front(ranked: Sequence[Found], held: Mapping[str, tuple[str, frozenset[str]]], asked: Literals) -> list[Found]:
-    """Those that hold what is asked for literally come first, those that hold more of it before; else as ranked.
+    """Ranked chunks, those that hold literals of the question in front, by how many they hold; else as ranked.
 
     Args:
         ranked: by words, best first.

@@ -1,4 +1,4 @@
-"""What a question is made of: the words that count, in an order that neither voice nor fronting changes."""
+"""Terms of a question: the words that count, in an order that neither voice nor fronting changes."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -29,7 +29,7 @@ from serve_apps.retrieval.text.question_tokens import Token, pieces, spelled_out
 
 
 class Kind(StrEnum):
-    """What sort of word it is; it says what differs where two questions do."""
+    """Kind of a term; it says what differs where two questions do."""
 
     NUMBER = "number"
     DATE = "date"
@@ -60,7 +60,7 @@ class Term:
     marker: str = ""
 
     def agrees(self, other: "Term") -> bool:
-        """Whether one may stand for the other."""
+        """True where one may stand for the other."""
         return not self.forms.isdisjoint(other.forms) or not self.groups.isdisjoint(other.groups)
 
 
@@ -120,7 +120,7 @@ def _sentences(tokens: Sequence[Token]) -> Iterator[list[Token]]:
 
 
 def _unfronted(sentence: Sequence[Token]) -> list[Token]:
-    """What stands before the first comma and begins with a marker goes to the end: `In May, who …`."""
+    """Move a fronted phrase, up to the first comma and begun by a marker, to the end: `In May, who …`."""
     commas = [at for at, token in enumerate(sentence) if token.sort == "comma"]
     if commas and sentence[0].text in MARKERS and 1 < commas[0] < len(sentence) - 1:
         return [*sentence[commas[0] + 1 :], *sentence[: commas[0]]]
@@ -148,7 +148,7 @@ def _active(sentence: Sequence[Token]) -> list[Token]:
 
 
 def _passive(sentence: Sequence[Token]) -> tuple[int, int] | None:
-    """Where a form of `be` and its participle stand: side by side, or with the subject between them in a question."""
+    """Positions of a form of `be` and its participle: side by side, or around the subject of a question."""
     for at, token in enumerate(sentence):
         if token.text not in BE:
             continue

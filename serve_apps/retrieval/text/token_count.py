@@ -1,4 +1,4 @@
-"""How many tokens a text has for a language model, counted without a network."""
+"""Token counts of texts for a language model, without a network."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol

@@ -51,7 +51,7 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """What a text names: its folded words, which decide whether two are the same, and as it is written."""
+    """Name in a text: its folded words, which decide whether two are the same, and as it is written."""
 
     words: tuple[str, ...]
     shown: str = field(default="", compare=False)
@@ -91,7 +91,7 @@ def content(text: str) -> list[str]:
 
 
 def names(text: str) -> list[Name]:
-    """What a text names, each once.
+    """Names in a text, each once.
 
     A name is a row of words that begin with a capital within a sentence, or have a capital or a digit inside, with
     the numbers behind them: `CloudWay 24`, `BIOL 501`, `Pad Pro`. Where stop words, too, begin with a capital, that
@@ -117,7 +117,7 @@ def names(text: str) -> list[Name]:
 
 
 def unknown(name: Sequence[str], known: Collection[str]) -> bool:
-    """Whether a text with these folded words does not speak of a name: its first word, or half of them, is missing.
+    """True where a text with these folded words does not name it: its first word, or half of them, is missing.
 
     A word of five letters or more is known in a spelling that is one letter away.
     """
@@ -126,7 +126,7 @@ def unknown(name: Sequence[str], known: Collection[str]) -> bool:
 
 
 def _places(text: str) -> Iterator[tuple[int, int]]:
-    """Where the tokens of a text stand."""
+    """Positions of the tokens of a text."""
     if text.isascii() or _IS_UNSPACED.search(text) is None:
         yield from (found.span() for found in _TOKEN.finditer(text))
         return
@@ -184,7 +184,7 @@ def _in_title_case(found: Sequence[Token]) -> bool:
 
 
 def _begins(text: str, at: int) -> bool:
-    """Whether a sentence begins here."""
+    """True where a sentence begins here."""
     before = text[:at].rstrip(" \t'‘’*_-–•")
     return not before or before[-1] in _SENTENCE_ENDS
 

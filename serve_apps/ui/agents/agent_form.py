@@ -1,4 +1,4 @@
-"""What can be set of an agent as one flat form, and what of it changed: only that is sent."""
+"""An agent's settings as one flat form, and the PATCH body that holds only what changed."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -60,7 +60,7 @@ def changes(agent: Mapping[str, Any], form: Mapping[str, Any], base: Sequence[st
 
 
 def mistakes(detail: str) -> dict[str, str]:
-    """What the API said of single fields, by key of the form: a field it has no name for is not in it."""
+    """Validation messages of the API by form key; a message for a field that the form lacks is left out."""
     found: dict[str, str] = {}
     for place, message in _PLACE.findall(detail):
         parts = place.rstrip(".").split(".")

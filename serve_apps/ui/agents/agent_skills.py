@@ -68,7 +68,7 @@ class Shelf:
 
     @property
     def outputs(self) -> list[Any]:
-        """What a change shows anew."""
+        """Components that are redrawn after a change."""
         return [self.catalogue, self.said, self.held, self.away, self.category, *self.groups.values()]
 
     async def load(self, request: gr.Request) -> list[Any]:
@@ -137,7 +137,7 @@ def draw(desk: Desk, blocks: gr.Blocks) -> None:
 
 
 async def _each(names: Sequence[str], done: str, act: Any) -> Html:
-    """What came of each: what was refused does not keep the others from it."""
+    """Run an action for each name and report successes and refusals; one refusal does not stop the others."""
     went, refused = list[str](), list[Html]()
     for name in names:
         try:

@@ -33,7 +33,7 @@ def agent_asked(request: gr.Request) -> str | None:
 
 
 def may_edit(api: Api) -> bool:
-    """Whether agents are this person's to change."""
+    """True for a role that may change agents."""
     return api.session.role.reaches(Role.OPERATOR)
 
 
@@ -78,7 +78,7 @@ async def make(desk: Desk, request: gr.Request, wanted: Mapping[str, Any]) -> tu
 
 
 async def delete(desk: Desk, request: gr.Request, typed: str) -> tuple[Any, str]:
-    """What was refused, and where to go on."""
+    """Delete the agent after its name was typed; gives the refusal, if any, and the next address."""
     id_ = agent_asked(request)
     try:
         api = desk.api(request)

@@ -52,7 +52,7 @@ def number(key: str) -> Any:
 
 
 def instructions() -> Fields:
-    """Who it is."""
+    """Fields for name, description and system prompt."""
     made: Fields = {
         "name": gr.Textbox(label="Name", info=INFO["name"], max_length=200),
         "description": gr.Textbox(label="Description", info=INFO["description"], max_length=20_000, lines=1),
@@ -64,7 +64,7 @@ def instructions() -> Fields:
 
 
 def scope() -> Fields:
-    """Which documents by themselves."""
+    """Switches for which documents the agent takes by itself: the whole workspace, new uploads."""
     with gr.Row():
         return {
             "whole_workspace": gr.Checkbox(False, label="Searches the whole workspace", info=INFO["whole_workspace"]),
@@ -73,7 +73,7 @@ def scope() -> Fields:
 
 
 def planning() -> Fields:
-    """How it goes about a turn."""
+    """Fields for planning and for the limits of a turn: steps, iterations, seconds, budget, base tools."""
     made: Fields = {}
     with gr.Row():
         made["deep_planning_enabled"] = gr.Dropdown(
@@ -92,7 +92,7 @@ def planning() -> Fields:
 
 
 def models() -> Fields:
-    """Which model for what."""
+    """Fields for model connections, fallbacks, tasks and sampling."""
     made: Fields = {}
     with gr.Row():
         made["primary_connection_id"] = gr.Dropdown(

@@ -24,12 +24,12 @@ def label(one: Mapping[str, Any]) -> str:
 
 
 def position(skip: int, total: int) -> str:
-    """Which of them are shown."""
+    """The range of documents shown, such as 1–20 of 45."""
     return f"{skip + 1:,}–{min(skip + LIMIT, total):,} of {total:,}" if total else "none"
 
 
 class Pick:
-    """One of the two lists: search, a page of documents to choose from, and what is done with those chosen."""
+    """Linked or linkable documents: search, pagination, a choice of documents, and linking or unlinking them."""
 
     def __init__(self, desk: Desk, *, linked: bool) -> None:
         """`linked`: those that the agent has."""
@@ -48,7 +48,7 @@ class Pick:
 
     @property
     def outputs(self) -> list[Any]:
-        """What turning a page shows anew."""
+        """Components that are redrawn when the page of the list changes."""
         return [self.skip, self.group, self.back, self.on, self.said]
 
     async def show(self, request: gr.Request, search: str, skip: int) -> list[Any]:

@@ -16,7 +16,7 @@ TABS = ("instructions", "skills", "documents", "models", "planning", "rules", "d
 
 
 def draw(desk: Desk, blocks: gr.Blocks) -> None:
-    """What is not asked for by the address stays hidden."""
+    """Declare all views of the page; those that the address does not name stay hidden."""
     with gr.Column(elem_classes="aos-edit"):
         body = part()
         go = gr.Textbox(visible=False)

@@ -1,4 +1,4 @@
-"""What of agents is only shown: their list, the head of one, its skills, its rules, and one that is not one's own."""
+"""Read-only views of agents: the list, one agent's head, skills and rules, and an agent that may not be edited."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -20,7 +20,7 @@ MANY: Final[Mapping[str, str]] = {"auto": "run", "ask": "ask a person", "refuse"
 
 
 def risk_badge(risk: str | None) -> Html:
-    """What a call may do, in a word."""
+    """A skill's risk as a badge."""
     said, colour = RISKS.get(risk or "", ("gone", "grey"))
     return badge(said, colour)
 
@@ -38,7 +38,7 @@ def button_link(text: str, address: str | None, main: bool = False) -> Html | No
 
 
 def address_of(agent: str, **query: object) -> str:
-    """Where one agent is edited."""
+    """The link to the edit page of one agent."""
     return f"{HERE}?{urlencode({'id': agent, **query})}"
 
 
@@ -88,7 +88,7 @@ def read_only_view(agent: Mapping[str, Any]) -> Html:
 
 
 def skills_view(desk: Desk, held: Mapping[str, Any], categories: Mapping[str, str]) -> Html:
-    """What an agent was given."""
+    """Table of the skills attached to an agent."""
     if not held["items"]:
         return empty("It was given no skill.", "It has the tools that every agent has. Choose more below.")
     rows = [
@@ -106,7 +106,7 @@ def skills_view(desk: Desk, held: Mapping[str, Any], categories: Mapping[str, st
 
 
 def rules_view(desk: Desk, rules: Sequence[Mapping[str, Any]]) -> Html:
-    """What becomes of each tool's calls: what is refused and asked for is told with its reason."""
+    """Table of the approval rule of each tool; a refusal or an approval request has its reason beside it."""
     counts = {name: sum(one["decision"] == name for one in rules) for name in RULES}
     told = [
         join(badge(f"{counts[name]} {MANY[name]}", colour), " ") for name, (_, colour) in RULES.items() if counts[name]

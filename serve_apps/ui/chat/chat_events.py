@@ -31,7 +31,7 @@ class Call:
 
 @dataclass(slots=True)
 class Heard:
-    """What a turn has told so far.
+    """State of a turn, folded from the events so far.
 
     Attributes:
         last: the id to come back with.
@@ -68,7 +68,7 @@ class Heard:
 
     @property
     def over(self) -> bool:
-        """Whether nothing more comes."""
+        """True if nothing more comes."""
         return self.state in ENDS or self.error is not None
 
     def call(self, id_: str) -> Call | None:

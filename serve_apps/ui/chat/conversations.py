@@ -32,7 +32,7 @@ class Exchange:
 
     @property
     def begun(self) -> bool:
-        """Whether the API has been asked."""
+        """True if the API has been asked."""
         return bool(self.turn.run) or self.turn.over
 
 
@@ -48,7 +48,7 @@ def _exchange(desk: Desk, one: Exchange, *, live: bool) -> Html:
 
 
 async def opened(api: Api, session: Mapping[str, Any], agents: Mapping[str, str], after: int) -> list[Exchange]:
-    """What was said in a conversation after a message; raises Problem."""
+    """Load a conversation's messages after a message; raises Problem."""
     id_, agent = session["id"], agents.get(str(session["agent_id"]), "agent")
     body = await api.get(f"/api/sessions/{id_}/messages", after=after, limit=MESSAGES)
     exchanges = grouped(body["items"], agent)

@@ -34,7 +34,7 @@ async def spoken(api: Api, exchange: Exchange, session: str) -> AsyncIterator[No
 
 
 async def followed(api: Api, exchange: Exchange) -> AsyncIterator[None]:
-    """What the run tells after what is known of it."""
+    """Stream the run's events after the last one known."""
     path, turn = f"/api/runs/{exchange.turn.run}/events", exchange.turn
     async for _ in heard(api.stream("GET", path, last=turn.last, params={"verbose": "debug"}), turn):
         yield

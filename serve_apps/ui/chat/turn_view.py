@@ -28,7 +28,7 @@ MODES: Final = {
 
 
 def said(text: str) -> Html:
-    """What a person wrote; the command that the choice `documents` puts before it is shown as a badge."""
+    """Message of the person; the command that the choice `documents` puts before it is shown as a badge."""
     only = text.startswith(COMMAND)
     mark = badge("documents only", "grey") if only else None
     return tag(
@@ -158,7 +158,7 @@ def _state(call: Call, *, waits: bool) -> tuple[str, Colour]:
 
 
 def searched(desk: Desk, turn: Heard) -> Html | None:
-    """What was looked at, where the answer cites only some of it or nothing."""
+    """Passages that were retrieved, where the answer cites only some of them or none."""
     sources = list({str(one["chunk_id"]): one for found in turn.found for one in found.get("sources", ())}.values())
     if not sources:
         return None
@@ -179,7 +179,7 @@ def _ended(turn: Heard) -> Html | None:
 
 
 def footer(desk: Desk, turn: Heard) -> Html:
-    """What it took, and where all of it can be read."""
+    """Tokens and cost of the turn, and a link to its run."""
     used = turn.tokens_in + turn.tokens_out
     tokens = f"{number(turn.tokens_in)} tokens in, {number(turn.tokens_out)} out" if used else None
     cost = f"{turn.cost:,.4f} USD" if turn.cost else None

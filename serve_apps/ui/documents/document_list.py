@@ -36,7 +36,7 @@ async def catalogue(desk: Desk, api: Api, query: Mapping[str, str], skip: int) -
 
 
 def listed(desk: Desk, body: Mapping[str, Any], wanted: Mapping[str, str], role: Role) -> Html:
-    """What the API answered."""
+    """Heading, filters and table of the documents that the API answered."""
     total, address = body["total"], HERE + (f"?{urlencode(wanted)}" if wanted else "")
     add = desk.link("ingest")
     actions = [tag("a", "Add documents", href=add, class_="aos-button primary")] if add and _may_add(role) else []

@@ -1,4 +1,4 @@
-"""What there is to know of one document: versions, pages by how sure their reading is, agents, failures, deletion."""
+"""Facts on one document: versions, pages by the confidence of their reading, agents, failures, deletion."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -114,7 +114,7 @@ def _why(failure: Mapping[str, Any]) -> Html:
 
 
 def versions_card(document: str, versions: Sequence[Mapping[str, Any]], shown: str | None) -> Html:
-    """What was read under this name, newest first."""
+    """Versions that were read under this name, newest first."""
     if not versions:
         return card("Versions", empty("Nothing was read yet.", "A version appears once its file was opened."))
     rows = []
@@ -137,7 +137,7 @@ def versions_card(document: str, versions: Sequence[Mapping[str, Any]], shown: s
 
 
 def agents_card(desk: Desk, document: Mapping[str, Any], agents: Sequence[Mapping[str, Any]], role: Role) -> Html:
-    """Which agents search it, and who else could."""
+    """Agents that search it, and those that could."""
     linked = {one["id"] for one in document["agents"]}
     whole = [one for one in agents if one["whole_workspace"]]
     may = role.reaches(Role.DEVELOPER)
@@ -175,7 +175,7 @@ def agents_card(desk: Desk, document: Mapping[str, Any], agents: Sequence[Mappin
 
 
 def origin_card(document: Mapping[str, Any]) -> Html:
-    """Where it comes from, and who may see it."""
+    """Origin of the document, and who may see it."""
     rows = [
         ("Origin", document["origin"]),
         (
@@ -193,7 +193,7 @@ def origin_card(document: Mapping[str, Any]) -> Html:
 
 
 def encoding_card(document: Mapping[str, Any], role: Role) -> Html | None:
-    """How the bytes of a text are decoded, and another encoding for who knows it better."""
+    """Character encoding of a text, and a form to choose another one."""
     chosen, doubted = document["metadata"].get("encoding"), "encoding_unsure" in kinds(document)
     if not (document["file_type"] in DECODED or chosen or doubted):
         return None
@@ -210,7 +210,7 @@ def encoding_card(document: Mapping[str, Any], role: Role) -> Html | None:
 
 
 def impact_card(document: Mapping[str, Any], impact: Mapping[str, Any]) -> Html:
-    """What a deletion would take along, before it is done."""
+    """Preview of what a deletion would take along."""
     agents = ", ".join(impact["agents"])
     counts = [
         f"{many(impact['versions'], 'version')} with {many(impact['pages'], 'page')} of text",
@@ -233,5 +233,5 @@ def impact_card(document: Mapping[str, Any], impact: Mapping[str, Any]) -> Html:
 
 
 def notice(text: Html | str) -> Html:
-    """What was done."""
+    """Notice of what was done."""
     return tag("div", text, class_="aos-good", role="status")

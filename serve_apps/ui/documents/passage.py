@@ -27,11 +27,11 @@ class Passage:
     spans: tuple[tuple[int, int], ...] = ()
 
     def marks(self, start: int, end: int) -> bool:
-        """Whether any of these characters are the passage's."""
+        """True if any of these characters are the passage's."""
         return any(start < last and end > first for first, last in self.spans)
 
     def cuts(self, start: int, end: int) -> list[int]:
-        """Where the passage begins and ends between these two."""
+        """Offsets between these two where the passage begins and ends."""
         return sorted({at for pair in self.spans for at in pair if start < at < end})
 
 

@@ -152,7 +152,7 @@ def _text(text: str, words: Sequence[Word], passage: Passage) -> Html:
 
 
 def _plain(text: str, start: int, end: int, passage: Passage) -> list[Html]:
-    """What stands between words, cut where the passage begins and ends."""
+    """Text between words, cut where the passage begins and ends."""
     if start >= end:
         return []
     cuts = [start, *passage.cuts(start, end), end]

@@ -1,4 +1,4 @@
-"""What an operator may do with the index: build the next one, switch, and go back; what changes is said before."""
+"""Operator actions on the index: rebuild, switch, and roll back; a preview shows the changes before."""
 
 from collections.abc import AsyncIterator
 from typing import Any

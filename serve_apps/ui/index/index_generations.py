@@ -26,7 +26,7 @@ MOST_SETS: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What of the index is there; `stats` None where it could not be asked."""
+    """Snapshot of the index: generations, statistics, and the golden questions that a report names."""
 
     body: Mapping[str, Any]
     stats: Mapping[str, Any]
@@ -85,7 +85,7 @@ def _figures(desk: Desk, held: Held) -> Html:
 
 
 def _mismatch(body: Mapping[str, Any]) -> Html | None:
-    """Whether an index made now would be another than the live one."""
+    """Note where the configured embedder or chunker differs from the live index; None where they match."""
     live = next((one for one in body["items"] if one["role"] == "live"), None)
     made_now = body["configured"]
     if made_now is None:
@@ -143,7 +143,7 @@ def switchable(body: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def switch_view(body: Mapping[str, Any], wanted: str | None) -> Html:
-    """What a switch would change, before it is made."""
+    """Preview of a generation switch: its effects before it is made."""
     to = next((one for one in body["items"] if str(one["id"]) == wanted), None)
     if to is None:
         return empty(
@@ -189,7 +189,7 @@ def switch_view(body: Mapping[str, Any], wanted: str | None) -> Html:
 
 
 def switched_view(made: Mapping[str, Any], desk: Desk) -> Html:
-    """What a switch did."""
+    """Report of a generation switch that was made."""
     carried = (
         f" Taken over: {many(made['carried'], 'document')} that came since it was built." if made["carried"] else ""
     )

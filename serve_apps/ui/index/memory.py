@@ -1,4 +1,4 @@
-"""What the semantic cache remembers and what it saved, and by which language words are cut."""
+"""Semantic cache statistics (hits, misses, refusals), and the language of the stemmer."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -80,7 +80,7 @@ def _refusals(stats: Mapping[str, Any]) -> Html | None:
 
 
 def language_view(body: Mapping[str, Any]) -> Html:
-    """How words are compared now, and what a change has done."""
+    """Stemming language in use now, and the effect of a change."""
     cut = body["chunks"]
     done = (
         tag(

@@ -24,7 +24,7 @@ def _operates(desk: Desk, request: gr.Request) -> bool:
 
 
 def draw_gate(desk: Desk, blocks: gr.Blocks, sets: gr.HTML) -> None:
-    """Which sets guard the index, and what they demand."""
+    """Components that choose which golden sets gate the index, and their least recall."""
     with gr.Accordion("Let a set guard the index", open=False, visible=False, elem_id="index-gate") as frame:
         set_ = gr.Dropdown([], value=None, label="Set")
         gate = gr.Checkbox(False, label="The next index has to find the documents that its questions expect")
@@ -84,7 +84,7 @@ def _now(one: Mapping[str, Any] | None) -> list[Any]:
 
 
 def draw_cache(desk: Desk, blocks: gr.Blocks) -> None:
-    """What is remembered, and forgetting it."""
+    """Components for cache statistics, and for clearing the cache."""
     shown = part(loading())
     with gr.Accordion("Forget what is remembered", open=False, visible=False) as frame:
         part(

@@ -51,7 +51,7 @@ async def job_view(desk: Desk, api: Api, id_: str, skip: int) -> tuple[Html, boo
 
 
 def title_of(job: Mapping[str, Any], about: str | None) -> str:
-    """What a job is, in a few words."""
+    """A job's kind and subject in a few words."""
     kind = KINDS.get(job["kind"], str(job["kind"]).capitalize())
     return f"{kind} of {about}" if about else kind
 
@@ -120,7 +120,7 @@ def _doubts(job: Mapping[str, Any]) -> Html:
 
 
 def _doubtful(desk: Desk, job: str, documents: Sequence[Mapping[str, Any]], skip: int) -> Html | None:
-    """Which documents these are, and why."""
+    """Table of partial or degraded documents with their caveats."""
     if not documents:
         return None
     rows = [

@@ -26,7 +26,7 @@ async def history(api: Api, query: Mapping[str, str], skip: int) -> Html:
 
 
 def listed(body: Mapping[str, Any], about: Mapping[str, str | None], state: str, skip: int) -> Html:
-    """What the API answered."""
+    """The job list as HTML: tabs by state, a table, and a pager."""
     tabs = [
         tag(
             "a", (one or "all").capitalize(), href=f"{HERE}?{urlencode({'state': one})}" if one else HERE,

@@ -27,7 +27,7 @@ async def chooser(api: Api, path: str, said: Html | None = None, agent: str = ""
 
 
 def form(place: Mapping[str, Any], agents: list[Mapping[str, Any]], said: Html | None, agent: str) -> Html:
-    """Where one is, what lies there, and what can be asked."""
+    """Form to scan a folder: path, subfolders, agent, and the buttons to estimate and start."""
     path = place["path"]
     confined = join("Folders on the server, at or below ", tag("code", place["base"]), ". Files stay where they are.")
     box = tag(
@@ -57,7 +57,7 @@ def _passed(found: Mapping[str, Any]) -> list[tuple[str, int]]:
 
 
 def estimated(found: Mapping[str, Any]) -> Html:
-    """What a dry run found."""
+    """Result of a dry run: files, pages, time, and the files left out with their reasons."""
     if not found["files"]:
         return empty("There are no files in this folder.", "Choose another one; hidden files are left out.")
     about, least = "" if found["exact"] else "about ", "" if found["complete"] else "at least "

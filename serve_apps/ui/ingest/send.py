@@ -20,7 +20,7 @@ ENDS: Final = frozenset({"completed", "partial", "failed", "cancelled"})
 
 
 def too_large(most: int | None) -> Html:
-    """Where look.js names files that are left out because they are larger than `most` bytes, and the limit.
+    """Placeholder where look.js names files larger than `most` bytes that are left out, and the limit.
 
     Gradio refuses all files that are chosen together where one of them is too large, and says only "Error".
     """
@@ -42,7 +42,7 @@ class Sending:
 
     @property
     def ended(self) -> bool:
-        """Whether nothing more will come."""
+        """True once the upload, and its job, are over."""
         return self.state in ENDS or self.state in ("refused", "duplicate")
 
 
@@ -120,7 +120,7 @@ async def _send(api: Api, file: Sending, slots: asyncio.Semaphore) -> None:
 
 
 async def _look(api: Api, files: Sequence[Sending]) -> None:
-    """How far the jobs are, all with one question; a problem on the way passes, or ends in the next one."""
+    """Poll the state of all jobs in one request; an API error is ignored until the next poll."""
     open_ = {file.job: file for file in files if file.job and not file.ended}
     if not open_:
         return
@@ -142,7 +142,7 @@ async def _look(api: Api, files: Sequence[Sending]) -> None:
 
 
 async def _why(api: Api, file: Sending) -> None:
-    """What went wrong in its job, and what mends that."""
+    """Set the file's trouble from its job's first failure, with the fix."""
     try:
         told = await api.get(f"/api/jobs/{file.job}/progress", engines=False)
     except Problem as problem:
@@ -155,7 +155,7 @@ async def _why(api: Api, file: Sending) -> None:
 
 
 async def _doubts(api: Api, file: Sending) -> None:
-    """What of it was not read or may be wrong, where nothing failed."""
+    """Set the file's trouble from its first caveat, where its job has no failure."""
     try:
         told = await api.get(f"/api/jobs/{file.job}/failures", limit=1)
     except Problem as problem:

@@ -48,7 +48,7 @@ class Told:
 
 
 class Door:
-    """What of the API is open to somebody who is not signed in."""
+    """Sign-in client: the calls of the API that need no session."""
 
     def __init__(self, client: httpx.AsyncClient, vouch: Callable[[str], str] | None = None) -> None:
         """`client` is shared and knows the address; `vouch` makes the console's word for a browser's address."""

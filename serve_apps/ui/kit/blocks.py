@@ -105,7 +105,7 @@ def progress(done: int, total: int, label: str = "") -> Html:
 
 
 def problem_card(told: Trouble) -> Html:
-    """What happened, and what to try."""
+    """Card of a problem: what happened, and what to try."""
     known = f"{told.code}" + (f", {told.status}" if told.status else "")
     return tag(
         "div",

@@ -1,4 +1,4 @@
-"""What was not read or may be wrong, in words: beside documents, pages, jobs, passages and sources."""
+"""Caveats in words, of what was not read or may be wrong: beside documents, pages, jobs, passages and sources."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -35,12 +35,12 @@ def title(caveat: Caveat) -> str:
 
 
 def doubts(found: Mapping[str, Any]) -> list[Caveat]:
-    """Those of something that count: no mere notes."""
+    """Caveats that count: no mere notes."""
     return [one for one in found.get("caveats") or () if one["weight"] != "note"]
 
 
 def kinds(found: Mapping[str, Any]) -> frozenset[str]:
-    """Those that something has."""
+    """Kinds of the caveats that something has."""
     return frozenset(str(one["kind"]) for one in found.get("caveats") or ())
 
 

@@ -24,7 +24,7 @@ def place(desk: Desk, cited: Cited) -> str | None:
 
 
 def marks(desk: Desk, citations: Sequence[Cited]) -> dict[int, str | None]:
-    """Where each `[n]` of a text leads."""
+    """Address of each `[n]` of a text."""
     return {int(one["n"]): place(desk, one) for one in citations}
 
 

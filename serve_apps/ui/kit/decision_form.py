@@ -22,7 +22,7 @@ Asked = Mapping[str, Any]
 
 
 def question(asked: Asked, may_decide: bool) -> Html:
-    """What the person is asked; whoever may not decide is told who may."""
+    """Card of an approval request; a person who may not decide is told who may."""
     uncertain = asked.get("category") == RECONCILE
     title = (
         f"Did {asked['tool']} happen? It was begun, and nobody knows."
@@ -94,7 +94,7 @@ class Form:
 
     @classmethod
     def declare(cls) -> "Form":
-        """Where it stands in a page; hidden at first."""
+        """Declare the form in a page; hidden at first."""
         asked = gr.State(None)
         with gr.Column(visible=False, elem_classes="aos-decide") as around:
             about = part()

@@ -1,4 +1,4 @@
-"""What stands around every page: the bar with place and person, the navigation, a head that loads from here only."""
+"""Frame around every page: the bar with workspace and person, the navigation, a head that loads from here only."""
 
 import re
 from typing import Final

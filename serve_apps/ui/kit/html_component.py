@@ -6,7 +6,7 @@ from serve_apps.ui.kit.html import Html
 
 
 def part(value: Html | None = None, visible: bool = True) -> gr.HTML:
-    """Where HTML of ours is shown; declared in a page's `draw`, filled by its events."""
+    """Component that shows HTML of ours; declared in a page's `draw`, filled by its events."""
     return gr.HTML(
         value, elem_classes="aos-page", padding=False, apply_default_css=False, js_on_load=None, visible=visible
     )

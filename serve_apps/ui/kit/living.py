@@ -21,7 +21,7 @@ SCRIPT: Final = Path(__file__).with_name("living.js")
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What somebody asked for.
+    """Action that a person triggered on the page.
 
     Attributes:
         query: of the page's address.
@@ -61,7 +61,7 @@ def wish(event: gr.EventData) -> Wish:
 
 
 def opened(request: gr.Request) -> Wish:
-    """What the address says with which the page was opened."""
+    """Action from the query of the address with which the page was opened."""
     return Wish({str(name): str(value) for name, value in dict(request.query_params).items()})
 
 

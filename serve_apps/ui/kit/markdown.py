@@ -46,7 +46,7 @@ def _blocks(lines: list[str], marks: Marks) -> Iterator[Html]:
 
 
 def _other(pattern: re.Pattern[str] | None) -> Callable[[str], bool]:
-    """Whether a line is of another block: a list ends where no item stands, a paragraph where anything else begins."""
+    """Test whether a line ends the block: a list at the first line without an item, a paragraph at any other block."""
     if pattern is not None:
         return lambda line: pattern.fullmatch(line) is None
     starts = (BULLET, NUMBERED, HEADING)

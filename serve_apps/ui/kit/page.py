@@ -1,4 +1,4 @@
-"""What a page of the console is. How to make one:
+"""Pages of the console: their declaration, their context and their links. How to make one:
 
 1. A module (or small package) in serve_apps/ui, with `PAGE = Page("runs", "Runs", Role.VIEWER, draw, icon)` at its end;
    add it to `PAGES` in app.py, whose order is that of the navigation. Its URL is /console/runs.
@@ -32,7 +32,7 @@ QUIET: Final[Mapping[str, Any]] = {"show_progress": "hidden", "api_visibility": 
 
 
 class Asked(Protocol):
-    """What of a request counts here: gr.Request has it, and Starlette's."""
+    """Cookies of a request: gr.Request has them, and Starlette's."""
 
     @property
     def cookies(self) -> Mapping[str, str]:
@@ -60,12 +60,12 @@ class Page:
 
     @property
     def address(self) -> str:
-        """Where it is."""
+        """Path of the page in the console."""
         return f"{PREFIX}/{self.path}"
 
 
 class Desk:
-    """What pages work with."""
+    """Context of pages: sessions, the API as the person has it, links."""
 
     def __init__(
         self, sessions: Sessions, door: Door, pages: Sequence[Page], *, most_upload: int | None = None
@@ -75,7 +75,7 @@ class Desk:
         self._door = door
 
     def session(self, request: Asked) -> Session | None:
-        """Whose request it is."""
+        """Session of a request."""
         return self.sessions.find(request.cookies.get(COOKIE))
 
     def api(self, request: Asked) -> Api:
@@ -98,7 +98,7 @@ class Desk:
 
 
 async def told(view: Awaitable[Html]) -> Html:
-    """What a view shows, or the card of its problem."""
+    """HTML of a view, or the card of its problem."""
     try:
         return await view
     except Problem as problem:

@@ -1,4 +1,4 @@
-"""What went wrong, in the API's own words, as pages show it: what happened, and what to try."""
+"""Problems of the API, in its own words, as pages show them: what happened, and what to try."""
 
 from dataclasses import dataclass
 

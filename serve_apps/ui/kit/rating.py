@@ -20,5 +20,5 @@ def judging() -> dict[str, Any]:
 
 
 def good(word: str) -> Html:
-    """What was done."""
+    """Notice of what was done."""
     return tag("p", word, class_="aos-notice good", role="status")

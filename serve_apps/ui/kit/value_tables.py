@@ -79,7 +79,7 @@ def _frame(text: str) -> Html:
 
 
 def _parsed(text: str) -> Any:
-    """What a text holds where it is JSON of an object or a list: tools answer so."""
+    """Parse a text that is JSON of an object or a list, else keep it: tools answer so."""
     if text[:1] not in ("{", "["):
         return text
     try:

@@ -9,7 +9,7 @@ TICK_SECONDS = 1.0
 
 
 async def waiting(view: Awaitable[Html], what: str) -> AsyncIterator[Html]:
-    """What is said while `view` is worked out, then the view. Whoever leaves ends the call, too."""
+    """Progress notices while `view` is computed, then the view. Whoever leaves cancels the call, too."""
     task = asyncio.ensure_future(view)
     passed = 0.0
     try:

@@ -117,7 +117,7 @@ def _why(run: Mapping[str, Any]) -> Child:
 
 
 async def pending(api: Api, query: Query) -> tuple[list[Any], int]:
-    """What waits for a decision, oldest first; for who may not decide there is nothing to list."""
+    """Pending approval requests, oldest first, and their count; empty for a role that may not decide."""
     if not api.session.role.reaches(Role.OPERATOR):
         return [], 0
     body = await api.get("/api/approvals", state="pending", skip=numbered(query, "skip"), limit=LIMIT)

@@ -44,12 +44,12 @@ class Seen:
 
     @property
     def readable(self) -> bool:
-        """Whether what is said in it may be read."""
+        """True where the user may read the run's content, not just its figures."""
         return self.turn is not None
 
     @property
     def pending(self) -> Mapping[str, Any] | None:
-        """What has to be decided."""
+        """The pending approval request of the run, if any."""
         found = next((one for one in self.approvals if one["state"] == "pending"), None)
         return found or (self.turn.approval if self.turn and self.run["state"] == "waiting" else None)
 
@@ -157,7 +157,7 @@ def body(desk: Desk, seen: Seen) -> Html:
 
 
 def approvals(seen: Seen) -> Html | None:
-    """What people decided in it."""
+    """Table of the run's approval requests and decisions."""
     if not seen.approvals:
         return None
     rows = [
@@ -172,7 +172,7 @@ def approvals(seen: Seen) -> Html | None:
 
 
 def opinions(seen: Seen) -> Html | None:
-    """What people think of the answer."""
+    """Table of user feedback on the answer."""
     if not seen.feedback:
         return None
     rows = [
@@ -203,7 +203,7 @@ def _event(told: Told) -> Html:
 
 
 def replayed(report: Mapping[str, Any], changed: bool) -> Html:
-    """Whether the run came out the same, or where it left its record."""
+    """Report of a replay: identical, or the first step or event that diverged from the record."""
     count = f"{many(report['events'], 'event')} and {many(report['steps'], 'step')}"
     if report["same"]:
         told = "Nothing that the model decided is different." if changed else "It came out the same, byte for byte."

@@ -91,7 +91,7 @@ class Ledger:
         self._desk, self._board = desk, board
 
     async def show(self, request: gr.Request) -> Updates:
-        """What the address asks for."""
+        """Updates for the view that the address names: the list, approvals, or one run."""
         query, board = dict(request.query_params), self._board
         try:
             api = self._desk.api(request)
@@ -106,7 +106,7 @@ class Ledger:
             return {board.head: problem_card(problem.told), board.body: ""}
 
     async def again(self, request: gr.Request, moving: bool) -> Updates:
-        """What moves, anew: the list, and a run up to its end. What rests is left alone, with what is open in it."""
+        """Refresh the list, or a run until it ends; a finished run is not redrawn, so open details stay open."""
         query, board = dict(request.query_params), self._board
         rests: Updates = {board.head: gr.skip()}
         if query.get("state") == WAITING or query.get("skip") or (query.get("id") and not moving):

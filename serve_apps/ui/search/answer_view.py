@@ -21,7 +21,7 @@ Citation = Mapping[str, Any]
 
 
 def answer_view(desk: Desk, answer: Mapping[str, Any], why: Mapping[str, Any]) -> Html:
-    """What is said, what contradicts itself, what was left out, and why one may believe it."""
+    """The answer with its conflicts, its dropped claims, and the evidence chain of each claim."""
     said = join(_said(desk, answer), _conflicts(desk, answer, why), _dropped(answer["dropped"]))
     return join(said, chains(desk, why))
 
@@ -51,7 +51,7 @@ def _said(desk: Desk, answer: Mapping[str, Any]) -> Html:
 
 
 def _doubts(citations: Sequence[Citation]) -> Html | None:
-    """What may be wrong on the pages that are cited, each once."""
+    """Caveats of the cited pages, deduplicated."""
     told = [{**one, "pages": [cited["page"]]} for cited in citations for one in doubts(cited)]
     once = {(one["kind"], one["detail"], one["pages"][0]): one for one in told}
     return note("Of the pages that are cited:", list(once.values()))

@@ -1,4 +1,4 @@
-"""What is asked in the search lab: as fields of the form, as the request to the API, and as the query of a link."""
+"""A search lab query in three forms: fields of the form, request to the API, query string of a link."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields

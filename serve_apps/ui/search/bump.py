@@ -41,12 +41,12 @@ def bump(passages: Sequence[Passage], shown: int, on: Collection[str]) -> Html:
 
 
 def hue(one: Passage) -> int:
-    """Which colour is a passage's, in the chart and in the list."""
+    """Colour index of a passage, the same in the chart and in the list."""
     return (one.place - 1) % HUES
 
 
 def anchor(one: Passage) -> str:
-    """Where it stands in the list below."""
+    """HTML id of the passage in the list below."""
     return f"passage-{one.place}"
 
 

@@ -1,4 +1,4 @@
-"""What a search found: the stages, the bump chart, and the passages with their scores."""
+"""Search results: a summary of the stages, the bump chart, and the passages with their scores."""
 
 from collections.abc import Collection, Mapping
 from typing import Any, Final

@@ -22,7 +22,7 @@ UNFINISHED: Final = ("queued", "running")
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """What a link of the page says: a set, one of its runs, and a run to compare it with; empty where nothing."""
+    """Selection in a link of the page: a set, a run of it, and a baseline run; empty where not chosen."""
 
     set: str = ""
     run: str = ""

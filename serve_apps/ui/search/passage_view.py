@@ -64,7 +64,7 @@ def notable(passages: Sequence[Passage], shown: int, fallen: int = 3) -> list[Pa
 
 
 def box_query(hit: Mapping[str, Any]) -> dict[str, object]:
-    """What of the page Documents shows a passage: its document, page, and where on it."""
+    """Query of the page Documents that opens a passage: document, page, and boxes on it."""
     boxes = ";".join(",".join(f"{edge:.4f}" for edge in box[1:]) for box in hit["boxes"] if box[0] == hit["page"])
     return {"id": hit["document_id"], "page": hit["page"], "boxes": boxes or None}
 

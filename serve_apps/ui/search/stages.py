@@ -1,4 +1,4 @@
-"""What the stages did: where the results come from, how long each part took, what was left out and why."""
+"""Views of the search stages: where results came from, timings, what was left out, and the packed context."""
 
 from collections.abc import Mapping
 from typing import Any, Final

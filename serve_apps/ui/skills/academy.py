@@ -24,7 +24,7 @@ NOBODY: Final = Problem(Trouble("No agent was chosen.", "", "Choose who is to st
 
 
 def step_of(standing: Mapping[str, Any], open_jobs: int) -> int:
-    """How many of the four steps are done."""
+    """Number of the four steps that are done."""
     if standing["track"] is None:
         return 0
     if standing["status"] == "graduated":
@@ -35,7 +35,7 @@ def step_of(standing: Mapping[str, Any], open_jobs: int) -> int:
 
 
 def tracks_view(tracks: Sequence[Mapping[str, Any]]) -> Html:
-    """What can be studied."""
+    """Table of the tracks that an agent can study."""
     rows = [
         (
             one["track"], "a quiz of your own" if one["questions"] is None else many(one["questions"], "question"),
@@ -47,7 +47,7 @@ def tracks_view(tracks: Sequence[Mapping[str, Any]]) -> Html:
 
 
 def standing_view(desk: Desk, agent: str, standing: Mapping[str, Any], jobs: Sequence[Mapping[str, Any]]) -> Html:
-    """How an agent stands."""
+    """An agent's status: steps done, and its last examination."""
     if standing["track"] is None:
         return empty("This agent is not enrolled.", "Choose a track and enrol it: its documents are read first.")
     open_ = [job for job in jobs if job["state"] in ("queued", "running")]
@@ -132,7 +132,7 @@ class Campus:
         ]  # fmt: skip
 
     async def look(self, request: gr.Request, agent: str | None, jobs: Sequence[str]) -> tuple[Html, Any]:
-        """How the agent stands; looked at again while something is read for it."""
+        """Refresh the agent's status; the timer repeats it while its documents are ingested."""
         if not agent:
             return empty("Choose an agent.", "Its way through the academy is shown here."), gr.Timer(active=False)
         found: list[Mapping[str, Any]] = []

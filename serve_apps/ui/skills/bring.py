@@ -45,7 +45,7 @@ def draw(desk: Desk) -> gr.Dropdown:
 
 
 def imported_view(desk: Desk, made: Mapping[str, Any]) -> Html:
-    """What came of an import."""
+    """Report of an import: skills, documents, and ignored files."""
     skills = [made["skill"], *made["scripts"]]
     rows = [
         (

@@ -33,7 +33,7 @@ def narrowed(
 
 
 def choices(all_: Sequence[Mapping[str, Any]], key: str) -> list[tuple[str, str]]:
-    """What can be filtered by, with how many there are of each."""
+    """Options of a filter, each with its number of skills."""
     if key == "category":
         tops = Counter(one["category"].partition("/")[0] or "Other" for one in all_)
         found = Counter(one["category"] for one in all_ if "/" in one["category"]) + tops

@@ -33,7 +33,7 @@ class Field:
 
 
 def fields(schema: Mapping[str, Any]) -> list[Field]:
-    """Those of an object, the required ones first."""
+    """Form fields of an object schema, the required ones first."""
     needed = set(schema.get("required") or ())
     properties: Mapping[str, Any] = schema.get("properties") or {}
     made = [_field(name, one if isinstance(one, Mapping) else {}, name in needed) for name, one in properties.items()]
@@ -41,7 +41,7 @@ def fields(schema: Mapping[str, Any]) -> list[Field]:
 
 
 def arguments(form: Sequence[Field], typed: Sequence[Any]) -> dict[str, Any]:
-    """What was typed, without what was left empty.
+    """Arguments of a call from the values typed into the form; empty ones are left out.
 
     Raises:
         Problem: something is no JSON, or a field that is needed is empty; it is named.

@@ -21,7 +21,7 @@ NOBODY: Final = ("nobody: no documents, no credentials of an agent", "")
 
 
 def why_not(skill: Mapping[str, Any]) -> str:
-    """Why a skill cannot be tried here; empty where it can."""
+    """Reason that a skill cannot be tried here; empty where it can."""
     if skill["type"] == "internal":
         return "It is a text that stands in the prompt of an agent; nothing is called."
     if skill["type"] == "delegate":

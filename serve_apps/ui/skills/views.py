@@ -1,4 +1,4 @@
-"""What of skills is only shown: their list, and one of them with its parameters and versions."""
+"""Read-only views of skills: the list, and one skill with its parameters and versions."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final

@@ -52,7 +52,7 @@ class Workbench:
 
     @property
     def boxes(self) -> list[Any]:
-        """What is typed."""
+        """Input components of the form."""
         return [self.name, self.about, self.seconds, self.code, self.sample]
 
     def declare(self) -> None:
@@ -64,7 +64,7 @@ class Workbench:
         self.give.click(self.attach, [self.tried, self.agent], self.given, **QUIET)
 
     def again(self) -> tuple[None, Any]:
-        """What was tried is not what stands there any more."""
+        """Discard the trial result after an edit: it is out of date."""
         return None, gr.update(visible=False)
 
     async def trial(

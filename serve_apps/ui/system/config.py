@@ -84,7 +84,7 @@ def _group(group: Mapping[str, Any]) -> Html:
 
 
 def _same_reasons(settings: Sequence[Setting]) -> set[str]:
-    """Why several of them cannot be changed here: that is said once."""
+    """Reasons shared by several settings that cannot be edited here; each is shown once."""
     reasons = [one["why"] for one in settings if one["why"]]
     return {why for why in reasons if reasons.count(why) > 1}
 
@@ -177,7 +177,7 @@ def _bounds(one: Setting) -> str:
 
 
 def reach(one: Setting) -> str:
-    """Where a change counts at once, and what has to be restarted for it."""
+    """Effect of a change: which processes apply it live, and which need a restart."""
     live, restart = ", ".join(one["live"]), ", ".join(one["restart"])
     if restart == "whole":
         return "Needs all of it to be started anew."
@@ -196,7 +196,7 @@ def written(value: Any) -> str:
 
 
 def read(text: str, one: Setting) -> Any:
-    """What a field's text means for a setting; what is no number goes as it is, and the API says so."""
+    """Parse a field's text into the type of its setting; an unparsable number is sent as text for the API to refuse."""
     if one["nullable"] and not text and not one["secret"]:
         return None
     if one["type"] == "list":
@@ -228,7 +228,7 @@ async def save(api: Api, values: Values) -> Done:
 
 
 def saved(after: Mapping[str, Any]) -> Html:
-    """What was changed, and when it counts."""
+    """Notice that lists the changed settings and when each takes effect."""
     changed: Sequence[str] = after["changed"]
     if not changed:
         return empty("Nothing was changed.", "What was sent is what counts already, or is decided by a file.")

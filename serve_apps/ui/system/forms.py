@@ -42,7 +42,7 @@ class Form:
         return self.around(name, label, box, about)
 
     def choice(self, name: str, label: Child, options: Sequence[Option], value: str = "", about: Child = None) -> Html:
-        """One of several, each a value and what it is called."""
+        """A select field; each option is a value and its label."""
         id_ = self._id(name)
         listed = [tag("option", said, value=one, selected=one == value) for one, said in options]
         return self.around(name, label, tag("select", listed, id=id_, name=name, aria_describedby=f"{id_}-said"), about)
@@ -61,7 +61,7 @@ class Form:
         return tag("div", tag("label", label, for_=id_), box, said, wrong, class_="aos-field")
 
     def kept(self, **values: str) -> Html:
-        """What is sent along unseen."""
+        """A hidden field that is sent along."""
         return join(
             *(tag("input", type="hidden", name=key, value=value, data_always=True) for key, value in values.items())
         )
@@ -112,7 +112,7 @@ def action(said: str, where: str) -> Html:
 
 
 def facts(those: Iterable[tuple[str, Child]]) -> Html:
-    """What is known of one thing."""
+    """A definition list of names and values."""
     return tag("dl", [tag("div", tag("dt", name), tag("dd", value)) for name, value in those], class_="aos-facts")
 
 
@@ -124,7 +124,7 @@ def once(what: str, secret: str, about: str) -> Html:
 
 
 def complaints(told: Trouble) -> dict[str, str]:
-    """What a refusal says of single fields, by their names."""
+    """Validation messages of a refusal, by field name."""
     found: dict[str, str] = {}
     for line in re.split(r"\n|; (?=body\.)", told.detail):
         if match := _COMPLAINT.fullmatch(line.strip()):

@@ -171,7 +171,7 @@ def connection(one: Connection) -> Html:
 
 
 def body_of(values: Values) -> dict[str, Any]:
-    """What a form's texts mean for the API; what is no number goes as it is, and the API says so."""
+    """Request body from a form's texts; an unparsable number is sent as text for the API to refuse."""
     found: dict[str, Any] = {}
     for name, text in values.items():
         if name in ("enabled", "default"):
@@ -232,7 +232,7 @@ async def test(api: Api, values: Values) -> Done:
 
 
 def tested(name: str, found: Mapping[str, Any]) -> Html:
-    """Whether it works and how fast, or why not and what to try."""
+    """Result of a connection test: latency and models, or the error with its fix."""
     took = span(found["latency_ms"] / 1000)
     if not found["ok"]:
         what = (found["reason"] or "failed").replace("_", " ")

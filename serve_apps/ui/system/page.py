@@ -93,7 +93,7 @@ def chosen(role: Role, wanted: Query) -> Section:
 
 
 def find_act(role: Role, name: object) -> Act | None:
-    """What a form's name means; the API decides whether it may be done."""
+    """The act of a form by its name, among those of the role; the API checks the permission."""
     return next((act for section in offered(role) for known, act in section.acts.items() if known == name), None)
 
 
@@ -112,7 +112,7 @@ def framed(role: Role, current: Section, wanted: Query, inside: Html) -> Html:
 
 
 def announced(done: Done) -> Html:
-    """What an act led to, where the script finds it."""
+    """An act's result as HTML, marked for forms.js."""
     return tag("div", done.said, class_="aos-said", tabindex=-1, data_to=done.to)
 
 

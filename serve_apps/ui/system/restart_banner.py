@@ -71,7 +71,7 @@ ACTS: Final[Mapping[str, Act]] = {WAITING.act: restart_waiting, CHOSEN.act: rest
 
 
 def hinted(hint: Mapping[str, Any]) -> Html:
-    """What is done about it, or has to be done by hand."""
+    """Result of a restart request: begun, queued, or the command to run by hand."""
     said = {
         "rolling": "The restart has begun.", "asked": "The restart was asked for.",
         "by_hand": "This has to be done by hand.", "nothing": "Nothing waits for a restart.",

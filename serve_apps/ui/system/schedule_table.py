@@ -1,4 +1,4 @@
-"""What runs by the clock: when it ran and runs next, and making, pausing, starting and ending it."""
+"""Schedules: last and next run, history, and creating, pausing, running and deleting them."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -173,7 +173,7 @@ def _change(one: Schedule) -> Html:
 
 
 def history(one: Schedule, runs: Mapping[str, Any], skip: int) -> Html:
-    """What became of its due times, the latest first."""
+    """Table of past due times with their outcome, the latest first."""
     if not runs["items"]:
         return card(
             "History", empty("It has not run yet.", "It shows up here with its first due time, or with “Run now”.")

@@ -19,7 +19,7 @@ Values = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What an act led to: what is said about it, and where to go (a query of the page; None: stay)."""
+    """Result of an act: the message, and where to go (a query of the page; None: stay)."""
 
     said: Html
     to: str | None = None
@@ -72,14 +72,14 @@ def good(*said: Any) -> Html:
 
 
 def missing(what: str) -> Problem:
-    """What the URL names is not there (any more)."""
+    """Problem for an object that the URL names and that does not exist (any more)."""
     return Problem(
         Trouble(f"This {what} is not here.", "It may have been deleted.", "Go back to the list.", 404, "gone")
     )
 
 
 async def tenant_admin(api: Api) -> bool:
-    """Whether this administrator of the workspace is one of the tenant. For hiding only: the API decides."""
+    """True where this workspace administrator also administers the tenant. For hiding only: the API decides."""
     if not api.session.role.reaches(Role.ADMIN):
         return False
     found = await api.get("/api/users", q=api.session.email, limit=100)

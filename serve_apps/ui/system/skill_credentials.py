@@ -145,7 +145,7 @@ def _field(form: Form, name: str, needed: bool, *, secret: bool) -> Html:
 
 
 def credential(one: Credential, bound: Sequence[Mapping[str, Any]], admin: bool = False) -> Html:
-    """What is known of it, and who may use it."""
+    """Details of one credential without its secrets, and its bindings."""
     known = facts(
         (
             ("Type", LABELS.get(one["type"], one["type"])),

@@ -39,7 +39,7 @@ async def show(api: Api, asked: Query) -> Html:
 
 
 def workspaces(items: Sequence[Mapping[str, Any]], here: str, skip: int) -> Html:
-    """Those one belongs to; the bar above chooses among them."""
+    """Table of the user's workspaces; the bar above chooses among them."""
     rows = [
         (join(tag("b", one["name"]), " ", badge("you are here", "blue") if one["id"] == here else None),
          badge(one["role"]), moment(one["created_at"]))

@@ -23,7 +23,7 @@ class GraphTool:
         self._entities = entities
 
     async def run(self, call: Call) -> Any:
-        """What `Entities.find` gives.
+        """Result of `Entities.find`.
 
         Raises:
             Invalid: nothing is asked, or no agent asks.

@@ -45,5 +45,5 @@ def open_mhtml(path: Path, context: Context) -> Opened:
 
 
 def not_readable(error: BaseException) -> Unreadable:
-    """What an error of the mail parsers means."""
+    """Unreadable (CORRUPT) for an error of the mail parsers."""
     return Unreadable(Reason.CORRUPT, f"not a readable mail: {error}"[:200])

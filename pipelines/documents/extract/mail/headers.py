@@ -35,7 +35,7 @@ def header_text(
 
 
 def on_behalf(sender: str, stated: str) -> str:
-    """Who a letter is from, as mail programs show it where another has sent it (RFC 5322, 3.6.2)."""
+    """The sender as mail programs show it where another has sent the letter (RFC 5322, 3.6.2)."""
     address = parseaddr(sender)[1].casefold()
     return f"{sender} on behalf of {stated}" if "@" in address and address not in stated.casefold() else stated
 
@@ -69,7 +69,7 @@ def _bytes_of(way: str, text: str) -> bytes:
 
 
 def _raw(value: str, charset: str | None, language: str | None) -> Decoded:
-    """What is no encoded word: text, or bytes in whatever encoding."""
+    """Decode the part of a header that is no encoded word: text, or bytes in whatever encoding."""
     if value.isascii():
         return Decoded(value, "ascii")
     return decode(value.encode("utf-8", "surrogateescape"), declared=charset, language=language)

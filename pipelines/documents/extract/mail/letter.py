@@ -24,7 +24,7 @@ _WORDS: Final = re.compile(r"\w+")
 
 @dataclass(slots=True)
 class Letter:
-    """What was read of a letter, in order.
+    """The content read from a letter, in order.
 
     Attributes:
         blocks: paragraphs, tables.
@@ -53,7 +53,7 @@ class Letter:
         return ["Attachments: " + ", ".join(names)] if names else []
 
     def doubts(self) -> Iterator[Caveat]:
-        """What the text does not hold, or may have wrong."""
+        """Caveats for what the text does not hold, or may have wrong."""
         yield from merged(self.caveats)
         if self.attached:
             shown = ", ".join(self.attached[:5]) + (", …" if len(self.attached) > 5 else "")
@@ -188,7 +188,7 @@ def _words(letter: Letter) -> set[str]:
 
 
 def _covers(bag: set[str], other: set[str]) -> bool:
-    """Whether a text holds nearly all words of another, and all of its numbers."""
+    """True if a text holds nearly all words of another, and all of its numbers."""
     missing = other - bag
     few = len(missing) <= max(_FEW_WORDS, (1 - _NEARLY_ALL) * len(other))
     return few and not any(word[0].isdigit() for word in missing)

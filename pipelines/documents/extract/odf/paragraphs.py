@@ -188,7 +188,7 @@ def paragraphs(node: etree._Element) -> Iterator[etree._Element]:
 
 
 def annotation_text(node: etree._Element) -> str:
-    """What a comment says, without who wrote it when."""
+    """The text of a comment, without its author and date."""
     return " ".join(" ".join("".join(one.itertext()).split()) for one in paragraphs(node)).strip()
 
 

@@ -27,7 +27,7 @@ def chart_blocks(xml: bytes, *, data: bool = True) -> list[str]:
 
 
 def has_own_data(xml: bytes) -> bool:
-    """Whether a chart's numbers are in itself alone: its series name no cells."""
+    """True for a chart that holds its numbers itself: its series refer to no cells."""
     root = etree.fromstring(xml, etree.XMLParser(**_PARSER))
     return next(root.iterfind(".//{*}ser//{*}f"), None) is None
 

@@ -33,7 +33,7 @@ Opener = Callable[[Source, Context, "Nesting"], Opened]
 
 @dataclass(slots=True)
 class Nesting:
-    """How deep a document stands in others, and how many more may be opened in all of them together."""
+    """Nesting depth of an embedded document, and how many more may be opened in all of them together."""
 
     depth: int = 0
     left: list[int] = field(default_factory=lambda: [_MOST, _MOST_PAGES])

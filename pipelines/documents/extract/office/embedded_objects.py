@@ -52,7 +52,7 @@ class Objects:
         return [block for one in self._related(node) if one.kind == "image" for block in self._blocks(one)]
 
     def unmet(self, part: str) -> Iterator[str]:
-        """What a part refers to and no drawing named: charts and diagrams as text, embedded documents as pages."""
+        """Related parts that no drawing named: charts and diagrams as text, embedded documents as pages."""
         for relation in self._package.relations(part).values():
             if relation.target in self._met or relation.external:
                 continue

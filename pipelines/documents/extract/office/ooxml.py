@@ -46,7 +46,7 @@ def _transitional_name(match: re.Match[bytes]) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """What a part refers to: the last word of the relation's type, and the part or the address."""
+    """A relationship of a part: the last word of its type, and the part or the address it refers to."""
 
     kind: str
     target: str
@@ -78,11 +78,11 @@ class Package:
         return self.archive.open(self.name(part))  # type: ignore[return-value]
 
     def holds(self, part: str) -> bool:
-        """Whether the package has such a part."""
+        """True if the package has such a part."""
         return part.lower() in self._names
 
     def relations(self, part: str) -> Mapping[str, Relation]:
-        """What a part refers to, by the ids it uses."""
+        """The relationships of a part, by the ids it uses."""
         folder, name = posixpath.split(part)
         rels = posixpath.join(folder, "_rels", f"{name}.rels")
         if not self.holds(rels):

@@ -40,7 +40,7 @@ def paragraph_text(paragraph: etree._Element) -> str:
 
 
 def level_of(paragraph: etree._Element) -> int:
-    """How deep a paragraph is indented, 0 to 8."""
+    """The indentation level of a paragraph, 0 to 8."""
     properties = paragraph.find(f"{A}pPr")
     level = properties.get("lvl", "0") if properties is not None else "0"
     return min(int(level), 8) if level.isdecimal() else 0

@@ -148,7 +148,7 @@ def _shapes(tree: etree._Element) -> Iterator[etree._Element]:
 
 
 def _placeholder(shape: etree._Element) -> str | None:
-    """What a shape holds the place of; None where it holds none."""
+    """The type of the placeholder that a shape fills; None where it fills none."""
     found = shape.find(f"{_P}nvSpPr/{_P}nvPr/{_P}ph")
     return str(found.get("type", "obj")) if found is not None else None
 
@@ -163,7 +163,7 @@ def _lines(shape: etree._Element) -> list[str]:
 
 
 def _leads_in_bold(shape: etree._Element) -> bool:
-    """Whether a shape's text begins with a short paragraph, all of it bold, that ends like a title."""
+    """True if a shape's text begins with a short paragraph, all of it bold, that ends like a title."""
     paragraphs = shape.iterfind(f"{_P}txBody/{A}p")
     first = next((one for one in paragraphs if paragraph_text(one)), None)
     if first is None or level_of(first):

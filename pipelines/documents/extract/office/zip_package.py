@@ -73,7 +73,7 @@ def _check_prolog(archive: zipfile.ZipFile, part: zipfile.ZipInfo) -> None:
 
 
 def damaged(error: BaseException) -> Unreadable:
-    """What an exception of an office library means."""
+    """Classify an exception of an office library: BOMB, ENCRYPTED or CORRUPT."""
     text = " ".join(str(error).split())[:200]
     if isinstance(error, RecursionError):
         return Unreadable(Reason.BOMB, "its parts are nested without end")

@@ -30,7 +30,7 @@ _LABEL_ABOVE = 0.04  # of the page's height
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """What somebody added.
+    """An annotation or a form field's value that somebody added.
 
     Attributes:
         text: as it goes into the page's text.
@@ -244,7 +244,7 @@ def _string(annotation: object, key: bytes) -> str:
 
 
 def _wide(ask: object) -> str:
-    """What a function of pdfium that fills a buffer with UTF-16 tells."""
+    """Read the UTF-16 string with which a pdfium function fills a buffer."""
     size = ask(None, 0)  # type: ignore[operator]
     if size <= 2:
         return ""

@@ -24,7 +24,7 @@ _ALEFS = "اأإآٱ"
 
 
 def has_rtl(char: str) -> bool:
-    """Whether a character belongs to a script that is written from right to left."""
+    """True for a character of a script that is written from right to left."""
     return FIRST_RTL <= char <= "\u08ff" and unicodedata.bidirectional(char[0]) in ("R", "AL")
 
 
@@ -219,7 +219,7 @@ def _pieces(shown: str, kinds: Sequence[str], start: int, end: int, signed: bool
 
 
 def _belong(shown: str, kinds: Sequence[str], here: tuple[int, int], after: tuple[int, int]) -> bool:
-    """Whether two pieces are rather one part number, one figure or one phrase than two things side by side."""
+    """True if two pieces are rather one part number, one figure or one phrase than two things side by side."""
     if " " not in shown[here[1] : after[0]]:
         return True
     return "L" in kinds[here[0] : here[1]]

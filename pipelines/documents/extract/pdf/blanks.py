@@ -79,7 +79,7 @@ def _wide_blanks(glyphs: Sequence[Glyph]) -> Iterator[_Gap]:
 
 
 def _ink(grey: np.ndarray, box: Box) -> Box | None:
-    """Where something is drawn in a part of the page, in fractions of the part; None where nothing is."""
+    """Bounding box of the ink in a part of the page, in fractions of the part; None where nothing is drawn."""
     height, width = grey.shape
     part = grey[
         int(box.y0 * height) : int(np.ceil(box.y1 * height)), int(box.x0 * width) : int(np.ceil(box.x1 * width))

@@ -40,7 +40,7 @@ class Cell:
 
     @property
     def is_number(self) -> bool:
-        """Whether it is a figure, with its sign and its unit, or a mark for none."""
+        """True for a figure, with its sign and its unit, or a mark for none."""
         return _NUMBER.fullmatch(self.text) is not None
 
 
@@ -143,7 +143,7 @@ def _table(rows: list[Row]) -> tuple[Grid, bool] | None:
 
 
 def _columns(rows: Sequence[Row], spanning: set[int]) -> list[tuple[float, float]]:
-    """Where the cells of all rows stand, as intervals; cells over several of them are put into `spanning`."""
+    """Column intervals over the cells of all rows; cells over several columns are put into `spanning`."""
     while True:
         cells = sorted(
             ((cell, number) for number, row in enumerate(rows) for cell in row.cells if id(cell) not in spanning),
@@ -242,6 +242,6 @@ def _grid(rows: Sequence[Row], columns: Sequence[tuple[float, float]]) -> Grid:
 
 
 def lies_in(box: Box, other: Box) -> bool:
-    """Whether the middle of a box lies in another."""
+    """True if the middle of a box lies in another."""
     x, y = (box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2
     return other.x0 <= x <= other.x1 and other.y0 <= y <= other.y1

@@ -50,7 +50,7 @@ _WINGDINGS = dict(
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What the characters of one text object have in common.
+    """Typographic properties that the characters of one text object share.
 
     Attributes:
         size: of the type in points as it is shown; 0 where that is not known.
@@ -174,7 +174,7 @@ def _meaning(code: int, run: Run | None) -> str:
 
 
 def sign_by_shape(left: float, bottom: float, right: float, top: float, run: Run | None) -> str:
-    """What a sign without meaning must be by its shape: nothing, a minus, or nobody knows."""
+    """Meaning of an unmapped sign by its shape: nothing, a minus, or unknown."""
     if run is None or run.size <= 0:
         return UNKNOWN
     if not _is_inked(left, bottom, right, top, run):

@@ -21,7 +21,7 @@ _OF_ADDRESSES = "/@.:_\\"
 
 
 def stays(before: str, after: str, known: Collection[str] = ()) -> bool:
-    """Whether a hyphen between the end of a line and the next belongs to the word.
+    """True if a hyphen at the end of a line belongs to the word, and so stays when the lines are joined.
 
     Args:
         before: the word up to the hyphen.

@@ -10,7 +10,7 @@ _SAME_WORD = 0.5  # of its box
 
 
 def as_tokens(page: Page, area: Box) -> tuple[Token, ...]:
-    """What OCR read in a part of a page, as words of the whole page.
+    """OCR words of a part of a page, as tokens of the whole page.
 
     Args:
         page: its boxes are fractions of the part.
@@ -35,7 +35,7 @@ def as_tokens(page: Page, area: Box) -> tuple[Token, ...]:
 
 
 def without_known(read: Sequence[Token], native: Sequence[Token]) -> tuple[Token, ...]:
-    """What was read, less the words that the page has itself at the same place."""
+    """OCR tokens less the words that the page has itself at the same place."""
     result: list[Token] = []
     gap = ""
     for token in read:

@@ -54,7 +54,7 @@ def _is_odd(word: str) -> bool:
 
 
 def is_doubtful(layer: Sequence[Token], image: Picture, area: Box) -> bool:
-    """Whether a layer reads like no language, or its words do not stand where the picture has its ink.
+    """True for an OCR layer that reads like no language, or whose words do not stand on the picture's ink.
 
     Args:
         layer: its words.
@@ -83,7 +83,7 @@ def is_doubtful(layer: Sequence[Token], image: Picture, area: Box) -> bool:
 
 
 def agree(layer: Sequence[str], reading: Sequence[str]) -> bool:
-    """Whether two readings of a page are nearly the same, letter by letter, whatever their order of lines."""
+    """True if two readings of a page are nearly the same, letter by letter, whatever their order of lines."""
     ours, theirs = (sorted(w for word in words if (w := _letters(word))) for words in (layer, reading))
     matcher = SequenceMatcher(None, "".join(ours), "".join(theirs), autojunk=False)
     return matcher.ratio() >= _AGREE

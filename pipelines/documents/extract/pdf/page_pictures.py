@@ -108,7 +108,7 @@ def render(page: pdfium.PdfPage, box: Box, scale: float) -> Picture:
 
 
 def letters_in(image: Picture) -> int:
-    """How many signs in a picture stand side by side as letters do; on dark ground, too. Milliseconds.
+    """Count the signs of a picture that stand side by side as letters do; on dark ground, too. Milliseconds.
 
     A drawing has its labels of two figures counted; in a photo, whose grain stands side by side as well, only words
     count, and only where they are more than a small part of the grain.
@@ -129,7 +129,7 @@ def letters_in(image: Picture) -> int:
 
 
 def is_grained(image: Picture) -> bool:
-    """Whether a picture is full of dots and dashes, as squared paper is: OCR would try for minutes to read them.
+    """True for a picture full of dots and dashes, as squared paper is: OCR would try for minutes to read them.
 
     Args:
         image: at LOOK_DPI.

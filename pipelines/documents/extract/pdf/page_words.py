@@ -92,7 +92,7 @@ class Mapper:
         return Box(x0, y0, max(x1, x0 + _MIN_BOX), max(y1, y0 + _MIN_BOX))
 
     def shows(self, glyph: Glyph) -> bool:
-        """Whether the middle of a character lies on the page as it is shown, and not in what is cut off."""
+        """True if the middle of a character lies on the page as it is shown, and not in what is cropped."""
         x, y = self.point((glyph.left + glyph.right) / 2, (glyph.bottom + glyph.top) / 2)
         return glyph.run is None or (-_MARGIN <= x <= 1 + _MARGIN and -_MARGIN <= y <= 1 + _MARGIN)
 
@@ -102,5 +102,5 @@ def _clip(value: float) -> float:
 
 
 def is_unread(char: str) -> bool:
-    """Whether a character tells a person nothing."""
+    """True for a character that means nothing to a person."""
     return char == UNKNOWN or "\ue000" <= char < "\uf900" or char >= "\U000f0000"

@@ -168,7 +168,7 @@ class PdfPages:
     def _remaining(
         self, page: pdfium.PdfPage, number: int, native: Native, notes: Notes, result: Page
     ) -> Iterator[Caveat]:
-        """What is to be said of a page besides its pictures."""
+        """Caveats of a page besides those of its pictures."""
         files = (*(self._attached if number == 1 else ()), *notes.files)
         if files:
             names = ", ".join(dict.fromkeys(files))

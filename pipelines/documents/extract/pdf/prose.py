@@ -35,7 +35,7 @@ def by_column(tokens: Sequence[Token], tables: Sequence[Grid], aspect: float) ->
 
 
 def _steps_over(box: Box, after: Box) -> bool:
-    """Whether the next word stands on the same line, and further away than words of one line do."""
+    """True if the next word stands on the same line, and further away than words of one line do."""
     return after.x0 - box.x1 > _GUTTER and after.y0 < (box.y0 + box.y1) / 2 < after.y1
 
 
@@ -65,7 +65,7 @@ def _gutters(rows: Sequence[Row]) -> Iterator[tuple[float, int, int]]:
 
 
 def _narrowed(low: float, high: float, row: Row) -> tuple[float, float] | None:
-    """What of a stripe stays white in another row; None where a word lies across it."""
+    """The part of a white stripe that stays white in another row; None where a word lies across it."""
     for cell in row.cells:
         if cell.x1 <= (low + high) / 2:
             low = max(low, cell.x1)

@@ -85,7 +85,7 @@ def _alike(run: Run, other: Run) -> bool:
 
 
 def _extent(glyph: Glyph) -> tuple[float, float]:
-    """Where a glyph begins and ends along its line."""
+    """Start and end of a glyph along its line."""
     x, y = glyph.run.along if glyph.run else (1.0, 0.0)
     if y == 0:
         return glyph.left, glyph.right
@@ -100,7 +100,7 @@ def _near(left: _Segment, right: _Segment, loose: bool = False) -> bool:
 
 
 def _shift(base: Run, run: Run) -> bool | None:
-    """Whether the run is raised (True) or lowered (False) from its base, None where it is neither."""
+    """True for a run that is raised from its base, False for a lowered one, None where it is neither."""
     if base.size <= 0 or base.hidden != run.hidden:
         return None
     shift = (run.level - base.level) / base.size
@@ -136,7 +136,7 @@ def _rewrite(glyphs: list[Glyph], segment: _Segment, up: bool, base: str, spaced
 
 
 def _must_be_apart(text: str, up: bool, base: str) -> bool:
-    """Whether a run without signs of its own in Unicode would be read as a part of what it stands at."""
+    """True if a run without Unicode signs of its own would be read as a part of what it stands at."""
     if not any(char.isalnum() for char in text):
         return False
     if any(char.isdigit() for char in text):

@@ -1,4 +1,4 @@
-"""What the pictures of a PDF page add to its own text: read by OCR where they hold text that is not there already."""
+"""OCR of a PDF page's pictures, where they hold text that the page's own text does not have already."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -149,7 +149,7 @@ def _with_text(reading: Reading, area: Area, found: Page, letters: int) -> Readi
 
 
 def _clear(found: Page) -> int:
-    """How many letters and figures were read clearly; all where the engine tells no words."""
+    """Count the letters and figures that were read clearly; all where the engine gives no words."""
     if not found.words:
         return len(found.text)
     return sum(sum(map(str.isalnum, word.text)) for word in found.words if word.confidence >= _WORTH)
@@ -193,7 +193,7 @@ def _with_doubt(reading: Reading, why: str) -> Reading:
 
 
 def _same_script(words: Sequence[str], others: Sequence[str]) -> bool:
-    """Whether both are written in Latin letters, or neither: OCR without a script's data reads it as Latin garbage."""
+    """True if both or neither are in Latin letters: OCR without a script's data reads it as Latin garbage."""
 
     def latin(texts: Sequence[str]) -> float:
         letters = [char for text in texts for char in text if char.isalpha()]

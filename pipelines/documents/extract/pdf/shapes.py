@@ -1,4 +1,4 @@
-"""What a PDF page draws besides text: where its objects are, and straight lines for tables."""
+"""Drawings of a PDF page besides its text: the matrices of its objects, and straight lines for tables."""
 
 import ctypes
 from collections.abc import Iterable, Iterator

@@ -113,7 +113,7 @@ def with_paragraphs(tokens: list[Token]) -> list[Token]:
 
 
 def _is_prose(tokens: Sequence[Token], lines: Sequence[Sequence[int]], boxes: Sequence[Sequence[Box]]) -> bool:
-    """Whether most lines run to the margin, as those of running text do."""
+    """True if most lines run to the margin, as those of running text do."""
     right, left = max(box.x1 for line in boxes for box in line), min(box.x0 for line in boxes for box in line)
     full = sum(max(box.x1 for box in line) - left >= _FULL * (right - left) for line in boxes)
     letters = sum(len(tokens[index].text) + 1 for line in lines for index in line)

@@ -22,7 +22,7 @@ _OPENING, _CLOSING = "\"'‘“«([「『（", "\"'’”»)]」』）"
 
 @dataclass(frozen=True, slots=True)
 class _Body:
-    """How most of the page is set."""
+    """The type in which most of the page is set."""
 
     size: float
     bold: bool

@@ -16,7 +16,7 @@ _ALIKE = frozenset("+-–—−~<>=.,'")  # signs that OCR takes others for (± 
 
 
 def in_question(token: Token) -> bool:
-    """Whether a word holds signs without meaning; an icon or a bullet of an unknown font by itself is none."""
+    """True for a word with unmapped signs; an icon or a bullet of an unknown font by itself does not count."""
     if token.hidden:
         return False
     if token.doubtful or UNKNOWN in token.text:

@@ -26,7 +26,7 @@ _HINT = "what they show is not in the text"
 
 
 class Gathered:
-    """What a document holds beside its own text: pictures to read, and caveats with how often each was met."""
+    """Collects a document's pictures to read, and caveats with how often each was met."""
 
     def __init__(self, context: Context) -> None:
         """Nothing found yet."""
@@ -66,7 +66,7 @@ class Gathered:
         return ""
 
     def take_caveats(self) -> tuple[Caveat, ...]:
-        """What was noted since the last time: for the part that it belongs to."""
+        """Take the caveats noted since the last call: for the part that they belong to."""
         found = tuple(Caveat(kind, detail, count) for (kind, detail), count in self._caveats.items())
         self._caveats.clear()
         return found
@@ -95,7 +95,7 @@ def split_blocks(blocks: Iterable[str], limit: int) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """What OCR made of one picture; nothing of it where it found no words."""
+    """The OCR result of one picture; empty where no words were found."""
 
     text: str = ""
     engine: str = ""

@@ -42,7 +42,7 @@ class Pictures:
         self._reduction()
 
     def page(self, number: int) -> Page:
-        """What OCR reads in the frame; one of more than `max_pixels` is read at a lower scale."""
+        """The frame as OCR reads it; one of more than `max_pixels` is read at a lower scale."""
         pixels, reduction = self._frame(number)
         dpi = dpi_of(self._image)
         page = self._context.engine.read(pixels, number, round((dpi or 0) / reduction) or None)

@@ -13,7 +13,7 @@ _EMPTY_RESULT = 0x03  # in the first byte of a result that is no number, as the 
 
 
 def uncalculated_formulas(data: bytes) -> int:
-    """How many formulas of a workbook have no value. Raises OSError or struct.error for a damaged container."""
+    """Count a workbook's formulas without a value. Raises OSError or struct.error for a damaged container."""
     if not data.startswith(olefile.MAGIC):
         return 0
     with olefile.OleFileIO(io.BytesIO(data)) as container:
@@ -23,7 +23,7 @@ def uncalculated_formulas(data: bytes) -> int:
 
 
 def uncalculated_in(stream: bytes) -> int:
-    """How many formula cells hold no result, though they ask to be calculated on opening, or though none has one.
+    """Count formula cells without a result that ask to be calculated on opening, or all if none has a result.
 
     An empty result alone may be right (`=""`). The layout is that of [MS-XLS] 2.4.127.
     """

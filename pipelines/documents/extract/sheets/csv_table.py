@@ -34,7 +34,7 @@ Row = list[str]
 
 
 class Quoting(TypedDict, total=False):
-    """What `csv.reader` is told of quotes."""
+    """Quote options that `csv.reader` is called with."""
 
     quoting: Literal[0, 3]  # csv.QUOTE_MINIMAL, csv.QUOTE_NONE
     escapechar: str
@@ -48,7 +48,7 @@ UNQUOTED: Final[Quoting] = {"quoting": 3}
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """How the lines are cut: at what, how quotes are meant, and into how many cells the table's rows."""
+    """A CSV dialect: the delimiter, how quotes are meant, and the number of cells in the table's rows."""
 
     delimiter: str
     quoting: Quoting
@@ -106,7 +106,7 @@ def find_dialect(sample: str, delimiter: str | None = None) -> Dialect:
 
 
 def _pairs_up(sample: str, delimiter: str) -> bool:
-    """Whether as many cells end with a quote that they do not begin with as the other way round: lines within cells."""
+    """True if cells that only begin with a quote and cells that only end with one balance: lines within cells."""
     cells = [cell for line in sample.split("\n") for cell in line.split(delimiter)]
     return sum(cell.startswith('"') - cell.endswith('"') for cell in cells) == 0
 
@@ -200,7 +200,7 @@ def _consistency(rows: Sequence[Row], delimiter: str) -> tuple[int, float]:
 
 
 def _looks_uncut(cell: str, delimiter: str) -> bool:
-    """Whether another delimiter was left in a cell."""
+    """True if another delimiter was left in a cell."""
     return any(found[0] != delimiter for found in _UNCUT.finditer(cell))
 
 
@@ -209,7 +209,7 @@ def _plain(cell: str) -> str:
 
 
 def _whole_lines(text: str) -> int:
-    """Where to end a sample: after a line."""
+    """The offset at which a sample ends: after a line."""
     if len(text) <= SAMPLE_CHARS:
         return len(text)
     end = text.rfind("\n", 0, SAMPLE_CHARS)

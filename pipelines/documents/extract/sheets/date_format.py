@@ -20,7 +20,7 @@ _LEAP_THAT_NEVER_WAS = 60  # 29 February 1900 of Lotus 1-2-3, which all its heir
 
 
 def is_date_format(section: str) -> bool:
-    """Whether a section of a number format writes a date or a time."""
+    """True for a section of a number format that writes a date or a time."""
     for match in _TOKEN.finditer(re.sub("general", "", section, flags=re.IGNORECASE)):
         elapsed, letters = match[3], match[8]
         if elapsed or match[6] or (letters and letters[0].lower() in "ymdhs"):

@@ -1,4 +1,4 @@
-"""What lies over the cells of an XLSX sheet: comments and their threads, text boxes, charts, pictures, objects."""
+"""Objects over the cells of an XLSX sheet: comments and their threads, text boxes, charts, pictures."""
 
 from collections.abc import Iterator, Mapping
 

@@ -166,7 +166,7 @@ def _tables(grid: Grid) -> Iterator[tuple[list[str], list[list[str]]]]:
 
 
 def _begins_anew(grid: Grid, before: list[int], rows: list[int]) -> bool:
-    """Whether rows behind a blank one are a table of their own: they begin with a head where the table has figures."""
+    """True if rows behind a blank one are a table of their own: they begin with a head where the table has figures."""
     if len(rows) < 2 or len(before) < 2:
         return False
     filled = [row for row in rows[:4] if len(grid.rows[row]) > 1]
@@ -218,13 +218,13 @@ def _head_at(rows: list[list[str]]) -> int:
 
 
 def _spans(grid: Grid, row: int, width: int) -> bool:
-    """Whether a row has cells merged across some, not all, of the columns: they group those below."""
+    """True for a row with cells merged across some, not all, of the columns: they group those below."""
     spans = [last - first + 1 for top, first, bottom, last in grid.merged if top == bottom == row and last > first]
     return bool(spans) and max(spans) < width and len(set(grid.rows[row].values())) > 1
 
 
 def _is_second_head(grid: Grid, numbers: list[int]) -> bool:
-    """Whether the second row names the columns below heads of the first that span several or leave some blank.
+    """True if the second row names the columns below heads of the first that span several or leave some blank.
 
     Labels stand below wide or blank heads alone, are no figures, and do not come again in their column.
     """

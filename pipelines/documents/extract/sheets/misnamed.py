@@ -56,7 +56,7 @@ def _narrow(head: bytes) -> bytes:
 
 
 def _is_delimited(head: bytes) -> bool:
-    """Whether the first lines are cut alike by a tab, a semicolon or a comma."""
+    """True if the first lines are cut alike by a tab, a semicolon or a comma."""
     lines = [line for line in head.replace(b"\r", b"\n").split(b"\n") if line.strip()][:-1] or [head]
     for sign in (b"\t", b";", b","):
         counts = [line.count(sign) for line in lines[:20]]

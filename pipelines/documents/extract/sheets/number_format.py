@@ -75,7 +75,7 @@ def general(value: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Section:
-    """One of the parts between `;`, as (kind, text): `literal`, `sign` (0 # ? . , % / @), `exponent`, `general`."""
+    """A format section (between `;`) as (kind, text): `literal`, `sign` (0 # ? . , % / @), `exponent`, `general`."""
 
     code: str
     tokens: tuple[tuple[str, str], ...]
@@ -113,7 +113,7 @@ def _section(code: str) -> _Section:
 
 
 def _chosen(value: float, sections: tuple[_Section, ...]) -> int | None:
-    """Which section writes a number: by its condition, else positive; negative; zero."""
+    """Choose the section that writes a number: by its condition, else positive; negative; zero."""
     numeric = len(sections) - (1 if len(sections) == 4 or (len(sections) > 1 and sections[-1].is_text) else 0)
     if sections[0].condition is not None:
         if _holds(value, sections[0].condition):
@@ -138,7 +138,7 @@ def _holds(value: float, condition: tuple[str, float]) -> bool:
 
 
 def _hides_sign(chosen: int, sections: tuple[_Section, ...]) -> bool:
-    """Whether a section that gets a negative number gets nothing but such: it writes the sign in its own way."""
+    """True if a section gets negative numbers only: it writes the sign in its own way."""
     condition, first = sections[chosen].condition, sections[0].condition
     if condition is not None:
         return condition[0][0] == "<" and condition[0] != "<>" and condition[1] <= 0
@@ -194,7 +194,7 @@ def _decimal(number: Decimal, tokens: list[tuple[str, str]]) -> str:
 
 
 def _commas_after(tokens: list[tuple[str, str]], place: list[int]) -> int:
-    """How many commas stand directly behind a placeholder: each divides by a thousand."""
+    """Count the commas directly behind a placeholder: each divides by a thousand."""
     count = 0
     while place and tokens[place[0] + count + 1 : place[0] + count + 2] == [("sign", ",")]:
         count += 1

@@ -47,7 +47,7 @@ class Book:
         self.cells_left = MOST_CELLS
 
     def part_of(self, sheet: etree._Element) -> Relation | None:
-        """Where a sheet of the list is."""
+        """The relation of a sheet in the list to its part."""
         ids = [value for name, value in sheet.attrib.items() if str(name).endswith("}id")]
         return self._relations.get(str(ids[0])) if ids else None
 

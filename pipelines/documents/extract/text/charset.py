@@ -1,4 +1,4 @@
-"""In which encoding a text's bytes are: told by which of its readings is the likeliest in some language."""
+"""Charset detection: the encoding of a text is the one whose reading is the likeliest in some language."""
 
 import codecs
 import io
@@ -119,7 +119,7 @@ def known(name: str) -> str | None:
 
 
 def declared_in(data: bytes) -> str | None:
-    """What the first lines of a text say of its encoding (XML, HTML, source code)."""
+    """The encoding that the first lines of a text declare (XML, HTML, source code)."""
     found = _DECLARED.search(data[:1024])
     return found[1].decode("ascii") if found else None
 
@@ -141,7 +141,7 @@ def _text(data: bytes, encoding: str) -> str:
 
 
 def _as_utf8(data: bytes) -> tuple[int, int]:
-    """How many characters beyond ASCII fit UTF-8, and how many places do not, the cut end left out."""
+    """Count the characters beyond ASCII that fit UTF-8, and the places that do not, the cut end left out."""
     try:
         data.decode("utf-8")
         return 1, 0
@@ -205,7 +205,7 @@ def _readings(sample: bytes, language: str | None, claimed: str | None) -> Itera
 
 
 def _is_dear(pairs: Mapping[tuple[str, str], int], lang: str) -> bool:
-    """Whether the letters of a text are none that the language has in such numbers."""
+    """True if a text's letters cost more than usual in the language, or too many are out of place."""
     beyond = {pair: count for pair, count in pairs.items() if max(pair) > "\x7f"}
     size = sum(beyond.values())
     usual, single = DEAR_HAN if lang in HAN else DEAR_ALPHABET
@@ -214,7 +214,7 @@ def _is_dear(pairs: Mapping[tuple[str, str], int], lang: str) -> bool:
 
 
 def _bonus(lang: str, language: str | None) -> float:
-    """What the language of the workspace is worth; a region that does not change the letters is left out."""
+    """The bonus of the workspace's language; a region that does not change the letters is left out."""
     if language is None:
         return 0.0
     spoken = language.replace("_", "-")

@@ -52,7 +52,7 @@ def _pictures(archive: zipfile.ZipFile, book: etree._Element) -> Iterator[Caveat
 
 
 def _title(book: etree._Element) -> str:
-    """What the publisher says of the book."""
+    """The publisher's metadata of the book: title, authors, description."""
 
     def said(name: str) -> list[str]:
         return [text for item in book.iterfind(f".//{{*}}metadata/{{*}}{name}") if (text := (item.text or "").strip())]

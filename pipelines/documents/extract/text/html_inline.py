@@ -19,7 +19,7 @@ _BOXED: Final = re.compile(
 
 
 def apart(before: Tag, node: Tag) -> bool:
-    """Whether a space belongs between two elements that follow each other without one.
+    """True if a space belongs between two elements that follow each other without one.
 
     Formatting may begin within a word (`<b>W</b>ort`); other elements are things of their own, such as a label and
     its value, unless the text around them shows that its spaces are written.
@@ -46,7 +46,7 @@ def _is_box(node: Tag) -> bool:
 
 
 def _has_written_spaces(node: Tag) -> bool:
-    """Whether the elements beside this one are set apart by spaces of their own, as those of running text are."""
+    """True if the elements beside this one are separated by spaces of their own, as in running text."""
     texts = [str(one) if isinstance(one, NavigableString) else one.get_text() for one in _children(node)]
     return any(a[-1:].isspace() or b[:1].isspace() for a, b in pairwise(texts))
 

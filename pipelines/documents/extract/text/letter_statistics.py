@@ -1,4 +1,4 @@
-"""How well a text fits a language: what its letters and pairs of letters cost, in nats."""
+"""Letter statistics: how well a text fits a language, by the cost of its letters and letter pairs, in nats."""
 
 import functools
 import unicodedata
@@ -44,7 +44,7 @@ _HAN_SIGNS: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Letters:
-    """What the letters of a language cost, and those pairs of them of which one is not ASCII; a word's end is `_`."""
+    """Costs of a language's letters, and of its pairs of which one is not ASCII; a word's end is `_`."""
 
     alone: Mapping[str, float]
     pairs: Mapping[str, float]
@@ -68,13 +68,13 @@ def pairs_of(text: str) -> Counter[tuple[str, str]]:
 
 
 def cost(pairs: Mapping[tuple[str, str], int], lang: str) -> float:
-    """What a text of these pairs costs in a language: the less, the likelier it is that language."""
+    """The cost of a text of these pairs in a language: the less, the likelier it is that language."""
     total = sum(count * _pair_cost(before, char, lang) for (before, char), count in pairs.items())
     return total + (0.0 if _has_own_letters(pairs, lang) else _NO_OWN_LETTERS)
 
 
 def out_of_place(pairs: Mapping[tuple[str, str], int], lang: str) -> int:
-    """How many characters no text of a language has there: letters of another, signs within words, broken ones."""
+    """Count characters that no text of a language has there: foreign letters, signs within words, broken ones."""
     return sum(count for (before, char), count in pairs.items() if _pair_cost(before, char, lang) >= _FOREIGN_LETTER)
 
 

@@ -46,7 +46,7 @@ def _blocks(cell: Mapping[str, Any], language: str, limit: int) -> Iterator[str]
 
 
 def _output(output: Mapping[str, Any], limit: int) -> Iterator[str]:
-    """What was printed or returned: the words of it, a table where there is one."""
+    """The printed or returned output of a cell: its words, a table where there is one."""
     data = output.get("data", output)
     if output.get("output_type") in ("error", "pyerr"):
         yield f"{output.get('ename', '')}: {output.get('evalue', '')}"

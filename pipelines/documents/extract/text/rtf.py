@@ -84,7 +84,7 @@ def _apart(source: str) -> tuple[str, list[str]]:
 
 
 def _group_end(source: str, start: int) -> int:
-    """Where the group that begins at `start` has ended."""
+    """The offset after the group that begins at `start`."""
     depth = 0
     for brace in re.compile(r"\\.|[{}]", re.DOTALL).finditer(source, start):
         depth += {"{": 1, "}": -1}.get(brace[0], 0)

@@ -209,7 +209,7 @@ def _inner(node: Tag) -> list[str]:
 
 
 def svg_lines(node: Tag) -> list[str]:
-    """What a drawing says: its title, description and the texts in it."""
+    """The words of a drawing: its title, description and the texts in it."""
     return [text for one in node.find_all(("title", "desc", "text")) if (text := _squeeze(one.get_text(" ")))]
 
 

@@ -16,7 +16,7 @@ _MOST_INDENT = 8
 
 @dataclass(frozen=True, slots=True)
 class _Level:
-    """How one level of a list is numbered: `text` is like `%1.%2.`, with the counters of the levels put in."""
+    """Numbering of one level of a list: `text` is like `%1.%2.`, with the counters of the levels put in."""
 
     form: str = "decimal"
     text: str = "%1."

@@ -1,4 +1,4 @@
-"""What a DOCX's styles say that the text needs: headings, lists, raised and hidden runs; styles inherit."""
+"""DOCX styles as far as the text needs them: headings, lists, raised and hidden runs; styles inherit."""
 
 from collections.abc import Iterator
 

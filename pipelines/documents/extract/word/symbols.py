@@ -23,7 +23,7 @@ _FONTS = {"wingdings": _WINGDINGS, "wingdings 2": _WINGDINGS_2, "symbol": _SYMBO
 
 
 def is_symbol_font(font: str) -> bool:
-    """Whether letters in this font stand for signs."""
+    """True for a font in which letters stand for signs."""
     return font.lower() in _FONTS
 
 

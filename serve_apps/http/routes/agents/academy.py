@@ -36,7 +36,7 @@ class TrackList(BaseModel):
 
 
 class EnrolRequest(Body):
-    """Which track, and a quiz of one's own: {questions: [{question, facts, source, passage}], pass_mark}."""
+    """Track, and a quiz of one's own: {questions: [{question, facts, source, passage}], pass_mark}."""
 
     track: Track
     quiz: JsonObject | None = None
@@ -92,7 +92,7 @@ class Report(BaseModel):
 
 
 class Standing(BaseModel):
-    """How an agent stands: `status` is `academy_status` of its metadata, also where somebody else wrote it there."""
+    """Academy status of an agent: `status` is `academy_status` of its metadata, whoever wrote it there."""
 
     agent_id: UUID
     status: str | None
@@ -135,7 +135,7 @@ async def quiz(agent_id: AgentInPath, me: Me, parts: Its, wait: Wait = 0) -> Sta
 @router.get("/api/agents/{agent_id}/academy")
 @router.get("/api/universal-agents/{agent_id}/academy")
 async def standing(agent_id: AgentInPath, me: Me, parts: Its) -> Standing:
-    """How the agent stands, with its latest report."""
+    """Show an agent's academy status with its latest report."""
     row, enrolment, last = await parts.school.standing(me.scope, str(agent_id))
     status = row["metadata"].get(KEY)
     report = None

@@ -1,4 +1,4 @@
-"""What an agent may do and search, to be looked at: the rule for each of its tools, and its documents."""
+"""Read-only views of an agent's permissions: the approval rule of each of its tools, and its documents."""
 
 from datetime import datetime
 from typing import Annotated, Literal
@@ -27,7 +27,7 @@ class Condition(BaseModel):
 
 
 class Rule(BaseModel):
-    """What becomes of calls of a tool: that of the first condition that holds, or else `decision`."""
+    """Approval rule of a tool: the decision of the first condition that holds, or else `decision`."""
 
     tool: str
     source: Annotated[Literal["base", "attached"], Field(description="Every agent has it, or this one was given it.")]
@@ -80,7 +80,7 @@ class LinkedDocuments(BaseModel):
 
 @router.get("/api/agents/{agent_id}/rules")
 async def rules(agent_id: AgentInPath, me: Me, parts: Its) -> Rules:
-    """Which calls of an agent's tools run, wait for a person or are refused. A call that was recovered from what a
+    """List which calls of an agent's tools run, wait or are refused. A call that was recovered from what a
     model only said it did waits for a person wherever it changes something, whatever stands here."""
     row = await parts.links.agent(me.scope, str(agent_id))
     listed = row["config"].get("tools")

@@ -31,7 +31,7 @@ class Skill(BaseModel):
 
 
 class AgentConfig(BaseModel):
-    """How an agent works; what is left out follows the settings, and an unknown key is refused."""
+    """Configuration of an agent; what is left out follows the settings, and an unknown key is refused."""
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
@@ -96,7 +96,7 @@ class AgentRequest(Body):
 
 
 class AgentPatch(Body):
-    """What becomes different. Keys of `config` and `metadata` are merged; null takes one away (RFC 7396)."""
+    """Changes to an agent. Keys of `config` and `metadata` are merged; null takes one away (RFC 7396)."""
 
     name: Name | None = None
     description: Prose | None = None

@@ -30,7 +30,7 @@ class AskRequest(Body):
 
 
 class CitationShape(BaseModel):
-    """Where a sentence comes from; `quote` is the page's text at [start, end), character for character.
+    """Citation of a sentence's source; `quote` is the page's text at [start, end), character for character.
 
     `caveats` say what the page does not hold as text, or may have wrong.
     """
@@ -63,7 +63,7 @@ class ClaimShape(BaseModel):
 
 
 class StatedShape(BaseModel):
-    """What one source says where others say something else."""
+    """Value that one source states where others contradict it."""
 
     value: str | None
     n: int
@@ -202,7 +202,7 @@ async def ask(body: AskRequest, me: Me, parts: Its) -> AnswerShape:
 
 @router.get("/api/answers/{answer_id}/why")
 async def why(answer_id: AnswerInPath, me: Me, parts: Its) -> Why:
-    """Why an answer says what it says; one's own, for administrators any. What one may no longer read is withheld."""
+    """Explain an answer; one's own, for administrators any. What one may no longer read is withheld."""
     return Why.model_validate(await parts.answers.why(me.scope, str(answer_id)))
 
 

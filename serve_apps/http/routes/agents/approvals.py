@@ -1,4 +1,4 @@
-"""What waits for a person: decided by a button or a call, never by what somebody writes in a chat."""
+"""Approval requests: decided by a button or a call, never by what somebody writes in a chat."""
 
 from datetime import datetime
 from typing import Annotated, Any, Literal, assert_never
@@ -98,14 +98,14 @@ async def approvals(
 
 @router.get("/api/v1/agents/approvals/pending")
 async def pending(me: Me, parts: Its, skip: Skip = 0, limit: Limit = 100) -> ApprovalList:
-    """Those that wait."""
+    """List pending approval requests."""
     rows, total = await parts.approvals.page(me.scope, state="pending", skip=skip, limit=limit)
     return ApprovalList(items=[ApprovalShape(**row) for row in rows], total=total)
 
 
 @router.get("/api/approvals/{approval_id}")
 async def approval(approval_id: ApprovalInPath, me: Me, parts: Its) -> ApprovalShape:
-    """One of them; who may not decide sees what their own turns wait for."""
+    """Show an approval request; who may not decide sees those of their own turns."""
     row = await parts.approvals.show(me.scope, str(approval_id))
     seen = me.role in _DECIDERS and row["category"] != Category.INPUT  # a question is part of a conversation
     if not seen and str(row["requested_by"]) != me.user:

@@ -57,7 +57,7 @@ class ChatRequest(Body):
 
 
 class Problem(BaseModel):
-    """What ended a turn."""
+    """Error that ended a turn."""
 
     code: str = "error"
     title: str = ""
@@ -66,7 +66,7 @@ class Problem(BaseModel):
 
 
 class ChatMetadata(BaseModel):
-    """What it took: `tokens` are counted by the providers."""
+    """Usage of a turn: `tokens` are counted by the providers."""
 
     tokens: int
     prompt_tokens: int

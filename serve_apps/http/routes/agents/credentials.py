@@ -50,7 +50,7 @@ class CredentialRequest(Body):
 
 
 class CredentialPatch(Body):
-    """What becomes different. `values` and `extra` are replaced together, and only with `values`."""
+    """Changes to a credential. `values` and `extra` are replaced together, and only with `values`."""
 
     name: Name | None = None
     values: Values | None = None
@@ -102,7 +102,7 @@ class TypeList(BaseModel):
 
 
 class BindingRequest(Body):
-    """Who may use it: calls of this agent, of this skill, made with this role, where each is given."""
+    """Binding of a credential: to calls of this agent, of this skill, made with this role, where each is given."""
 
     agent_id: UUID | None = None
     skill: Name | None = None
@@ -110,7 +110,7 @@ class BindingRequest(Body):
 
 
 class BindingShape(BaseModel):
-    """One of those who may use it."""
+    """Binding of a credential to an agent, a skill or a role."""
 
     id: UUID
     agent_id: UUID | None
@@ -136,7 +136,7 @@ async def credentials(me: Me, parts: Its, skip: Skip = 0, limit: Limit = 100) ->
 
 @router.get("/api/credentials/types")
 async def credential_types() -> TypeList:
-    """Which fields each type has."""
+    """List the credential types with their fields."""
     items = [
         TypeShape(type=name, secret=list(sort.secret), open=list(sort.open), needs=[list(one) for one in sort.needs])
         for name, sort in SORTS.items()
@@ -193,7 +193,7 @@ async def delete_credential(credential_id: CredentialInPath, me: Me, parts: Its)
 
 @router.get("/api/credentials/{credential_id}/bindings")
 async def bindings(credential_id: CredentialInPath, me: Me, parts: Its) -> BindingList:
-    """Who may use it."""
+    """List the bindings of a credential."""
     async with parts.database.transaction(me.scope) as tx:
         rows = await parts.credentials.bindings(tx, me.scope, str(credential_id))
     return BindingList(items=[BindingShape(**row) for row in rows])

@@ -1,4 +1,4 @@
-"""What people think of answers: a thumb and perhaps a word, kept with the run."""
+"""Feedback on answers: a thumb and perhaps a word, kept with the run."""
 
 from datetime import datetime
 from typing import Annotated
@@ -44,7 +44,7 @@ class FeedbackList(BaseModel):
 
 @router.get("/api/runs/{run_id}/feedback")
 async def feedback(run_id: RunInPath, me: Me, parts: Its) -> FeedbackList:
-    """What people think of a run's answer."""
+    """List the feedback on a run's answer."""
     row = await seen(me, parts, run_id)
     rows = await parts.feedback.of_run(me.scope, str(run_id))
     return FeedbackList(items=[_shape(me, row, one) for one in rows])

@@ -36,7 +36,7 @@ class ImportedDocument(BaseModel):
 
 
 class Imported(BaseModel):
-    """What came of an import: `created` names skills with a new version; `job_id` reads the documents, if any.
+    """Result of an import: `created` names skills with a new version; `job_id` reads the documents, if any.
 
     `ignored` are files of the package that nothing here has a use for; `signed_by` is a public key in base64.
     """

@@ -43,7 +43,7 @@ class ProcessRequest(Body):
 
 
 class AgentResponse(BaseModel):
-    """What an agent answered."""
+    """Answer of an agent."""
 
     id: str
     run_id: str

@@ -1,4 +1,4 @@
-"""What an agent's retrieval works on."""
+"""Retrieval scope of an agent: the documents, chunks and index generation that it searches."""
 
 from dataclasses import asdict
 from typing import Annotated, Any
@@ -30,7 +30,7 @@ class SampleShape(BaseModel):
 
 
 class Debug(BaseModel):
-    """What an agent may search, as far as the asker may see it."""
+    """Searchable content of an agent, as far as the caller may see it."""
 
     agent_id: str
     collection: Stats

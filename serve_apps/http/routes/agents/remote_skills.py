@@ -73,7 +73,7 @@ class FoundTool(BaseModel):
 
 
 class FoundTools(BaseModel):
-    """What the server has, in its order; `added` counts new skills and new versions."""
+    """Tools of the server, in its order; `added` counts new skills and new versions."""
 
     items: list[FoundTool]
     total: int

@@ -103,7 +103,7 @@ class RunList(BaseModel):
 
 
 class ReplayRequest(Body):
-    """What to change; with nothing the recorded run must come out byte for byte."""
+    """Changes to replay with; without any the recorded run must come out byte for byte."""
 
     model: Annotated[Name | None, Field(description="A connection that is asked instead of the recording.")] = None
     prompt: Annotated[Prose | None, Field(description="A system prompt in place of the agent's.")] = None
@@ -254,7 +254,7 @@ async def read(me: Member, parts: Parts, run_id: UUID) -> Row:
 
 
 def readers_of(me: Member) -> str | None:
-    """Whose runs the member reads: their own, None for everybody's."""
+    """User whose runs the member may read: the member; None means everybody's."""
     return None if me.role is Role.ADMIN else me.user
 
 
@@ -275,7 +275,7 @@ async def followed(
 
 
 def reading_of(last_event_id: str | None) -> Reading:
-    """What a reader has who comes back.
+    """Read position of a client that reconnects, parsed from its Last-Event-ID.
 
     Raises:
         Invalid: that is no id of ours.

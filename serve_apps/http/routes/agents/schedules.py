@@ -24,7 +24,7 @@ _KEEPERS = frozenset({Role.OPERATOR, Role.ADMIN})  # they stop what others left 
 
 
 class Payload(BaseModel):
-    """What the action needs: `message` for a message, nothing for the academy."""
+    """Payload of a scheduled action: `message` for a message, nothing for the academy."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -44,7 +44,7 @@ class ScheduleRequest(Body):
 
 
 class SchedulePatch(Body):
-    """What becomes different. Only its owner says what it does and when; operators may switch it off.
+    """Changes to a schedule. Only its owner says what it does and when; operators may switch it off.
 
     Whoever changes it with fewer rights than it has leaves it with theirs.
     """
@@ -197,13 +197,13 @@ async def run_schedule(schedule_id: ScheduleInPath, me: Me, parts: Its) -> Asked
 async def schedule_runs(
     schedule_id: ScheduleInPath, me: Me, parts: Its, skip: Skip = 0, limit: Limit = 100
 ) -> ScheduleRuns:
-    """What became of its due times, latest first."""
+    """List the due times of a schedule with their outcomes, latest first."""
     rows, total = await parts.schedules.runs(me.scope, str(schedule_id), skip, limit)
     return ScheduleRuns(items=[ScheduleRun(**row) for row in rows], total=total)
 
 
 def _payload(action: Action, given: Payload, me: Member) -> dict[str, Any]:
-    """What is kept.
+    """Validate the payload against the action, and give what is stored.
 
     Raises:
         Invalid, Forbidden: it does not fit the action, or the action needs a role.

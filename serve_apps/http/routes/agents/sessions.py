@@ -83,7 +83,7 @@ class SessionList(BaseModel):
 
 
 class MessageShape(BaseModel):
-    """What was said, personal data masked; `findings` counts what was masked or marked, by kind."""
+    """Message with personal data masked; `findings` counts what was masked or marked, by kind."""
 
     seq: int
     role: Speaker
@@ -100,7 +100,7 @@ class MessageList(BaseModel):
 
 
 class SessionPatch(Body):
-    """What becomes different."""
+    """Changes to a conversation."""
 
     title: Name | None = None
     status: Literal["open", "closed"] | None = None
@@ -159,7 +159,7 @@ async def messages(
     after: Annotated[int, Query(ge=0, le=2**31 - 1)] = 0,
     limit: Limit = 100,
 ) -> MessageList:
-    """What was said, oldest first."""
+    """List the messages of a conversation, oldest first."""
     stored = await parts.conversations.messages(me.scope, session_id, after=after, limit=limit)
     return MessageList(
         items=[

@@ -1,4 +1,4 @@
-"""How skills are asked for and shown."""
+"""Request and response shapes of skills."""
 
 from datetime import datetime
 from typing import Annotated, Any, Literal
@@ -73,7 +73,7 @@ class OnTheSpot(Body):
 
 
 class AttachRequest(Body):
-    """Which skill, and which version for good; null follows the newest."""
+    """Skill to attach, and the version to pin; null follows the newest."""
 
     name: SkillName
     version: Annotated[int | None, Field(ge=1, le=1_000_000)] = None
@@ -109,7 +109,7 @@ class SkillShape(BaseModel):
 
 
 class Counts(BaseModel):
-    """What there is, counted."""
+    """Numbers of skills, by type and by category."""
 
     shipped: int
     stored: int
@@ -118,7 +118,7 @@ class Counts(BaseModel):
 
 
 class SkillList(BaseModel):
-    """What ships by category and name, then what was registered by name."""
+    """Skills: those that ship by category and name, then those registered by name."""
 
     items: list[SkillShape]
     total: int
@@ -187,7 +187,7 @@ class AgentSkills(BaseModel):
 
 
 class WrittenOnTheSpot(BaseModel):
-    """What came of it: `created` a version, `attached` what was not; `tried` with the sample, or only `loaded`."""
+    """Result: `created` a version, `attached` what was not; `tried` with the sample, or only `loaded`."""
 
     agent_id: UUID
     skill: SkillShape

@@ -83,7 +83,7 @@ async def remove_skill(
 @router.get("/api/agents/{agent_id}/skills")
 @router.get("/api/universal-agents/{agent_id}/skills")
 async def agent_skills(agent_id: AgentInPath, me: Me, parts: Its) -> AgentSkills:
-    """What an agent was given, beside the tools that every agent has."""
+    """List the skills attached to an agent, beside the tools that every agent has."""
     found = await parts.skills.attached(me.scope, str(agent_id))
     return AgentSkills(base=list(BASE), items=[AgentSkill.of(one) for one in found], total=len(found))
 
@@ -140,7 +140,7 @@ async def create_and_attach(agent_id: AgentInPath, body: OnTheSpot, me: Me, part
 async def checked(
     parts: Parts, me: Member, manifest: Manifest, sample: dict[str, Any] | None = None
 ) -> tuple[Tried | None, dict[str, Any] | None]:
-    """Whether a skill could be carried out here as it is described; a script is tried: how, and what it gave.
+    """Check that a skill can be carried out here as described; a script is tried: how, and what it gave.
 
     A trial that fails is in the trail: its code ran, as far as it came.
 
@@ -172,7 +172,7 @@ def _category(one: Stored) -> str:
 
 
 def told(stored: Stored) -> dict[str, Any]:
-    """What the audit trail keeps of a skill."""
+    """Audit detail of a skill."""
     manifest = stored.manifest
     return {
         "skill": manifest.name, "version": manifest.version, "kind": str(manifest.kind), "risk": str(manifest.risk),

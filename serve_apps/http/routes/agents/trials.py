@@ -47,7 +47,7 @@ class TestRequest(Body):
 
 
 class TestedSkill(BaseModel):
-    """What the call gave: the JSON that an agent would get, without secrets, and cut where that is too long."""
+    """Result of the call: the JSON that an agent would get, without secrets, and cut where that is too long."""
 
     skill: str
     version: int
@@ -90,7 +90,7 @@ async def test_skill(skill_name: SkillInPath, body: TestRequest, me: Me, parts: 
 
 @router.post("/api/skills/python:try")
 async def try_script(body: OnTheSpot, me: Me, parts: Its) -> TriedScript:
-    """What `skills:create_and_attach` would make of a script, with nothing kept: it is tried in the sandbox with its
+    """Dry run of `skills:create_and_attach` for a script, with nothing kept: it is tried in the sandbox with its
     sample, or only loaded where there is none (422 with the script's own error)."""
     agree(me, body.tenant_id, body.workspace_id)
     manifest = body.manifest()

@@ -1,4 +1,4 @@
-"""What is remembered of searches and answers: how much of it there is, what it saved, and forgetting it."""
+"""Semantic cache of searches and answers: its statistics, and how to invalidate it."""
 
 from dataclasses import asdict
 
@@ -30,7 +30,7 @@ class CacheStats(BaseModel):
 
 
 class Forgotten(BaseModel):
-    """How many entries there were."""
+    """Number of entries that were invalidated."""
 
     forgotten: int
     agent_id: str | None
@@ -38,7 +38,7 @@ class Forgotten(BaseModel):
 
 @router.get("/api/rag/cache/stats")
 async def cache_stats(me: Me, parts: Its) -> CacheStats:
-    """How the cache of the workspace does; 503 where it cannot be reached."""
+    """Statistics of the workspace's cache; 503 where it cannot be reached."""
     return CacheStats(**asdict(await parts.cache.get_stats(me.workspace)))
 
 

@@ -110,7 +110,7 @@ class PageShape(BaseModel):
 
 
 class Deleted(BaseModel):
-    """What goes, or went, with a document."""
+    """Counts of what goes, or went, with a document."""
 
     document_id: str
     versions: int
@@ -121,7 +121,7 @@ class Deleted(BaseModel):
 
 
 class Stats(BaseModel):
-    """What there is to search; `generation` is the live one, with its model and what searches it."""
+    """Counts of searchable content; `generation` is the live one, with its model and what searches it."""
 
     backend: Literal["pgvector"] = "pgvector"
     documents: int
@@ -153,7 +153,7 @@ async def documents(
 
 @router.get("/api/documents/vector-store/stats")
 async def stats(me: Me, parts: Its, agent_id: AgentInQuery = None) -> Stats:
-    """What there is to search, in the workspace or for one agent."""
+    """Count the searchable content, in the workspace or for one agent."""
     agent = await parts.links.resolve(me.scope, agent_id)
     return Stats(**await parts.library.stats(me.scope, agent))
 
@@ -236,7 +236,7 @@ async def image(
 
 @router.get("/api/documents/{document_id}/delete-impact")
 async def delete_impact(document_id: DocumentInPath, me: Me, parts: Its) -> Deleted:
-    """What a deletion would take along."""
+    """Count what a deletion would take along."""
     return _deleted(document_id, await parts.library.impact(me.scope, document_id))
 
 
@@ -253,7 +253,7 @@ async def delete(document_id: DocumentInPath, me: Me, parts: Its) -> Deleted:
 
 
 def fix_of(failure: Failure | None) -> str | None:
-    """What mends a failure."""
+    """Remedy of a failure."""
     return remedy(failure.get("reason")).fix if failure else None
 
 

@@ -125,7 +125,7 @@ def _detail(made: Switched) -> dict[str, Any]:
 
 
 async def _recipe(parts: Parts) -> Recipe | None:
-    """What an index made now would be made with; None while the embedder is away: a way back must not need it."""
+    """Recipe of an index built now; None while the embedder is away, as a rollback must not need it."""
     try:
         return Recipe(await parts.embedder.facts(), split.fingerprint(parts.chunk))
     except Transient:
@@ -133,7 +133,7 @@ async def _recipe(parts: Parts) -> Recipe | None:
 
 
 async def _switched(me: Member, parts: Parts, made: Switched) -> SwitchShape:
-    """What was carried is to be embedded, where the configured embedder is the generation's."""
+    """Enqueue the embedding of carried documents, where the configured embedder is the generation's."""
     wanted, recipe = await parts.switchover.recipe(me.scope, made.generation), await _recipe(parts)
     job, note = None, None
     if recipe is None:

@@ -41,7 +41,7 @@ async def job(job_id: JobInPath, me: Me, parts: Its) -> JobShape:
 
 @router.get("/api/jobs/{job_id}/failures")
 async def failures(job_id: JobInPath, me: Me, parts: Its, skip: Skip = 0, limit: Limit = 100) -> FailedUnits:
-    """Which files and pages failed, and which documents lack something or may be wrong, each with the reason."""
+    """List failed files and pages, and documents that lack something or may be wrong, each with the reason."""
     id_ = JobId(str(job_id))
     await parts.desk.show(me.scope, id_)
     rows = await parts.desk.failed_units(me.scope, id_, skip=skip, limit=limit)

@@ -41,7 +41,7 @@ class ScanLanguages(BaseModel):
 
 @router.get("/api/ocr/languages")
 async def scan_languages(me: Me, parts: Its) -> ScanLanguages:
-    """In which languages scans are read."""
+    """Show the OCR languages of the workspace."""
     chosen = await OcrLanguages(parts.database).current(me.scope)
     return ScanLanguages(languages=list(chosen), default=list(parts.ocr.languages), installed=await _installed())
 

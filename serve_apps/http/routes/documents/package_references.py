@@ -46,7 +46,7 @@ class Reference:
 
 
 def origins_of(name: str) -> str:
-    """How the names of a package's documents begin; no upload of its own can be called so, for `/` is in none."""
+    """Origin prefix of a package's documents; no upload of its own can have it, for `/` is in none."""
     return f"upload:skill/{name}/"
 
 

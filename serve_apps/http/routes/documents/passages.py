@@ -1,4 +1,4 @@
-"""What a search answers over HTTP: passages, documents, a packed context, and how all of it came about."""
+"""Response shapes of a search: passages, documents, a packed context, and the explanation of the ranking."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -72,7 +72,7 @@ class PackedShape(BaseModel):
 
 
 class StageShape(BaseModel):
-    """What a stage did: with what, or why it did not take part, and how many chunks were left after it."""
+    """Stage of a search: what it ran with, or why it was skipped, and how many chunks were left after it."""
 
     name: str
     on: bool
@@ -90,7 +90,7 @@ class CandidateShape(BaseModel):
 
 
 class CacheShape(BaseModel):
-    """What the cache said: `hit`, `miss` or `bypass`, and why."""
+    """Cache decision: `hit`, `miss` or `bypass`, and why."""
 
     outcome: str
     reason: str
@@ -101,7 +101,7 @@ class CacheShape(BaseModel):
 
 
 class Explained(BaseModel):
-    """How the results came about."""
+    """Explanation of the results: stages, filters, cache decision, timings and candidates."""
 
     strategy: str
     stages: list[StageShape]

@@ -12,7 +12,7 @@ from serve_apps.http.problems import FileChanged, refused
 
 
 class Drawer(Protocol):
-    """What draws: pipelines.documents.extract.reader.Reader, which serves one thread."""
+    """Renderer of pages: pipelines.documents.extract.reader.Reader, which serves one thread."""
 
     def picture(self, path: Path, kind: Kind, number: int, dpi: int) -> bytes:
         """A PNG of one 1-based page, or Unreadable."""

@@ -1,4 +1,4 @@
-"""How jobs get on: each stage and engine, pages a second, the time left, and failures with what mends them."""
+"""Progress of jobs: each stage and engine, pages a second, the time left, and failures with their remedies."""
 
 from typing import Annotated, Any
 from uuid import UUID
@@ -17,13 +17,13 @@ router = APIRouter(route_class=Guarded, tags=["jobs"])
 
 
 class Stage(Counts):
-    """How far one stage is; surveys count files, reading counts pages, indexing counts documents."""
+    """Progress of one stage; surveys count files, reading counts pages, indexing counts documents."""
 
     stage: str
 
 
 class Engine(BaseModel):
-    """What one engine read; `confidence` is 0 to 1, null where it has none, `ms` the mean of a page."""
+    """Pages that one engine read; `confidence` is 0 to 1, null where it has none, `ms` the mean of a page."""
 
     engine: str
     pages: int
@@ -63,7 +63,7 @@ class Abouts(BaseModel):
 
 @router.get("/api/jobs/about")
 async def about(me: Me, parts: Its, job: Annotated[list[UUID], Query(min_length=1, max_length=200)]) -> Abouts:
-    """What these jobs are about."""
+    """Describe these jobs: what each is about."""
     return Abouts(items=dict(await Paces(parts.database).about(me.scope, [str(one) for one in job])))
 
 
@@ -74,7 +74,7 @@ async def progress(
     parts: Its,
     engines: Annotated[bool, Query(description="Also count pages by engine, which looks at every page.")] = True,
 ) -> Progress:
-    """How one job gets on."""
+    """Show the progress of one job."""
     pace = await Paces(parts.database).of(me.scope, str(job_id), engines=engines)
     return Progress(
         job_id=job_id,

@@ -27,7 +27,7 @@ class Processing(Started):
 
 
 class Reading(Body):
-    """How a document is to be read again: `encoding` is Python's name of one, or `auto`, so that its bytes decide."""
+    """Options for reading a document again: `encoding` is Python's name of one, or `auto` to detect it."""
 
     encoding: Annotated[Text | None, Field(max_length=40)] = None
 

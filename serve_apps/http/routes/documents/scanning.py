@@ -138,7 +138,7 @@ async def dry_run(parts: Parts, scope: Scope, root: Path) -> Estimated:
 
 
 def _survey(read: ReadSettings, root: Path, passed: Counter[str]) -> tuple[int, bool, list[Looked]]:
-    """How many files were found, whether those are all, and those that were looked at."""
+    """Number of files found, whether those are all, and the sample that was looked at."""
     paths, complete = listing(root, _after(WALK_SECONDS), passed)
     enough = _after(LOOK_SECONDS)
     # A reader of its own: a survey opens whatever lies there, and pages that people look at must not wait for it.

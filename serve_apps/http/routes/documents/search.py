@@ -22,7 +22,7 @@ Purpose = Literal["chat", "recipe", "code"]
 
 
 class Narrowed(BaseModel):
-    """Which documents may answer; a day without a time means the whole of it, a time without a zone is UTC."""
+    """Filters on documents; a day without a time means the whole of it, a time without a zone is UTC."""
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 

@@ -12,13 +12,13 @@ router = APIRouter(route_class=Guarded, tags=["search"])
 
 
 class LanguageRequest(Body):
-    """One of those that GET lists; `simple` cuts no endings."""
+    """Language to stem by, one of those that GET lists; `simple` does no stemming."""
 
     language: Name
 
 
 class Language(BaseModel):
-    """What words are cut by; `chunks` is how many were cut anew, null where nothing was asked to change."""
+    """Stemming language; `chunks` is how many were stemmed anew, null where nothing was asked to change."""
 
     language: str
     known: list[str]

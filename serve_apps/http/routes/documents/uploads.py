@@ -1,4 +1,4 @@
-"""What is done with an upload before a worker sees it: named, hashed, sniffed, stored."""
+"""Upload handling before a worker sees the file: named, hashed, sniffed, stored."""
 
 import asyncio
 import re
@@ -53,7 +53,7 @@ def as_reader(entry: str) -> str:
 
 
 def named_readers(readers: Sequence[str], member: Member) -> tuple[str, ...]:
-    """Who may see the upload: those named and the one who sends it; empty means the workspace.
+    """Readers of the upload: those named and the one who sends it; empty means the workspace.
 
     Raises:
         Invalid: an entry is neither `user:<email>` nor `role:<role>`.
@@ -67,7 +67,7 @@ def named_readers(readers: Sequence[str], member: Member) -> tuple[str, ...]:
 
 
 def origin_of(filename: str, readers: Sequence[str]) -> str:
-    """What names the document in its workspace.
+    """Origin that identifies the document in its workspace.
 
     Uploads for few readers have names of their own: who cannot see a document must not be able to replace it by
     sending a file that is named like it.

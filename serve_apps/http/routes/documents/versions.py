@@ -42,7 +42,7 @@ class Versions(BaseModel):
 
 
 class PageLine(BaseModel):
-    """How a page was read; `words` and `characters` count what was found, `fix` says what mends its failure."""
+    """Reading of a page; `words` and `characters` count what was found, `fix` is the remedy of its failure."""
 
     number: int
     engine: str
@@ -82,7 +82,7 @@ async def pages(
     skip: Skip = 0,
     limit: Limit = 100,
 ) -> PageLines:
-    """How the pages of a version were read."""
+    """List the pages of a version with how each was read."""
     shelf = Shelf(parts.database)
     rows, total = await shelf.pages(
         me.scope, document_id, version_id, failed=failed, caveats=caveats, skip=skip, limit=limit

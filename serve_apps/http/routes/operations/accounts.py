@@ -69,7 +69,7 @@ class UserRequest(Body):
 
 
 class UserPatch(Body):
-    """What becomes different; `role` is that in this workspace, and makes somebody of the tenant a member of it."""
+    """Changes to a user; `role` is that in this workspace, and makes somebody of the tenant a member of it."""
 
     role: Role | None = None
     tenant_role: Role | None = None
@@ -112,7 +112,7 @@ async def add_tenant(body: TenantRequest, me: Me, parts: Its) -> NewTenant:
 
 @router.get("/api/workspaces")
 async def workspaces(me: Me, parts: Its, skip: Skip = 0, limit: Limit = 100) -> Workspaces:
-    """Those one belongs to."""
+    """List the caller's workspaces."""
     rows = await parts.accounts.workspaces(me.scope, skip, limit)
     return Workspaces(items=[Workspace(**row) for row in rows])
 
@@ -131,7 +131,7 @@ async def add_workspace(body: WorkspaceRequest, me: Me, parts: Its) -> Workspace
 async def users(
     me: Me, parts: Its, q: PartOfEmail = None, everywhere: Everywhere = False, skip: Skip = 0, limit: Limit = 100
 ) -> Users:
-    """Who belongs to the workspace; an administrator of the tenant may list everybody of it."""
+    """List the workspace's members; an administrator of the tenant may list all of its users."""
     if everywhere:
         check(me, MATRIX["POST", "/api/users"])
     rows, total = await parts.accounts.users(me.scope, skip, limit, part=q, everywhere=everywhere)
@@ -236,7 +236,7 @@ async def revoke_api_key(key_id: KeyInPath, me: Me, parts: Its) -> None:
 
 
 def _first_password(given: str | None) -> tuple[str | None, str]:
-    """What to show (only what was made here) and what to hash."""
+    """First password to show (only one generated here) and to hash."""
     if given is not None:
         check_password(given)
         return None, given

@@ -70,7 +70,7 @@ class GroupShape(BaseModel):
 
 
 class NeedShape(BaseModel):
-    """What a part waits to be restarted for; `whole` means `aos down` and `aos up`."""
+    """Pending restart of a part with the settings that need it; `whole` means `aos down` and `aos up`."""
 
     part: Part
     keys: list[str]
@@ -88,7 +88,7 @@ class Config(BaseModel):
 
 
 class ConfigRequest(Body):
-    """What becomes different, by dotted key or by the name in the environment; null takes the row away."""
+    """Changes to settings, by dotted key or by the name in the environment; null takes the row away."""
 
     version: Annotated[int, Field(ge=0, description="The one that was read; another one by now is refused.")]
     values: Annotated[dict[str, AnyJson], Field(max_length=MOST_CHANGES)]
@@ -131,7 +131,7 @@ async def change_config(body: ConfigRequest, me: Me, parts: Its) -> Config:
 
 
 def _changes(before: Layered, kept: Kept, values: Mapping[str, Any]) -> dict[str, Any]:
-    """What differs from what counts now, by dotted name.
+    """Values that differ from the effective settings, by dotted name.
 
     Raises:
         Invalid: a name is unknown.
@@ -186,7 +186,7 @@ def _checked(rows: SettingsRows, values: Mapping[str, Any]) -> Settings:
 
 
 def _startable(settings: Settings, parts: Parts) -> None:
-    """What programs would refuse when they start is refused here, while it can still be said.
+    """Refuse now what programs would refuse at their start.
 
     Raises:
         InvalidSettings: the plan of the applications does not hold.
@@ -248,7 +248,7 @@ def _shape(key: Key, found: Layered, kept: Kept) -> KeyShape:
 
 
 def _vector_db(generation: str | None) -> list[KeyShape]:
-    """Where vectors are: no settings of ours, but what an operator looks for among them."""
+    """Read-only rows on the vector store: no settings of ours, but what an operator looks for among them."""
     values = ("pgvector, in the Postgres above", generation)
     whys = ("vectors are stored in Postgres", "the live index of this workspace; a re-index makes another")
     return [

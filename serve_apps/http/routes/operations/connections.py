@@ -54,7 +54,7 @@ class ConnectionRequest(Body):
 
 
 class ConnectionPatch(Body):
-    """What becomes different. `key: null` takes the key away; a new address needs the key again."""
+    """Changes to a connection. `key: null` takes the key away; a new address needs the key again."""
 
     name: Name | None = None
     base_url: Url | None = None
@@ -112,7 +112,7 @@ class ConnectionList(BaseModel):
 
 
 class ProviderShape(BaseModel):
-    """What is known of a provider: the first whose pattern matches `host:port/path` is taken.
+    """Known provider: the first whose pattern matches `host:port/path` is taken.
 
     `forms` says in which requests it takes a `response_format`; elsewhere the model is told, and its answer checked.
     """
@@ -133,7 +133,7 @@ class ProviderList(BaseModel):
 
 
 class TestResult(BaseModel):
-    """Whether a connection works; `model_listed` is null where the endpoint has no list of models."""
+    """Result of a connection test; `model_listed` is null where the endpoint has no list of models."""
 
     ok: bool
     endpoint: str | None

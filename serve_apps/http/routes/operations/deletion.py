@@ -42,7 +42,7 @@ class WorkspaceContents(BaseModel):
 
 
 class Erased(BaseModel):
-    """What went, or with `deleted` false what would go. The tenant's audit trail stays."""
+    """Contents that were deleted, or with `deleted` false would be. The tenant's audit trail stays."""
 
     id: UUID
     name: str

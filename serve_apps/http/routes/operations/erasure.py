@@ -38,7 +38,7 @@ class HasTenants(Conflict):
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What a workspace holds."""
+    """Counts of a workspace's contents."""
 
     id: str
     name: str
@@ -60,7 +60,7 @@ class Erasure:
         self._sql = load_queries(Path(__file__).with_suffix(".sql"))
 
     async def contents(self, scope: Scope, workspace: str) -> Contents:
-        """What a workspace of the scope's tenant holds, whoever may read it.
+        """Count the contents of a workspace of the scope's tenant, whoever may read them.
 
         Raises:
             NotFound: no such workspace in this tenant.
@@ -124,7 +124,7 @@ class Erasure:
             await tx.run(self._sql["delete_tenant"], tenant=tenant)
 
     async def forget(self, tenant: str, workspace: str) -> None:
-        """What Redis still holds; where it is away that ends by itself, as all of it is kept for hours only."""
+        """Delete the Redis keys; where Redis is away they expire by themselves within hours."""
         if self._redis is None:
             return
         try:

@@ -63,7 +63,7 @@ class SetRequest(Body):
 
 
 class SetPatch(Body):
-    """What becomes different."""
+    """Changes to a golden set."""
 
     name: Name | None = None
     description: Annotated[Text | None, Field(max_length=2_000)] = None
@@ -108,7 +108,7 @@ class QuestionList(BaseModel):
 
 
 class Filled(BaseModel):
-    """What a set holds now; `written` were added or changed, `removed` are gone."""
+    """Counts of a set's questions after a change; `written` were added or changed, `removed` are gone."""
 
     set_id: UUID
     questions: int

@@ -25,7 +25,7 @@ RunInPath = Annotated[UUID, Path()]
 
 
 class RunRequest(Body):
-    """How to run a set: with answers or only the search, as an agent, on a generation that is not live."""
+    """Options of a run: with answers or only the search, as an agent, on a generation that is not live."""
 
     answers: Annotated[bool | None, Field(description="Left out: with answers, on the live generation.")] = None
     generation: Annotated[int | None, Field(ge=1, le=2**31 - 1)] = None
@@ -152,13 +152,13 @@ async def runs(set_id: SetInPath, me: Me, parts: Its, skip: Skip = 0, limit: Lim
 
 @router.get("/api/golden-runs/{golden_run_id}")
 async def run(golden_run_id: RunInPath, me: Me, parts: Its) -> RunShape:
-    """How far a run is, and its figures once it has ended."""
+    """Show the progress of a run, and its metrics once it has ended."""
     return RunShape(**await parts.golden_runs.show(me.scope, str(golden_run_id)))
 
 
 @router.get("/api/golden-runs/{golden_run_id}/results")
 async def results(golden_run_id: RunInPath, me: Me, parts: Its, skip: Skip = 0, limit: Limit = 100) -> ResultList:
-    """What came of each question."""
+    """List the result of each question."""
     shown = await parts.golden_runs.show(me.scope, str(golden_run_id))
     rows = await parts.golden_runs.results(me.scope, str(golden_run_id), skip, limit)
     return ResultList(items=[_result(row, me, shown) for row in rows])
@@ -193,7 +193,7 @@ async def compare(
     measure: Annotated[Text, Query(max_length=50)] = "ndcg@10",
     limit: Limit = 100,
 ) -> Comparison:
-    """How much better or worse a run is than another of the same questions. 409 where they share none."""
+    """Compare a run with a baseline of the same questions. 409 where they share none."""
     before = await parts.golden_runs.show(me.scope, str(baseline_id))
     after = await parts.golden_runs.show(me.scope, str(golden_run_id))
     ours = await parts.golden_runs.measured(me.scope, str(golden_run_id))

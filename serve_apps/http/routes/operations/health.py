@@ -1,4 +1,4 @@
-"""Whether the gateway answers, and when asked, whether what it stands on does."""
+"""Health endpoint of the gateway: liveness, and on request the parts that it depends on."""
 
 import asyncio
 from typing import Annotated

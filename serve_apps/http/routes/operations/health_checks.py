@@ -1,4 +1,4 @@
-"""How every part of the system is, asked of the parts themselves, all at once and each within its time."""
+"""Health checks of every part of the system, all at once and each within its time."""
 
 import asyncio
 import time

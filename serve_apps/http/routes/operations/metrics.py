@@ -65,7 +65,7 @@ class Known(Collector):
 
 
 async def families(parts: Parts) -> list[Metric]:
-    """What every source tells; one that does not answer is missing, and `aos_up` says which."""
+    """Metric families of every source; one that does not answer is missing, and `aos_up` says which."""
     operating = parts.operating
     totals, told = await operating.upkeep.figures.totals()
     up = {"figures": told}

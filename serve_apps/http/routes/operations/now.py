@@ -1,4 +1,4 @@
-"""What an operator looks at first: how every part is, and what happens in the workspace now and in the last day."""
+"""Operator overview: the health of every part, and the workspace's activity now and in the last day."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -47,7 +47,7 @@ class Vitals(BaseModel):
 
 
 class Reason(BaseModel):
-    """Why something failed, how often, and where it can be looked at."""
+    """Failure reason with its count, and the address where it can be looked at."""
 
     reason: str
     count: int
@@ -55,7 +55,7 @@ class Reason(BaseModel):
 
 
 class Failures(BaseModel):
-    """What failed within the last 24 hours, the most frequent first; `path` is the list's."""
+    """Failures of the last 24 hours by reason, the most frequent first; `path` is the list's."""
 
     total: int
     reasons: list[Reason]
@@ -84,7 +84,7 @@ class Jobs(BaseModel):
 
 
 class Approvals(BaseModel):
-    """How many actions wait for a decision, and since when the oldest does."""
+    """Number of pending approval requests, and since when the oldest waits."""
 
     total: int
     since: datetime | None
@@ -126,7 +126,7 @@ async def health(me: Me, parts: Its) -> Vitals:
 
 @router.get("/api/admin/now")
 async def now(me: Me, parts: Its) -> Now:
-    """What runs and waits in the workspace, what failed there lately, and what it asked of models."""
+    """Summarise the workspace: what runs and waits, what failed lately, and the use of models."""
     at = parts.clock()
     day = await parts.operating.system.day(me.scope, at)
     runs = "/api/runs"

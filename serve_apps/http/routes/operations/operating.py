@@ -1,4 +1,4 @@
-"""What operators look at and change: settings, restarts, figures, and the cluster below, which comes from outside."""
+"""Dependencies of the operator routes: settings, restarts, metrics, and the cluster, which comes from outside."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
@@ -38,10 +38,10 @@ class Deployment:
 
 
 class Cluster(Protocol):
-    """What the gateway stands on. Its calls block, and are made in threads."""
+    """Port to the cluster that the gateway runs on. Its calls block, and are made in threads."""
 
     def check(self, settings: Settings) -> None:
-        """Whether this configuration could be deployed.
+        """Check that this configuration could be deployed.
 
         Raises:
             InvalidSettings: it could not; the detail says why.
@@ -49,7 +49,7 @@ class Cluster(Protocol):
         ...
 
     def probes(self) -> Mapping[str, Probe]:
-        """How each part is looked at, by its name."""
+        """Health probes by the name of the part."""
         ...
 
     def deployments(self) -> Sequence[Deployment]:
@@ -93,5 +93,5 @@ class Operating:
     threads: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(THREADS, "probe"))
 
     async def blocking(self, call: Callable[[], Answer]) -> Answer:
-        """What a call of the cluster gives."""
+        """Run a blocking call of the cluster in a thread."""
         return await asyncio.get_running_loop().run_in_executor(self.threads, call)

@@ -22,7 +22,7 @@ NOBODY = f"no supervisor has taken it up; where none runs: `{COMMAND}`"
 
 
 class RestartRequest(Body):
-    """Which parts; left out, those that changed settings wait for."""
+    """Parts to restart; left out, those with a pending restart after changed settings."""
 
     parts: Annotated[list[Part] | None, Field(max_length=len(Part))] = None
 
@@ -47,7 +47,7 @@ class RestartShape(BaseModel):
 
 
 class Hint(BaseModel):
-    """What is done about it. `command` is what a person has to run, where the supervisor cannot do it."""
+    """State of a restart. `command` is what a person has to run, where the supervisor cannot do it."""
 
     restart: RestartShape | None
     state: Annotated[str, Field(description="rolling, asked, by_hand or nothing.")]
@@ -92,7 +92,7 @@ async def restart_hint(me: Me, parts: Its, body: RestartRequest | None = None) -
 
 @router.get("/api/admin/restarts")
 async def restarts(me: Me, parts: Its) -> RestartList:
-    """What was asked for lately, and what became of it."""
+    """List recent restart requests with their outcomes."""
     return RestartList(items=[RestartShape.of(one) for one in await parts.operating.restarts.page(me.scope)])
 
 
