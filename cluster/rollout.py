@@ -21,10 +21,7 @@ class Rollout:
     """Deploys; while Postgres does not answer, with what it said last."""
 
     def __init__(
-        self,
-        base: Settings,
-        clock: Callable[[], float] = time.monotonic,
-        environment: Mapping[str, str] | None = None,
+        self, base: Settings, clock: Callable[[], float] = time.monotonic, environment: Mapping[str, str] | None = None
     ) -> None:
         """Nothing is asked yet.
 

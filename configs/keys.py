@@ -156,14 +156,29 @@ class Group:
 
 
 _COLOURED = (
-    Group("app", "App server", "blue", "How the API is reached, signed and logged.", (
-        "http.host", "http.port", "auth.secret_key", "log_level", "http.cors_origins")),
-    Group("database", "Database", "green", "Where durable state and vectors live.", (
-        "postgres.host", "postgres.port", "postgres.database", "postgres.user", "postgres.password")),
-    Group("worker_ai", "Worker and models", "amber", "Where state that may be lost lives, and which model answers.", (
-        "redis.host", "redis.port", "redis.password", "llm.base_url", "llm.model", "llm.api_key")),
+    Group(
+        "app",
+        "App server",
+        "blue",
+        "How the API is reached, signed and logged.",
+        ("http.host", "http.port", "auth.secret_key", "log_level", "http.cors_origins"),
+    ),
+    Group(
+        "database",
+        "Database",
+        "green",
+        "Where durable state and vectors live.",
+        ("postgres.host", "postgres.port", "postgres.database", "postgres.user", "postgres.password"),
+    ),
+    Group(
+        "worker_ai",
+        "Worker and models",
+        "amber",
+        "Where state that may be lost lives, and which model answers.",
+        ("redis.host", "redis.port", "redis.password", "llm.base_url", "llm.model", "llm.api_key"),
+    ),
     Group("storage", "Storage", "purple", "The folder that scans may come from.", ("read.nfs_base_path",)),
-)  # fmt: skip
+)
 
 
 def keys() -> dict[str, Key]:

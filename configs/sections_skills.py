@@ -48,8 +48,16 @@ class SandboxSettings(Section):
     files: int = Field(16, ge=8)
     processes: int = Field(1, ge=1)
     imports: tuple[str, ...] = (
-        "json", "re", "math", "datetime", "itertools", "collections", "statistics", "hashlib", "base64",
-    )  # fmt: skip
+        "json",
+        "re",
+        "math",
+        "datetime",
+        "itertools",
+        "collections",
+        "statistics",
+        "hashlib",
+        "base64",
+    )
     untrusted_without: tuple[Wall, ...] = ()
     warm: int = Field(2, ge=0, le=64)
     at_once: int = Field(4, ge=1, le=256)

@@ -111,10 +111,7 @@ PROGRAM_NAMES = frozenset(
 )
 
 
-def load(
-    environment: Mapping[str, str] | None = None,
-    rows: Mapping[str, Any] | None = None,
-) -> Settings:
+def load(environment: Mapping[str, str] | None = None, rows: Mapping[str, Any] | None = None) -> Settings:
     """Read every layer once and return one immutable snapshot.
 
     Args:
@@ -127,10 +124,7 @@ def load(
     return read(environment, rows).settings
 
 
-def read(
-    environment: Mapping[str, str] | None = None,
-    rows: Mapping[str, Any] | None = None,
-) -> Layered:
+def read(environment: Mapping[str, str] | None = None, rows: Mapping[str, Any] | None = None) -> Layered:
     """As `load`, and which layer each value comes from."""
     env = os.environ if environment is None else environment
     profile = env.get("AOS_PROFILE", "dev")

@@ -36,35 +36,58 @@ def to_task(row: Row) -> FileTask:
 def of_surveyed(surveyed: Surveyed) -> Row:
     """A survey result."""
     return {
-        "key": surveyed.key, "kind": surveyed.kind, "file_hash": surveyed.file_hash, "file_size": surveyed.file_size,
-        "mtime_ns": surveyed.mtime_ns, "pages": surveyed.pages, "failure": dumps(failure_to_json(surveyed.failure)),
-    }  # fmt: skip
+        "key": surveyed.key,
+        "kind": surveyed.kind,
+        "file_hash": surveyed.file_hash,
+        "file_size": surveyed.file_size,
+        "mtime_ns": surveyed.mtime_ns,
+        "pages": surveyed.pages,
+        "failure": dumps(failure_to_json(surveyed.failure)),
+    }
 
 
 def to_surveyed(row: Row) -> Surveyed:
     """The inverse."""
     return Surveyed(
-        str(row["key"]), str(row["kind"]), str(row["file_hash"]), int(row["file_size"]), int(row["mtime_ns"]),
-        int(row["pages"]), failure_from_json(loads(row["failure"])),
-    )  # fmt: skip
+        str(row["key"]),
+        str(row["kind"]),
+        str(row["file_hash"]),
+        int(row["file_size"]),
+        int(row["mtime_ns"]),
+        int(row["pages"]),
+        failure_from_json(loads(row["failure"])),
+    )
 
 
 def of_slice(piece: Slice) -> Row:
     """Pages of one file that are read together."""
     return {
-        "version": piece.version, "path": os.fsencode(piece.path), "kind": piece.kind, "file_hash": piece.file_hash,
-        "file_size": piece.file_size, "mtime_ns": piece.mtime_ns, "numbers": dumps(piece.numbers),
-        "encoding": piece.encoding or "", "language": piece.language or "", "ocr": dumps(piece.ocr),
-    }  # fmt: skip
+        "version": piece.version,
+        "path": os.fsencode(piece.path),
+        "kind": piece.kind,
+        "file_hash": piece.file_hash,
+        "file_size": piece.file_size,
+        "mtime_ns": piece.mtime_ns,
+        "numbers": dumps(piece.numbers),
+        "encoding": piece.encoding or "",
+        "language": piece.language or "",
+        "ocr": dumps(piece.ocr),
+    }
 
 
 def to_slice(row: Row) -> Slice:
     """The inverse."""
     return Slice(
-        VersionId(str(row["version"])), os.fsdecode(row["path"]), str(row["kind"]), str(row["file_hash"]),
-        int(row["file_size"]), int(row["mtime_ns"]), tuple(loads(row["numbers"])), *_told(row),
+        VersionId(str(row["version"])),
+        os.fsdecode(row["path"]),
+        str(row["kind"]),
+        str(row["file_hash"]),
+        int(row["file_size"]),
+        int(row["mtime_ns"]),
+        tuple(loads(row["numbers"])),
+        *_told(row),
         tuple(loads(row["ocr"])),
-    )  # fmt: skip
+    )
 
 
 def of_read(read: ReadPage) -> Row:

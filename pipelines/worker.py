@@ -133,23 +133,36 @@ class Worker:
             crowd = Crowd(settings.read.floor) if settings.ray.address is None else None  # else it reads elsewhere
         generations, gate = Generations(database), Gate(database, embedder, settings.gate)
         runner = Runner(
-            jobs, store, generations, FolderBlobs(settings.state_dir / "blobs"),
+            jobs,
+            store,
+            generations,
+            FolderBlobs(settings.state_dir / "blobs"),
             Rebuild(jobs, generations, Switchover(database), gate, INDEX, settings.search.exact_scope),
-            here=here, bulk=DatasetStages(settings.read, reader_gpus(settings), self._rows), read=settings.read,
-            read_fingerprint=fingerprint(settings.read, settings.ocr), exact_scope=settings.search.exact_scope,
-            graph=graph_stage(settings, database, jobs), held=held, crowd=crowd,
-        )  # fmt: skip
+            here=here,
+            bulk=DatasetStages(settings.read, reader_gpus(settings), self._rows),
+            read=settings.read,
+            read_fingerprint=fingerprint(settings.read, settings.ocr),
+            exact_scope=settings.search.exact_scope,
+            graph=graph_stage(settings, database, jobs),
+            held=held,
+            crowd=crowd,
+        )
         owner = f"{socket.gethostname()}:{os.getpid()}:{lane}:{at}"
         restarts = Restarts(database)
         return Shift(
-            jobs, runner, lambda anew: recipe(embedder, settings, anew), settings.worker, owner,
+            jobs,
+            runner,
+            lambda anew: recipe(embedder, settings, anew),
+            settings.worker,
+            owner,
             lambda: restarts.under_way((Part.EMBEDDING, Part.WORKER)),
             room=Room(
-                settings.state_dir, settings.disk.jobs_free_bytes,
+                settings.state_dir,
+                settings.disk.jobs_free_bytes,
                 settings="disk.jobs_free_bytes (AOS_DISK_JOBS_FREE_BYTES)",
             ),
             strain=functools.partial(strain_of, lane, settings, crowd),
-        )  # fmt: skip
+        )
 
     async def check_health(self) -> None:
         """Fails when a shift has ended, whatever it died of; never asks Postgres."""

@@ -105,8 +105,14 @@ def _with_load(
         load = loads.get((deployment.application, deployment.name), {})
         counts = [None if name not in load else round(load[name]) for name in (QUEUED, ONGOING)]
         return Deployment(
-            deployment.application, deployment.name, deployment.status, deployment.message, deployment.running,
-            deployment.wanted, counts[0], counts[1],
-        )  # fmt: skip
+            deployment.application,
+            deployment.name,
+            deployment.status,
+            deployment.message,
+            deployment.running,
+            deployment.wanted,
+            counts[0],
+            counts[1],
+        )
 
     return [one(deployment) for deployment in found]

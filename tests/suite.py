@@ -25,10 +25,7 @@ MOST_AGAIN = 3
 LONGEST = 3_600.0  # seconds that the runs may take together; a test may take what pyproject.toml gives it
 BROKEN_OFF = 2  # pytest: interrupted
 FAILED = 1  # pytest: some tests failed; anything above says that the run itself broke
-ROW = {
-    "product": ("tests/acceptance",),
-    "ray": ("tests/weights", "tests/ray"),
-}
+ROW = {"product": ("tests/acceptance",), "ray": ("tests/weights", "tests/ray")}
 
 
 def runs() -> dict[str, list[str]]:

@@ -10,9 +10,21 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("configs", "cluster", "pipelines", "skills", "serve_apps")
 MODULES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
 TOP_LEVEL = {
-    "cluster", "serve_apps", "pipelines", "skills", "configs", "tests", "pyproject.toml", "cluster.yaml", "README.md",
-    "Makefile", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", ".ci",
-}  # fmt: skip
+    "cluster",
+    "serve_apps",
+    "pipelines",
+    "skills",
+    "configs",
+    "tests",
+    "pyproject.toml",
+    "cluster.yaml",
+    "README.md",
+    "Makefile",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "LICENSE",
+    ".ci",
+}
 UGLY_NAMES = {"utils", "helpers", "common", "core", "manager", "service"}
 
 

@@ -17,10 +17,7 @@ def waits_of(attempts: int) -> tuple[float, ...]:
 
 
 async def retrying(
-    call: Callable[[], Awaitable[Result]],
-    *,
-    waits: Sequence[float],
-    sleep: Callable[[float], Awaitable[None]],
+    call: Callable[[], Awaitable[Result]], *, waits: Sequence[float], sleep: Callable[[float], Awaitable[None]]
 ) -> Result:
     """Call until it answers, at most once more than there are waits; only Transient is tried again.
 

@@ -54,8 +54,10 @@ def sign(bundle: Bundle, pem: bytes) -> tuple[Bundle, str]:
         raise Invalid("this is no Ed25519 key in PEM", fix="Make one: aos skills keygen")
     public = _public(key.public_key())
     written = {
-        "algorithm": "ed25519", "key": public, "signature": b64encode(key.sign(_message(bundle))).decode("ascii"),
-    }  # fmt: skip
+        "algorithm": "ed25519",
+        "key": public,
+        "signature": b64encode(key.sign(_message(bundle))).decode("ascii"),
+    }
     files = {**bundle.files, SIGNATURE: json.dumps(written, indent=1).encode() + b"\n"}
     return Bundle(bundle.name, files), public
 

@@ -100,11 +100,7 @@ class Telemetry:
 
     @contextmanager
     def span(
-        self,
-        name: str,
-        parent: str | None,
-        attributes: Mapping[str, Value | None],
-        kind: SpanKind = SpanKind.INTERNAL,
+        self, name: str, parent: str | None, attributes: Mapping[str, Value | None], kind: SpanKind = SpanKind.INTERNAL
     ) -> Iterator[Mark]:
         """A span around a block. Errors leave their kind in it and go on.
 

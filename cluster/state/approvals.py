@@ -176,10 +176,16 @@ class Approvals:
         """Put something before a person, once for each step; whether it is new."""
         made = await tx.run(
             self._sql["request"],
-            **_named(scope, wanted.id), run=wanted.run, step=wanted.step, category=wanted.category, tool=wanted.tool,
-            arguments=Jsonb(normal(wanted.arguments)), digest=action_digest(wanted.tool, wanted.arguments),
-            reason=wanted.reason, expires_at=wanted.expires_at,
-        )  # fmt: skip
+            **_named(scope, wanted.id),
+            run=wanted.run,
+            step=wanted.step,
+            category=wanted.category,
+            tool=wanted.tool,
+            arguments=Jsonb(normal(wanted.arguments)),
+            digest=action_digest(wanted.tool, wanted.arguments),
+            reason=wanted.reason,
+            expires_at=wanted.expires_at,
+        )
         return bool(made)
 
     async def doubt(self, tx: Transaction, scope: Scope, wanted: Wanted, approval: str | None) -> None:
@@ -207,9 +213,13 @@ class Approvals:
         """Record what became of it, in the transaction that ends its step."""
         await tx.run(
             self._sql["end"],
-            tenant=scope.tenant, workspace=scope.workspace, run=run, step=step, id=approval,
+            tenant=scope.tenant,
+            workspace=scope.workspace,
+            run=run,
+            step=step,
+            id=approval,
             execution="done" if done else "failed",
-        )  # fmt: skip
+        )
 
     async def _decide(
         self,
@@ -226,9 +236,14 @@ class Approvals:
         held = await tx.one(self._sql["hold_run"], **run)
         decided = await tx.one(
             self._sql["decide"],
-            **_named(scope, str(row["id"])), category=category, state=verdict, arguments=Jsonb(bound[0]),
-            digest=bound[1], reviewer=scope.user, notes=notes,
-        )  # fmt: skip
+            **_named(scope, str(row["id"])),
+            category=category,
+            state=verdict,
+            arguments=Jsonb(bound[0]),
+            digest=bound[1],
+            reviewer=scope.user,
+            notes=notes,
+        )
         if decided is None:
             now = await self._show(tx, scope, str(row["id"]))
             if now["category"] != category:

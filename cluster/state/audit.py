@@ -74,9 +74,8 @@ class Audit:
         """
         actor = scope.user or "worker"
         row = await tx.one(
-            self._sql["record"],
-            actor=actor, action=action, object=object_, outcome=outcome, detail=Jsonb(detail or {}),
-        )  # fmt: skip
+            self._sql["record"], actor=actor, action=action, object=object_, outcome=outcome, detail=Jsonb(detail or {})
+        )
         return 0 if row is None else int(row["seq"])
 
     async def denied(self, scope: Scope, action: str, object_: str, detail: Mapping[str, Any] | None = None) -> None:

@@ -262,9 +262,16 @@ def _user(scope: Scope) -> str:
 def _session(row: Row) -> Session:
     agent = None if row["agent_id"] is None else str(row["agent_id"])
     return Session(
-        str(row["id"]), agent, str(row["user_id"]), row["key"], row["title"], row["status"], int(row["messages"]),
-        row["created_at"], row["updated_at"],
-    )  # fmt: skip
+        str(row["id"]),
+        agent,
+        str(row["user_id"]),
+        row["key"],
+        row["title"],
+        row["status"],
+        int(row["messages"]),
+        row["created_at"],
+        row["updated_at"],
+    )
 
 
 def _stored(row: Row) -> Stored:

@@ -86,10 +86,14 @@ class Episodes:
             groups[one.kind, point.made].append((one, point))
         for (kind, made), those in groups.items():
             await tx.run(
-                self._sql[f"embed_{kind}s"], made=made, ids=[one.id for one, _ in those],
-                texts=[one.text for one, _ in those], vectors=[_text(point.vector) for _, point in those],
-                tenant=scope.tenant, workspace=scope.workspace,
-            )  # fmt: skip
+                self._sql[f"embed_{kind}s"],
+                made=made,
+                ids=[one.id for one, _ in those],
+                texts=[one.text for one, _ in those],
+                vectors=[_text(point.vector) for _, point in those],
+                tenant=scope.tenant,
+                workspace=scope.workspace,
+            )
 
     async def past(
         self, tx: Transaction, scope: Scope, session: Session, point: Point | None, limit: int

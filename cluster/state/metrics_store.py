@@ -47,8 +47,10 @@ _OPERATION = {"gen_ai.operation.name": "operation", "gen_ai.response.model": "mo
 # By the name of the OpenTelemetry instrument, see cluster/basics/telemetry.py.
 FIGURES: Mapping[str, Figure] = {
     "http.server.request.duration": Figure(
-        "aos_http_request_duration_seconds", "Requests by route and status.",
-        {"http.request.method": "method", "http.route": "route", "http.response.status_code": "status"}, SECONDS,
+        "aos_http_request_duration_seconds",
+        "Requests by route and status.",
+        {"http.request.method": "method", "http.route": "route", "http.response.status_code": "status"},
+        SECONDS,
     ),
     "gen_ai.client.operation.duration": Figure(
         "aos_operation_duration_seconds", "What agents did: turns, models, tools, retrievals.", _OPERATION, SECONDS
@@ -57,7 +59,8 @@ FIGURES: Mapping[str, Figure] = {
         "aos_first_chunk_seconds", "How long models took to begin.", {"gen_ai.response.model": "model"}, SECONDS
     ),
     "gen_ai.client.token.usage": Figure(
-        "aos_model_tokens", "Tokens that models read and wrote.",
+        "aos_model_tokens",
+        "Tokens that models read and wrote.",
         {"gen_ai.response.model": "model", "gen_ai.token.type": "direction"},
     ),
     "aos.model.cost": Figure("aos_model_cost_usd", "What models cost.", {"gen_ai.response.model": "model"}),
@@ -69,7 +72,7 @@ FIGURES: Mapping[str, Figure] = {
     ),
     "aos.search.cache": Figure("aos_search_cache", "What the cache said to searches.", {"outcome": "outcome"}),
     "aos.figures.dropped": Figure(DROPPED, "Figures that did not fit between two flushes.", {}),
-}  # fmt: skip
+}
 
 
 @dataclass(slots=True)

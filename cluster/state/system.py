@@ -69,8 +69,12 @@ class System:
     async def day(self, scope: Scope, now: datetime, most: int = 10) -> Day:
         """The workspace's failures, approvals, usage and pages of the last 24 hours, and what runs there now."""
         values: dict[str, Any] = {
-            "tenant": scope.tenant, "workspace": scope.workspace, "since": now - DAY, "until": now, "limit": most,
-        }  # fmt: skip
+            "tenant": scope.tenant,
+            "workspace": scope.workspace,
+            "since": now - DAY,
+            "until": now,
+            "limit": most,
+        }
         async with self._db.transaction(scope) as tx:
             jobs = await tx.all(self._sql["running_jobs"], **values)
             waiting = await tx.one(self._sql["pending_approvals"], **values)

@@ -109,12 +109,7 @@ class Policy:
         return found
 
     def decide(
-        self,
-        tool: str,
-        arguments: Mapping[str, Any],
-        effect: Effect,
-        tier: int = 1,
-        nature: tuple[str, str] = ("", ""),
+        self, tool: str, arguments: Mapping[str, Any], effect: Effect, tier: int = 1, nature: tuple[str, str] = ("", "")
     ) -> Verdict:
         """Judge a call whose arguments are valid.
 

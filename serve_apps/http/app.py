@@ -149,12 +149,7 @@ def create_app(parts: Parts) -> FastAPI:
             await parts.database.close()
 
     app = FastAPI(
-        title="AOS",
-        version="0.1.0",
-        description=DESCRIPTION,
-        lifespan=lifespan,
-        docs_url=None,
-        redoc_url=None,
+        title="AOS", version="0.1.0", description=DESCRIPTION, lifespan=lifespan, docs_url=None, redoc_url=None
     )
     app.state.parts = parts
     # As they are: `include_router` makes every route anew, which takes the first request of an application a moment.

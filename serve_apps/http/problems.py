@@ -125,9 +125,15 @@ def problem(
         shaped = error_shape.shaped(status, code, message, at)
         return Response(json.dumps(shaped, ensure_ascii=True), status, HEADERS, "application/json")
     body = {
-        "type": f"urn:aos:problem:{code}", "title": title, "status": status, "detail": detail, "code": code,
-        "fix": fix, "instance": request.url.path, **{name: value for name, value in more.items() if value is not None},
-    }  # fmt: skip
+        "type": f"urn:aos:problem:{code}",
+        "title": title,
+        "status": status,
+        "detail": detail,
+        "code": code,
+        "fix": fix,
+        "instance": request.url.path,
+        **{name: value for name, value in more.items() if value is not None},
+    }
     # The headers here, too: what nobody named is answered outside of all middleware.
     # Escaped to ASCII: a validation message may quote a lone surrogate, which UTF-8 cannot hold.
     return Response(json.dumps(body, ensure_ascii=True), status, HEADERS, MEDIA_TYPE)
@@ -193,9 +199,14 @@ def _known(request: Request, error: Exception) -> Response:
     assert isinstance(error, AosError)
     reason = getattr(error, "reason", None)
     answer = problem(
-        request, error.status, error.code, error.title, error.detail, error.hint,
+        request,
+        error.status,
+        error.code,
+        error.title,
+        error.detail,
+        error.hint,
         reason=None if reason is None else str(reason),
-    )  # fmt: skip
+    )
     if error.status == 401:
         answer.headers["WWW-Authenticate"] = "Bearer"
     if error.status in (429, 503):
@@ -208,9 +219,14 @@ def _invalid(request: Request, error: Exception) -> Response:
     errors = explained(error.errors())
     detail = "; ".join(f"{one['at']}: {one['message']}" for one in errors[:5])
     return problem(
-        request, 422, "invalid", "The request is not valid.", detail,
-        "Correct the fields that `errors` names; /docs shows what is expected.", errors=errors[:50],
-    )  # fmt: skip
+        request,
+        422,
+        "invalid",
+        "The request is not valid.",
+        detail,
+        "Correct the fields that `errors` names; /docs shows what is expected.",
+        errors=errors[:50],
+    )
 
 
 def explained(errors: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
@@ -256,6 +272,11 @@ def _bug(request: Request, error: Exception) -> Response:
     id_ = uuid4().hex
     log.error("unexpected error %s on %s %s", id_, request.method, request.url.path, exc_info=error)
     return problem(
-        request, 500, "internal", "Something went wrong here.", f"error {id_}",
-        "Report this id together with the server's log.", error_id=id_,
-    )  # fmt: skip
+        request,
+        500,
+        "internal",
+        "Something went wrong here.",
+        f"error {id_}",
+        "Report this id together with the server's log.",
+        error_id=id_,
+    )

@@ -131,9 +131,7 @@ class JobShape(BaseModel):
         )
 
 
-_JOB_COLUMNS = (
-    "id", "kind", "state", "phase", "cancel_requested", "created_at", "started_at", "finished_at", "error",
-)  # fmt: skip
+_JOB_COLUMNS = ("id", "kind", "state", "phase", "cancel_requested", "created_at", "started_at", "finished_at", "error")
 
 
 class JobList(BaseModel):

@@ -35,8 +35,12 @@ from serve_apps.ui.sessions import Role
 NOW_SECONDS: Final = 5.0
 HEALTH_SECONDS: Final = 10.0
 KINDS: Final = {
-    "state": "Storage", "cluster": "Cluster", "serve": "Deployments", "queue": "Queues", "model": "Language models"
-}  # fmt: skip
+    "state": "Storage",
+    "cluster": "Cluster",
+    "serve": "Deployments",
+    "queue": "Queues",
+    "model": "Language models",
+}
 WORDS: Final[Mapping[str, str]] = {
     "green": "works",
     "amber": "works, look at it",
@@ -135,11 +139,14 @@ def _jobs(desk: Desk, jobs: Mapping[str, Any]) -> Html:
         )
     rows = [
         (
-            link(job["kind"], console_link(desk, job["path"])), badge(job["state"]), job["phase"] or "–", job["lane"],
+            link(job["kind"], console_link(desk, job["path"])),
+            badge(job["state"]),
+            job["phase"] or "–",
+            job["lane"],
             moment(job["started_at"] or job["created_at"], relative=True),
         )
         for job in jobs["items"]
-    ]  # fmt: skip
+    ]
     return card("Jobs", table(("Job", "State", "Phase", "Lane", "Since"), rows))
 
 
@@ -166,11 +173,13 @@ def reader_view(desk: Desk, jobs: Mapping[str, Any], runs: Mapping[str, Any], do
     )
     rows = [
         (
-            link(job["kind"], desk.link("ingest", job=job["id"])), badge(job["state"]),
-            progress(job["pages"]["done"], job["pages"]["expected"]), moment(job["created_at"], relative=True),
+            link(job["kind"], desk.link("ingest", job=job["id"])),
+            badge(job["state"]),
+            progress(job["pages"]["done"], job["pages"]["expected"]),
+            moment(job["created_at"], relative=True),
         )
         for job in jobs["items"]
-    ]  # fmt: skip
+    ]
     shown = table(("Job", "State", "Pages", "Begun"), rows) if rows else empty("No job yet.", "Uploads show up here.")
     return join(heading("Now", "What happens in this workspace. It refreshes itself."), row, card("Newest jobs", shown))
 

@@ -20,10 +20,21 @@ WHILE_CHANGING: Final = OPEN | {"/password", "/sign-out"}
 SAFE: Final = frozenset({"GET", "HEAD"})
 # What Gradio brings along and the console has no use for: fetching other hosts, histories, endpoints for programs.
 CLOSED: Final = (
-    "/monitoring", "/gradio_api/proxy=", "/gradio_api/runs", "/gradio_api/run-history", "/gradio_api/run/",
-    "/gradio_api/call/", "/gradio_api/api/", "/gradio_api/openapi.json", "/gradio_api/info", "/gradio_api/mcp",
-    "/gradio_api/profiling", "/gradio_api/deep_link", "/gradio_api/process_recording", "/gradio_api/token",
-)  # fmt: skip
+    "/monitoring",
+    "/gradio_api/proxy=",
+    "/gradio_api/runs",
+    "/gradio_api/run-history",
+    "/gradio_api/run/",
+    "/gradio_api/call/",
+    "/gradio_api/api/",
+    "/gradio_api/openapi.json",
+    "/gradio_api/info",
+    "/gradio_api/mcp",
+    "/gradio_api/profiling",
+    "/gradio_api/deep_link",
+    "/gradio_api/process_recording",
+    "/gradio_api/token",
+)
 FILE: Final = "/gradio_api/file"  # of this machine alone: Gradio would fetch an address too, and pass on what it says
 UPLOAD: Final = "/gradio_api/upload"
 EVENTS: Final = "/gradio_api/"

@@ -49,9 +49,14 @@ class Grant:
     def of(cls, body: Mapping[str, Any]) -> "Grant":
         """From the API's JSON."""
         return cls(
-            body["access_token"], body["refresh_token"], body["user_id"], body["tenant_id"], body["workspace_id"],
-            Role(body["role"]), body["must_change_password"],
-        )  # fmt: skip
+            body["access_token"],
+            body["refresh_token"],
+            body["user_id"],
+            body["tenant_id"],
+            body["workspace_id"],
+            Role(body["role"]),
+            body["must_change_password"],
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -148,9 +148,15 @@ def _password(session: Session | None, next_: str, told: Trouble | None) -> Resp
 
 def _field(label: str, name: str, type_: str, autocomplete: str, value: str = "", first: bool = False) -> Html:
     box = tag(
-        "input", name=name, type=type_, autocomplete=autocomplete, value=value, required=True, autofocus=first,
+        "input",
+        name=name,
+        type=type_,
+        autocomplete=autocomplete,
+        value=value,
+        required=True,
+        autofocus=first,
         maxlength=1000,
-    )  # fmt: skip
+    )
     return tag("label", tag("span", label), box)
 
 

@@ -142,10 +142,7 @@ def ground(
     size = settings.postgres.pool_size + settings.postgres.max_overflow
     database = Database(endpoints.postgres, size=size, timeout=settings.postgres.pool_timeout)
     redis = Redis.from_url(
-        endpoints.redis,
-        socket_timeout=REDIS_SECONDS,
-        socket_connect_timeout=REDIS_SECONDS,
-        retry=Retry(NoBackoff(), 1),
+        endpoints.redis, socket_timeout=REDIS_SECONDS, socket_connect_timeout=REDIS_SECONDS, retry=Retry(NoBackoff(), 1)
     )
     models = model_clients(egress_of(settings.models.allow, settings.http.host))
     audit, conversations = Audit(database), Conversations(database)
@@ -268,9 +265,8 @@ class Workshop:
 def desk(settings: Settings, base: Ground, carriers: Mapping[Path, Carrier]) -> Desk:
     """The way in, over whoever carries each path out."""
     records = Records(
-        base.database, base.runs, base.links, base.conversations, base.memory, base.audit, base.skills,
-        base.approvals,
-    )  # fmt: skip
+        base.database, base.runs, base.links, base.conversations, base.memory, base.audit, base.skills, base.approvals
+    )
     router = CachedRouter(read_rules(CONFIGS / "routing.yaml"), base.redis, time.monotonic)
     return Desk(records, router, carriers, settings.agents, uuid4)
 
@@ -278,9 +274,15 @@ def desk(settings: Settings, base: Ground, carriers: Mapping[Path, Carrier]) -> 
 def _handlers(settings: Settings, base: Ground, models: TurnModels) -> dict[Path, Handler]:
     policy = approval.load(settings.agents.approvals_file or CONFIGS / "approvals.yaml")
     crew = Crew(
-        models, base.tools, Knowledge(base.cached.search), StoredPlaces(base.database), policy, settings.agents,
-        StoredAgents(base.database, base.links, base.skills), skills=base.fence,
-    )  # fmt: skip
+        models,
+        base.tools,
+        Knowledge(base.cached.search),
+        StoredPlaces(base.database),
+        policy,
+        settings.agents,
+        StoredAgents(base.database, base.links, base.skills),
+        skills=base.fence,
+    )
     catalogue = read_catalogue(CONFIGS / "metrics.yaml")
     memo = Memo(base.redis, f"aos:metrics:{catalogue.fingerprint}:", TTL_SECONDS, time.monotonic)
     general = General(crew)

@@ -91,13 +91,7 @@ def caching(
     answering = (*finding, repr(generate.messages("", ())), str(ANSWERS))
     return Caching(
         CachedSearch(search, corpora, found, embedder, lambda: made_with(settings, FOUND_WITH, *finding)),
-        CachedAnswerer(
-            answerer,
-            corpora,
-            answered,
-            embedder,
-            lambda: made_with(settings, ANSWERED_WITH, *answering),
-        ),
+        CachedAnswerer(answerer, corpora, answered, embedder, lambda: made_with(settings, ANSWERED_WITH, *answering)),
         found,
     )
 

@@ -29,9 +29,13 @@ class AuditTrail:
         if what.code in ("ok", NotPermitted.code):
             outcome = Outcome.DONE if what.code == "ok" else Outcome.DENIED
         detail = {
-            "skill": skill.name, "kind": str(skill.kind), "version": skill.version, "code": what.code, "ms": what.ms,
+            "skill": skill.name,
+            "kind": str(skill.kind),
+            "version": skill.version,
+            "code": what.code,
+            "ms": what.ms,
             "agent": call.agent,
-        }  # fmt: skip
+        }
         async with self._db.transaction(call.scope) as tx:
             await self._audit.record(tx, call.scope, "skill.call", skill.name, outcome, detail)
 
@@ -42,9 +46,8 @@ def fence(
     """The fence that all skills of this process are behind."""
     entities = GraphEntities(KnowledgeGraph(database, Lexicon.shipped()))
     ground = Ground(
-        settings.skills, credentials, Knowledge(search), scripts, resolve, settings.agents.http_allow,
-        entities=entities,
-    )  # fmt: skip
+        settings.skills, credentials, Knowledge(search), scripts, resolve, settings.agents.http_allow, entities=entities
+    )
     return Fence(ground, AuditTrail(database, audit))
 
 

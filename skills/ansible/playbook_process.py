@@ -49,10 +49,18 @@ async def play(asked: Mapping[str, Any], folder: str, seconds: float, reads: boo
     env = {"PATH": f"{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin", "HOME": folder, "TMPDIR": folder}
     # -I: neither the folder it is started in nor a variable has a say in what is imported.
     child = await asyncio.create_subprocess_exec(
-        sys.executable, "-I", "-X", "utf8", "-m", "skills.ansible.playbook_process", env=env | {"LC_ALL": "C.UTF-8"},
+        sys.executable,
+        "-I",
+        "-X",
+        "utf8",
+        "-m",
+        "skills.ansible.playbook_process",
+        env=env | {"LC_ALL": "C.UTF-8"},
         cwd=folder,
-        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
-    )  # fmt: skip
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+    )
     try:
         async with asyncio.timeout(seconds):
             answer, _ = await child.communicate(json.dumps({**asked, "folder": folder}).encode())

@@ -41,9 +41,17 @@ async def ask(
     asked = {"url": url, "operation": operation, "given": dict(given), "seconds": seconds, "most": most}
     # -I: neither the folder it is started in nor a variable has a say in what is imported.
     child = await asyncio.create_subprocess_exec(
-        sys.executable, "-I", "-X", "utf8", "-m", "skills.docker.docker_process", env=_ENV,
-        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
-    )  # fmt: skip
+        sys.executable,
+        "-I",
+        "-X",
+        "utf8",
+        "-m",
+        "skills.docker.docker_process",
+        env=_ENV,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+    )
     try:
         async with asyncio.timeout(seconds + SPARE):
             answer, _ = await child.communicate(json.dumps(asked).encode())

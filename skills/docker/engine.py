@@ -32,9 +32,14 @@ def _logs(client: "APIClient", given: Mapping[str, Any], most: int) -> dict[str,
     """The last lines, read until there are `most` bytes: a single line may be larger than all memory."""
     kept, cut = bytearray(), False
     pieces = client.logs(
-        given["container"], stdout=True, stderr=True, timestamps=True, tail=int(given.get("lines", 100)), stream=True,
+        given["container"],
+        stdout=True,
+        stderr=True,
+        timestamps=True,
+        tail=int(given.get("lines", 100)),
+        stream=True,
         follow=False,
-    )  # fmt: skip
+    )
     for piece in pieces:
         room = most - len(kept)
         kept += piece[:room]

@@ -20,9 +20,15 @@ CODE = "run.py"  # of a python skill that runs in the sandbox, as those do that 
 
 # In every turn, whoever the agent is; all other skills have to be attached to it (B-11).
 BASE = (
-    "search_knowledge", "semantic_search", "search_graph", "calculator", "get_time", "http_get", "delegate",
+    "search_knowledge",
+    "semantic_search",
+    "search_graph",
+    "calculator",
+    "get_time",
+    "http_get",
+    "delegate",
     "request_user_input",
-)  # fmt: skip
+)
 
 
 class NotCallable(Conflict):

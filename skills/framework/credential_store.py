@@ -107,10 +107,20 @@ class Keyring:
         id_ = str(uuid4())
         sealed = self._sealed(scope, id_, content.sealed)
         made = await tx.one(
-            self._sql["add"], id=id_, name=wanted.name, type=wanted.type, sealed=sealed,
-            fields=sorted(content.sealed), extra=Jsonb(dict(content.extra)), is_active=wanted.is_active,
-            bound=wanted.bound, context=context, expires_at=wanted.expires, user=_user(scope), **_of(scope),
-        )  # fmt: skip
+            self._sql["add"],
+            id=id_,
+            name=wanted.name,
+            type=wanted.type,
+            sealed=sealed,
+            fields=sorted(content.sealed),
+            extra=Jsonb(dict(content.extra)),
+            is_active=wanted.is_active,
+            bound=wanted.bound,
+            context=context,
+            expires_at=wanted.expires,
+            user=_user(scope),
+            **_of(scope),
+        )
         if made is None:
             raise Conflict(f"there is a credential {wanted.name!r} already")
         return await self.one(tx, scope, id_)
@@ -136,9 +146,13 @@ class Keyring:
         if content is not None:
             held = divide(CredentialType(before["type"]), content.values, content.extra)
             await tx.run(
-                self._sql["replace"], id=id_, sealed=self._sealed(scope, id_, held.sealed), fields=sorted(held.sealed),
-                extra=Jsonb(dict(held.extra)), **_of(scope),
-            )  # fmt: skip
+                self._sql["replace"],
+                id=id_,
+                sealed=self._sealed(scope, id_, held.sealed),
+                fields=sorted(held.sealed),
+                extra=Jsonb(dict(held.extra)),
+                **_of(scope),
+            )
         return await self.one(tx, scope, id_)
 
     async def remove(self, tx: Transaction, scope: Scope, id_: str) -> Row:

@@ -61,7 +61,8 @@ class Sort:
 SORTS: Mapping[CredentialType, Sort] = MappingProxyType(
     {
         CredentialType.SSH: Sort(
-            ("password", "private_key", "passphrase"), ("username", "host", "port", "known_hosts"),
+            ("password", "private_key", "passphrase"),
+            ("username", "host", "port", "known_hosts"),
             (("username",), ("password", "private_key")),
         ),
         CredentialType.HTTP_BASIC: Sort(("password",), ("username",), (("username",), ("password",))),
@@ -70,7 +71,7 @@ SORTS: Mapping[CredentialType, Sort] = MappingProxyType(
         CredentialType.API_KEY: Sort(("key",)),
         CredentialType.CUSTOM: Sort(),
     }
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True, slots=True)

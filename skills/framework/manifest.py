@@ -188,9 +188,21 @@ def manifest_of(given: Any, *, text: str = "", code: str = "") -> Manifest:
         problems = (f"{'.'.join(map(str, one['loc'])) or 'front matter'}: {one['msg']}" for one in error.errors())
         raise BadManifest("; ".join(problems)[:1_000]) from None
     return Manifest(
-        front.name, front.description, front.type, front.parameters, tuple(front.permissions), front.risk, front.keyed,
-        front.timeout, front.category, front.credential, front.options, text, code, front.version,
-    )  # fmt: skip
+        front.name,
+        front.description,
+        front.type,
+        front.parameters,
+        tuple(front.permissions),
+        front.risk,
+        front.keyed,
+        front.timeout,
+        front.category,
+        front.credential,
+        front.options,
+        text,
+        code,
+        front.version,
+    )
 
 
 Options = TypeVar("Options", bound=BaseModel)

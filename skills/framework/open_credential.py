@@ -49,9 +49,16 @@ class Vaulted:
             raise CredentialMissing(f"{manifest.name} does not say which type of credential it needs", fix="")
         scope = call.scope
         need = Need(
-            manifest.credential, manifest.name, manifest.kind, scope.role, _id(call.agent), _id(call.session),
-            self._clock(), self._ships(manifest), fingerprint(manifest),
-        )  # fmt: skip
+            manifest.credential,
+            manifest.name,
+            manifest.kind,
+            scope.role,
+            _id(call.agent),
+            _id(call.session),
+            self._clock(),
+            self._ships(manifest),
+            fingerprint(manifest),
+        )
         detail: dict[str, Any] = {"skill": need.skill, "type": need.type, "agent": need.agent, "role": need.role}
         try:
             async with self._db.transaction(scope) as tx:
@@ -97,9 +104,15 @@ def _id(text: str | None) -> str | None:
 def _credential(row: Row) -> Credential:
     context = None if row["context_id"] is None else str(row["context_id"])
     return Credential(
-        str(row["id"]), row["name"], CredentialType(row["type"]), row["extra"], row["is_active"], row["bound"], context,
+        str(row["id"]),
+        row["name"],
+        CredentialType(row["type"]),
+        row["extra"],
+        row["is_active"],
+        row["bound"],
+        context,
         row["expires_at"],
-    )  # fmt: skip
+    )
 
 
 def _binding(row: Row) -> Binding:

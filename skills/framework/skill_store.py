@@ -122,10 +122,16 @@ class Skills:
         version = 1 if row is None else row["version"] + 1
         made = await tx.one(
             self._sql["add"],
-            tenant=scope.tenant, version=version, manifest=Jsonb(as_json(replace(manifest, version=version))),
-            body=manifest.text, code=manifest.code, sha256=sha256, user=scope.user, package=package,
+            tenant=scope.tenant,
+            version=version,
+            manifest=Jsonb(as_json(replace(manifest, version=version))),
+            body=manifest.text,
+            code=manifest.code,
+            sha256=sha256,
+            user=scope.user,
+            package=package,
             **values,
-        )  # fmt: skip
+        )
         assert made is not None
         return _stored(made), True
 
@@ -186,9 +192,14 @@ class Skills:
         if name not in (others := {row["skill"] for row in held} - {None}) and len(others) >= MOST_ATTACHED:
             raise Conflict(f"the agent has {MOST_ATTACHED} skills", fix="Take one away that it does not need.")
         changed = await tx.run(
-            self._sql["attach"], agent=agent, name=name, version=None if stored.ships else version,
-            tenant=scope.tenant, workspace=scope.workspace, user=scope.user,
-        )  # fmt: skip
+            self._sql["attach"],
+            agent=agent,
+            name=name,
+            version=None if stored.ships else version,
+            tenant=scope.tenant,
+            workspace=scope.workspace,
+            user=scope.user,
+        )
         return stored, changed > 0
 
     async def detach(self, tx: Transaction, scope: Scope, agent: str, name: str) -> None:

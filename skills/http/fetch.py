@@ -140,11 +140,16 @@ class Way:
         async with wire:
             try:
                 request = httpx.Request(
-                    ask.method, _connect_to(aim, address), headers=headers, content=ask.content,
+                    ask.method,
+                    _connect_to(aim, address),
+                    headers=headers,
+                    content=ask.content,
                     extensions={
-                        "sni_hostname": aim.host, "timeout": httpx.Timeout(self.seconds).as_dict(), "trace": sent,
+                        "sni_hostname": aim.host,
+                        "timeout": httpx.Timeout(self.seconds).as_dict(),
+                        "trace": sent,
                     },
-                )  # fmt: skip
+                )
                 response = await wire.handle_async_request(request)
                 return await self._answer(ask, aim, response)
             except (httpx.HTTPError, httpx.InvalidURL) as error:

@@ -108,9 +108,11 @@ async def token(way: Way, url: str, scope: str, secret: Secret) -> dict[str, str
         AosError: those of `Way.send` and `answers.refuse`.
     """
     form = {
-        "grant_type": "client_credentials", "client_id": secret["client_id"],
-        "client_secret": secret["client_secret"], "scope": scope,
-    }  # fmt: skip
+        "grant_type": "client_credentials",
+        "client_id": secret["client_id"],
+        "client_secret": secret["client_secret"],
+        "scope": scope,
+    }
     sent = {"Accept": "application/json", "Content-Type": "application/x-www-form-urlencoded"}
     reply = await way.send(Ask(url, "POST", sent, content=urlencode(form).encode()))
     if reply.status in (400, 401):

@@ -72,10 +72,15 @@ def _offered(tool: "RemoteTool", like: Manifest, place: Place, prefix: str, serv
     try:
         options: dict[str, Any] = place.model_dump(mode="json", exclude_defaults=True)
         manifest = replace(
-            like, name=skill_name(prefix, tool.name), description=told(server, tool.name, tool.description),
-            kind=Kind.MCP, parameters=schema(tool.input_schema), risk=risk(tool), category=CATEGORY,
+            like,
+            name=skill_name(prefix, tool.name),
+            description=told(server, tool.name, tool.description),
+            kind=Kind.MCP,
+            parameters=schema(tool.input_schema),
+            risk=risk(tool),
+            category=CATEGORY,
             options={**options, "tool": tool.name, "sha256": identity(tool)},
-        )  # fmt: skip
+        )
         Skills.check(manifest)
     except AosError as error:
         return Offered(shown, None, error.detail or error.title)

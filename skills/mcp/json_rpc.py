@@ -75,9 +75,12 @@ class _Guarded(httpx2.AsyncBaseTransport):
         headers = [pair for pair in request.headers.raw if pair[0].lower() != b"authorization"]
         headers += [(name.encode(), value.encode()) for name, value in wire.login.items()]
         sent = httpx2.Request(
-            request.method, request.url.copy_with(host=address), headers=headers, stream=request.stream,
+            request.method,
+            request.url.copy_with(host=address),
+            headers=headers,
+            stream=request.stream,
             extensions={**request.extensions, "sni_hostname": aim.host},
-        )  # fmt: skip
+        )
         try:
             answer = await self._inner.handle_async_request(sent)
         except httpx2.TransportError as error:

@@ -19,10 +19,23 @@ _NAME = re.compile(r"[A-Za-z0-9_.$-]{1,64}")
 # Prose; what was written out; and expressions of a stranger, which may take our validator for ever.
 _DROPPED = frozenset(
     {
-        "title", "examples", "example", "$schema", "$id", "$anchor", "$dynamicAnchor", "$comment", "$defs",
-        "definitions", "deprecated", "pattern", "patternProperties", "propertyNames", "format",
+        "title",
+        "examples",
+        "example",
+        "$schema",
+        "$id",
+        "$anchor",
+        "$dynamicAnchor",
+        "$comment",
+        "$defs",
+        "definitions",
+        "deprecated",
+        "pattern",
+        "patternProperties",
+        "propertyNames",
+        "format",
     }
-)  # fmt: skip
+)
 _NAMED = frozenset({"properties", "dependentSchemas", "dependentRequired"})
 _QUOTES = str.maketrans("“”", "''")  # what somebody says ends where we say so
 _LOCAL = re.compile(r"#/(\$defs|definitions)/([^/]+)")

@@ -115,9 +115,14 @@ class Session:
     ) -> AbstractAsyncContextManager[tuple[Link, Any]]:
         scope, remotes = call.scope, self._ground.remotes
         context = Context(
-            scope.tenant, scope.workspace, scope.user, call.agent, call.session,
-            digest(self._place.model_dump(mode="json")), remotes.mark(secret),
-        )  # fmt: skip
+            scope.tenant,
+            scope.workspace,
+            scope.user,
+            call.agent,
+            call.session,
+            digest(self._place.model_dump(mode="json")),
+            remotes.mark(secret),
+        )
         # A program that was told a secret lives as long as the call that was entitled to it.
         keep = secret is None or self._place.url is not None
         return remotes.link(context, lambda: self._server(secret), login, keep=keep)
@@ -152,9 +157,11 @@ class Session:
 
     async def _token(self, url: str, scope: str, secret: Secret) -> str:
         form = {
-            "grant_type": "client_credentials", "client_id": secret["client_id"],
-            "client_secret": secret["client_secret"], "scope": scope,
-        }  # fmt: skip
+            "grant_type": "client_credentials",
+            "client_id": secret["client_id"],
+            "client_secret": secret["client_secret"],
+            "scope": scope,
+        }
         headers = {"Accept": "application/json", "Content-Type": "application/x-www-form-urlencoded"}
         way = Way(self._ground.hosts, self._ground.resolve, self._manifest.seconds, MOST_TOKEN_BYTES)
         reply = await way.send(Ask(url, "POST", headers, content=urlencode(form).encode()))

@@ -34,9 +34,14 @@ class Wire(HTTPAdapter):
     """Carries requests to addresses that are allowed. Used by one thread; `stop` may be called by any."""
 
     def __init__(
-        self, allowed: Sequence[str], find: Callable[[str, int], Sequence[str]], seconds: float, most: int,
-        authority: str | None, secret: Callable[[str], None],
-    ) -> None:  # fmt: skip
+        self,
+        allowed: Sequence[str],
+        find: Callable[[str, int], Sequence[str]],
+        seconds: float,
+        most: int,
+        authority: str | None,
+        secret: Callable[[str], None],
+    ) -> None:
         """`find` resolves a name; `most` bytes of an answer are read; `secret` is told what a cloud gives."""
         super().__init__(max_retries=0)
         self.changed = Changed()
@@ -115,9 +120,13 @@ class Wire(HTTPAdapter):
         finally:
             resp.release_conn() if whole else resp.close()
         read = HTTPResponse(
-            BytesIO(bytes(data)), resp.headers, resp.status, reason=resp.reason, preload_content=False,
+            BytesIO(bytes(data)),
+            resp.headers,
+            resp.status,
+            reason=resp.reason,
+            preload_content=False,
             request_method=req.method,
-        )  # fmt: skip
+        )
         return super().build_response(req, read)
 
     def _left(self) -> float:

@@ -33,9 +33,11 @@ def server_action(cloud: Cloud) -> dict[str, Any]:
         compute.reboot_server(server.id, "HARD" if cloud.arguments.get("hard") else "SOFT")
     else:
         acts = {
-            "start": compute.start_server, "stop": compute.stop_server,
-            "suspend": compute.suspend_server, "resume": compute.resume_server,
-        }  # fmt: skip
+            "start": compute.start_server,
+            "stop": compute.stop_server,
+            "suspend": compute.suspend_server,
+            "resume": compute.resume_server,
+        }
         acts[action](server.id)
     after = compute.get_server(server.id)
     return {"id": after.id, "name": after.name, "action": action, "before": before, "status": after.status}
@@ -56,9 +58,14 @@ def create_server(cloud: Cloud) -> dict[str, Any]:
     ]
     groups = [{"name": one} for one in arguments.get("security_groups", ())]
     made = compute.create_server(
-        name=name, flavor_id=flavor.id, image_id=image.id, networks=networks, metadata={CALL: cloud.key},
-        **cloud.given("key_name", "availability_zone"), **({"security_groups": groups} if groups else {}),
-    )  # fmt: skip
+        name=name,
+        flavor_id=flavor.id,
+        image_id=image.id,
+        networks=networks,
+        metadata={CALL: cloud.key},
+        **cloud.given("key_name", "availability_zone"),
+        **({"security_groups": groups} if groups else {}),
+    )
     return {"created": True, **_server(_answered(compute, f"/servers/{made.id}", {}).get("server", {}))}
 
 
@@ -129,12 +136,17 @@ def _server(server: dict[str, Any]) -> dict[str, Any]:
     ]
     flavor = server.get("flavor") or {}
     shown = {
-        "id": server.get("id"), "name": server.get("name"), "status": server.get("status"),
-        "task_state": server.get("OS-EXT-STS:task_state"), "key_name": server.get("key_name"),
-        "availability_zone": server.get("OS-EXT-AZ:availability_zone"), "created_at": server.get("created"),
+        "id": server.get("id"),
+        "name": server.get("name"),
+        "status": server.get("status"),
+        "task_state": server.get("OS-EXT-STS:task_state"),
+        "key_name": server.get("key_name"),
+        "availability_zone": server.get("OS-EXT-AZ:availability_zone"),
+        "created_at": server.get("created"),
         # Since 2.47 a server tells its size by name, before by id; one that begins at a volume has "" as its image.
-        "flavor": flavor.get("original_name", flavor.get("id")), "image": (server.get("image") or {}).get("id"),
-    }  # fmt: skip
+        "flavor": flavor.get("original_name", flavor.get("id")),
+        "image": (server.get("image") or {}).get("id"),
+    }
     return {**{name: value for name, value in shown.items() if value is not None}, "addresses": addresses}
 
 

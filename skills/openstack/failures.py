@@ -64,9 +64,16 @@ class CloudTimeout(Transient):
 
 
 _BY_STATUS: dict[int, type[AosError]] = {
-    400: ServiceRefused, 401: CloudLoginRefused, 403: CloudForbidden, 404: ServiceNotFound, 409: CloudConflict,
-    410: ServiceNotFound, 412: CloudConflict, 413: CloudQuotaExceeded, 429: ServiceBusy,
-}  # fmt: skip
+    400: ServiceRefused,
+    401: CloudLoginRefused,
+    403: CloudForbidden,
+    404: ServiceNotFound,
+    409: CloudConflict,
+    410: ServiceNotFound,
+    412: CloudConflict,
+    413: CloudQuotaExceeded,
+    429: ServiceBusy,
+}
 
 
 @contextmanager

@@ -87,20 +87,23 @@ def _role(grant: bool) -> Callable[[Cloud], dict[str, Any]]:
         role = identity.find_role(cloud.name("role"), ignore_missing=False)
         act = identity.assign_project_role_to_user if grant else identity.unassign_project_role_from_user
         act(project.id, user.id, role.id)
-        return {
-            "granted" if grant else "revoked": role.name, "user": user.name, "project": project.name,
-        }  # fmt: skip
+        return {"granted" if grant else "revoked": role.name, "user": user.name, "project": project.name}
 
     return change
 
 
 _ACTIONS: Mapping[str, Callable[[Cloud], dict[str, Any]]] = {
-    "authenticate": _authenticate, "list_users": _list_users,
-    "create_user": _create_user, "delete_user": _delete_user,
-    "enable_user": _switch_user(True), "disable_user": _switch_user(False),
-    "create_project": _create_project, "delete_project": _delete_project,
-    "grant_role": _role(True), "revoke_role": _role(False),
-}  # fmt: skip
+    "authenticate": _authenticate,
+    "list_users": _list_users,
+    "create_user": _create_user,
+    "delete_user": _delete_user,
+    "enable_user": _switch_user(True),
+    "disable_user": _switch_user(False),
+    "create_project": _create_project,
+    "delete_project": _delete_project,
+    "grant_role": _role(True),
+    "revoke_role": _role(False),
+}
 
 
 def _access(cloud: Cloud) -> Any:

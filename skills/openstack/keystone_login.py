@@ -35,9 +35,12 @@ def connected(values: Mapping[str, str], wire: Wire) -> Iterator[Connection]:
             carrier.mount(scheme, wire)
         session = Session(auth=_plugin(values), session=carrier, user_agent="aos")
         region = cloud_region.from_session(
-            session, name="cloud", region_name=values.get("region_name"), app_name="aos",
+            session,
+            name="cloud",
+            region_name=values.get("region_name"),
+            app_name="aos",
             interface=values.get("interface", "public"),
-        )  # fmt: skip
+        )
         connection = Connection(config=region)
         try:
             yield connection
@@ -56,22 +59,24 @@ def _plugin(values: Mapping[str, str]) -> v3.Password | v3.ApplicationCredential
     if "application_credential_secret" in values:
         by_id = values.get("application_credential_id")
         return v3.ApplicationCredential(
-            url, values["application_credential_secret"],
+            url,
+            values["application_credential_secret"],
             application_credential_id=by_id,
             application_credential_name=None if by_id else _needed(values, "application_credential_name"),
             username=None if by_id else _needed(values, "username"),
             user_domain_name=None if by_id else domain,
-        )  # fmt: skip
+        )
     by_id, project = values.get("user_id"), values.get("project_id")
     return v3.Password(
-        url, _needed(values, "password", "key"),
+        url,
+        _needed(values, "password", "key"),
         user_id=by_id,
         username=None if by_id else _needed(values, "username"),
         user_domain_name=None if by_id else domain,
         project_id=project,
         project_name=None if project else _needed(values, "project_name"),
         project_domain_name=None if project else values.get("project_domain_name", _DOMAIN),
-    )  # fmt: skip
+    )
 
 
 def _needed(values: Mapping[str, str], *names: str) -> str:

@@ -40,9 +40,11 @@ def _create_subnet(cloud: Cloud) -> dict[str, Any]:
     network = cloud.connection.network
     of = network.find_network(cloud.name("network"), ignore_missing=False)
     made = network.create_subnet(
-        network_id=of.id, cidr=_needed(cloud, "cidr"), ip_version=6 if ":" in cloud.arguments["cidr"] else 4,
+        network_id=of.id,
+        cidr=_needed(cloud, "cidr"),
+        ip_version=6 if ":" in cloud.arguments["cidr"] else 4,
         **cloud.given("name", "gateway_ip", "dns_nameservers", "description"),
-    )  # fmt: skip
+    )
     return {"created": "subnet", **_subnet(made)}
 
 
@@ -56,10 +58,11 @@ def _create_rule(cloud: Cloud) -> dict[str, Any]:
     group = network.find_security_group(cloud.name("security_group"), ignore_missing=False)
     remote = arguments.get("remote_ip_prefix", "")
     made = network.create_security_group_rule(
-        security_group_id=group.id, direction=arguments.get("direction", "ingress"),
+        security_group_id=group.id,
+        direction=arguments.get("direction", "ingress"),
         ether_type="IPv6" if ":" in remote else "IPv4",
         **cloud.given("protocol", "port_range_min", "port_range_max", "remote_ip_prefix", "description"),
-    )  # fmt: skip
+    )
     shown = ("id", "direction", "protocol", "port_range_min", "port_range_max", "remote_ip_prefix")
     return {"created": "rule", "security_group": group.name, **picked(made, *shown)}
 
@@ -92,11 +95,15 @@ def _delete_rule(cloud: Cloud) -> dict[str, Any]:
 
 
 _ACTIONS: Mapping[str, Callable[[Cloud], dict[str, Any]]] = {
-    "create_network": _create_network, "delete_network": _delete_network,
-    "create_subnet": _create_subnet, "delete_subnet": _delete_subnet,
-    "create_security_group": _create_group, "delete_security_group": _delete_group,
-    "create_rule": _create_rule, "delete_rule": _delete_rule,
-}  # fmt: skip
+    "create_network": _create_network,
+    "delete_network": _delete_network,
+    "create_subnet": _create_subnet,
+    "delete_subnet": _delete_subnet,
+    "create_security_group": _create_group,
+    "delete_security_group": _delete_group,
+    "create_rule": _create_rule,
+    "delete_rule": _delete_rule,
+}
 
 
 def _needed(cloud: Cloud, argument: str) -> Any:

@@ -66,9 +66,11 @@ def _download(cloud: Cloud) -> dict[str, Any]:
     data = b"" if response.status_code == _GONE_BEYOND else response.content
     whole = int(response.headers.get("Content-Range", f"/{len(data)}").rpartition("/")[2])
     result: dict[str, Any] = {
-        "action": "download", "object": cloud.arguments["object"], "bytes": whole,
+        "action": "download",
+        "object": cloud.arguments["object"],
+        "bytes": whole,
         "content_type": response.headers.get("Content-Type", ""),
-    }  # fmt: skip
+    }
     kept = data[:most]
     cut = {"cut": True} if whole > len(kept) else {}
     try:
@@ -98,6 +100,8 @@ def _at(cloud: Cloud, path: str) -> str:
 
 def _object(one: dict[str, Any]) -> dict[str, Any]:
     return {
-        "name": one.get("name", one.get("subdir")), "bytes": one.get("bytes"),
-        "content_type": one.get("content_type"), "last_modified": one.get("last_modified"),
-    }  # fmt: skip
+        "name": one.get("name", one.get("subdir")),
+        "bytes": one.get("bytes"),
+        "content_type": one.get("content_type"),
+        "last_modified": one.get("last_modified"),
+    }

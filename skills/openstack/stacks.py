@@ -32,10 +32,12 @@ def _created(cloud: Cloud) -> dict[str, Any]:
     if not arguments.get("template"):
         raise Invalid("template is missing")
     body = {
-        "stack_name": cloud.name("stack"), "template": arguments["template"],
-        "parameters": arguments.get("parameters", {}), "timeout_mins": arguments.get("timeout_minutes", 60),
+        "stack_name": cloud.name("stack"),
+        "template": arguments["template"],
+        "parameters": arguments.get("parameters", {}),
+        "timeout_mins": arguments.get("timeout_minutes", 60),
         "disable_rollback": not arguments.get("rollback", True),
-    }  # fmt: skip
+    }
     # Not through the SDK's resource: it takes a template as an object only, and HOT is written as YAML.
     response = heat.post("/stacks", json=body)
     raise_from_response(response)

@@ -157,10 +157,18 @@ async def _ended(working: "asyncio.Task[Any]", wire: "Wire") -> None:
 
 _SHOWN = frozenset(
     {
-        "auth_url", "project_name", "project_id", "username", "user_id", "user_domain_name", "project_domain_name",
-        "region_name", "interface", "ca_cert",
+        "auth_url",
+        "project_name",
+        "project_id",
+        "username",
+        "user_id",
+        "user_domain_name",
+        "project_domain_name",
+        "region_name",
+        "interface",
+        "ca_cert",
     }
-)  # fmt: skip
+)
 
 
 def _hidden(secret: Secret) -> Secret:

@@ -34,10 +34,7 @@ def read(ended: Ended) -> dict[str, Any]:
     trace = answer.get("trace")
     kind = ForbiddenImport if answer.get("forbidden") is True else ScriptFailed
     raise kind(
-        error[:ERROR_LETTERS],
-        trace=trace[:TRACE_LETTERS] if isinstance(trace, str) else "",
-        stdout=out,
-        stderr=err,
+        error[:ERROR_LETTERS], trace=trace[:TRACE_LETTERS] if isinstance(trace, str) else "", stdout=out, stderr=err
     )
 
 

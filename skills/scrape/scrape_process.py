@@ -42,9 +42,18 @@ async def read(
     asked = json.dumps({"reads": reads, "html": html, "url": url, **wanted}).encode()
     # -I: neither the folder it is started in nor a variable has a say in what is imported.
     child = await asyncio.create_subprocess_exec(
-        sys.executable, "-I", "-X", "utf8", "-m", "skills.scrape.scrape_process", str(memory), env={},
-        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
-    )  # fmt: skip
+        sys.executable,
+        "-I",
+        "-X",
+        "utf8",
+        "-m",
+        "skills.scrape.scrape_process",
+        str(memory),
+        env={},
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+    )
     try:
         async with asyncio.timeout(max(seconds, LEAST_SECONDS)):
             answer, _ = await child.communicate(asked)

@@ -62,11 +62,17 @@ async def login(dsn: str, seconds: float, reach: Reach) -> str:
     aim = _aim(str(words.get("host") or ""), str(words.get("port") or "5432"), reach.hosts)
     address = check(await reach.find(aim.host, aim.port), aim)
     fixed: dict[str, Any] = {
-        "host": aim.host, "hostaddr": address, "port": aim.port, "passfile": _NOTHING, "sslcert": _NOTHING,
-        "sslkey": _NOTHING, "gssencmode": "disable", "client_encoding": "utf8",
+        "host": aim.host,
+        "hostaddr": address,
+        "port": aim.port,
+        "passfile": _NOTHING,
+        "sslcert": _NOTHING,
+        "sslkey": _NOTHING,
+        "gssencmode": "disable",
+        "client_encoding": "utf8",
         "sslrootcert": "system" if words.get("sslmode") == "verify-full" else _NOTHING,
         "connect_timeout": max(2, round(seconds)),
-    }  # fmt: skip
+    }
     said: dict[str, Any] = {**_plain(), "application_name": "aos", **words, **fixed}
     return make_conninfo(**said)
 

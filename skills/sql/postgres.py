@@ -95,9 +95,12 @@ async def ask(
 
 
 async def _asked(
-    connection: "AsyncConnection[Any]", statement: Statement, values: Mapping[str, Any], limits: Limits,
+    connection: "AsyncConnection[Any]",
+    statement: Statement,
+    values: Mapping[str, Any],
+    limits: Limits,
     needs: str | None,
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Any]:
     await connection.set_read_only(limits.reads)
     # Also what a reading transaction lets through goes back: EXPLAIN ANALYZE CREATE TABLE AS does make its table.
     async with connection.transaction(force_rollback=limits.reads):

@@ -116,10 +116,33 @@ def _reads(text: str, dialect: Dialect) -> None:
     if not isinstance(tree, exp.Select | exp.SetOperation | exp.Values | exp.Subquery | exp.Table):
         raise WritesRefused(f"{tree.key} is no statement that reads")
     writes = (
-        exp.DML, exp.DDL, exp.Command, exp.Into, exp.Lock, exp.Merge, exp.Copy, exp.Drop, exp.Alter, exp.Set,
-        exp.Transaction, exp.Commit, exp.Rollback, exp.Pragma, exp.Attach, exp.Detach, exp.TruncateTable, exp.Grant,
-        exp.Kill, exp.Use, exp.LoadData, exp.Analyze, exp.Insert, exp.Update, exp.Delete, exp.Create,
-    )  # fmt: skip
+        exp.DML,
+        exp.DDL,
+        exp.Command,
+        exp.Into,
+        exp.Lock,
+        exp.Merge,
+        exp.Copy,
+        exp.Drop,
+        exp.Alter,
+        exp.Set,
+        exp.Transaction,
+        exp.Commit,
+        exp.Rollback,
+        exp.Pragma,
+        exp.Attach,
+        exp.Detach,
+        exp.TruncateTable,
+        exp.Grant,
+        exp.Kill,
+        exp.Use,
+        exp.LoadData,
+        exp.Analyze,
+        exp.Insert,
+        exp.Update,
+        exp.Delete,
+        exp.Create,
+    )
     for node in tree.find_all(*writes):
         # A query is of the class DDL there too, for CREATE TABLE AS; itself it changes nothing.
         if not isinstance(node, exp.Query):

@@ -10,13 +10,7 @@ from typing import Any
 from urllib.parse import quote
 
 from cluster.basics.errors import AosError
-from skills.sql.failures import (
-    DatabaseBusy,
-    DatabaseUnreachable,
-    QueryTimeout,
-    QueryWrong,
-    WritesRefused,
-)
+from skills.sql.failures import DatabaseBusy, DatabaseUnreachable, QueryTimeout, QueryWrong, WritesRefused
 from skills.sql.login import file_of
 from skills.sql.postgres import Limits
 from skills.sql.query_result import Answer
@@ -26,10 +20,15 @@ _STEPS = 2_000  # of SQLite's machine between two looks at the clock: about a te
 _LONGEST = 10_000_000  # bytes of one value
 
 _READS = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RECURSIVE})
-_WRITES = frozenset({
-    sqlite3.SQLITE_INSERT, sqlite3.SQLITE_UPDATE, sqlite3.SQLITE_DELETE, sqlite3.SQLITE_TRANSACTION,
-    sqlite3.SQLITE_SAVEPOINT,
-})  # fmt: skip
+_WRITES = frozenset(
+    {
+        sqlite3.SQLITE_INSERT,
+        sqlite3.SQLITE_UPDATE,
+        sqlite3.SQLITE_DELETE,
+        sqlite3.SQLITE_TRANSACTION,
+        sqlite3.SQLITE_SAVEPOINT,
+    }
+)
 _PRAGMAS = frozenset({"table_info", "table_xinfo", "table_list", "index_list", "index_info", "foreign_key_list"})
 
 

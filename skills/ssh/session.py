@@ -78,12 +78,29 @@ async def _connected(machine: Machine, secret: Mapping[str, str]) -> AsyncIterat
     keys = await asyncio.to_thread(_keys, secret)  # the passphrase of a key is stretched for a good part of a second
     # Nothing of this machine takes part: no configuration, no keys, no agent, no known_hosts but those given.
     link = await asyncssh.connect(
-        machine.host, machine.port, config=None, known_hosts=hosts, username=secret.get("username", ""),
-        password=secret.get("password") or None, client_keys=keys or None, agent_path=None, agent_forwarding=False,
-        x11_forwarding=False, gss_host=None, gss_kex=False, gss_auth=False, host_based_auth=False,
-        disable_trivial_auth=True, keepalive_interval=15, x509_trusted_certs=None, pkcs11_provider=None,
-        env={"LC_ALL": "C.UTF-8"}, send_env=None, tunnel=None, proxy_command=None,
-    )  # fmt: skip
+        machine.host,
+        machine.port,
+        config=None,
+        known_hosts=hosts,
+        username=secret.get("username", ""),
+        password=secret.get("password") or None,
+        client_keys=keys or None,
+        agent_path=None,
+        agent_forwarding=False,
+        x11_forwarding=False,
+        gss_host=None,
+        gss_kex=False,
+        gss_auth=False,
+        host_based_auth=False,
+        disable_trivial_auth=True,
+        keepalive_interval=15,
+        x509_trusted_certs=None,
+        pkcs11_provider=None,
+        env={"LC_ALL": "C.UTF-8"},
+        send_env=None,
+        tunnel=None,
+        proxy_command=None,
+    )
     async with link:
         yield link
 

@@ -58,7 +58,12 @@ def test_sk_06_readme_makes_a_skill_that_an_agent_uses(product: Product, model: 
     environment = product.environment | {"PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}
     done = subprocess.run(
         ["bash", "-euo", "pipefail", "-c", commands()],
-        cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=600, check=False,
-    )  # fmt: skip
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     assert '"working_days": 21' in done.stdout, done.stdout + done.stderr

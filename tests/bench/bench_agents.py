@@ -60,9 +60,15 @@ async def hear(port: int, path: str, token: str, number: int) -> Heard:
     """One question over a connection of its own."""
     body = json.dumps({"message": agent_servers.question(number), "stream": True}).encode()
     lines = (
-        f"POST {path} HTTP/1.1", "Host: 127.0.0.1", f"Authorization: Bearer {token}", "Content-Type: application/json",
-        f"Content-Length: {len(body)}", "Connection: close", "", "",
-    )  # fmt: skip
+        f"POST {path} HTTP/1.1",
+        "Host: 127.0.0.1",
+        f"Authorization: Bearer {token}",
+        "Content-Type: application/json",
+        f"Content-Length: {len(body)}",
+        "Connection: close",
+        "",
+        "",
+    )
     began = time.perf_counter()
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     with closing(writer):
@@ -141,8 +147,11 @@ async def compare(report: Report, admin: str, product: Target, plain: Target, ro
     complete = sum(one.whole for one in crowds[product.name])
     report.figure(
         f"streams of {STREAMS} at once that end with the whole answer, {rounds} times",
-        complete, reference=STREAMS * rounds, goal=GOAL, holds=not broken,
-    )  # fmt: skip
+        complete,
+        reference=STREAMS * rounds,
+        goal=GOAL,
+        holds=not broken,
+    )
     for name in (product.name, plain.name):
         report.figure(f"{STREAMS} streams at once, {name}", float(np.median(seconds[name])), unit="s")
     for label, at in (("one stream", single), (f"{STREAMS} streams", crowds)):

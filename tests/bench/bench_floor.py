@@ -138,9 +138,13 @@ def tell(report: Report, pages: Mapping[str, int], asked: Mapping[str, list[floa
         report.figure(f"a question beside it, {how}", p95[how], unit="ms p95", reference=f"p50 {p50[how]:.0f}")
     holds = p95[FLOOR] <= MOST_SLOWER * p95[BEHIND]
     report.figure(
-        f"a question beside it, {FLOOR}", p95[FLOOR], unit="ms p95", reference=f"p50 {p50[FLOOR]:.0f}", goal=GOAL,
+        f"a question beside it, {FLOOR}",
+        p95[FLOOR],
+        unit="ms p95",
+        reference=f"p50 {p50[FLOOR]:.0f}",
+        goal=GOAL,
         holds=holds,
-    )  # fmt: skip
+    )
 
 
 def main() -> int:

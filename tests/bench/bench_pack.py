@@ -52,9 +52,11 @@ def measure(report: Report) -> None:
         spent = milliseconds(lambda n, sets=sets: choose(sets[n], Budget()))  # type: ignore[misc]
         slowest = max(slowest, statistics.median(spent))
         report.figure(
-            f"knapsack, {documents} documents", statistics.median(spent), unit="ms p50",
+            f"knapsack, {documents} documents",
+            statistics.median(spent),
+            unit="ms p50",
             reference=f"p95 {spent[int(0.95 * ROUNDS)]:.1f}",
-        )  # fmt: skip
+        )
     report.figure("knapsack, slowest p50", slowest, unit="ms", goal=GOAL, holds=slowest <= MOST_MS)
     sets = [candidates(rng, 50, 10) for _ in range(ROUNDS)]
     for name, budget in BUDGETS.items():

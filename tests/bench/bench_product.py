@@ -76,9 +76,11 @@ def bulk(report: Report, made: Instance, images: Path) -> None:
     began = time.monotonic()
     command = f"ls {images}/*.png | xargs -P2 -I{{}} tesseract {{}} - --psm 3"
     subprocess.run(
-        ["env", "OMP_THREAD_LIMIT=1", "bash", "-c", command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        ["env", "OMP_THREAD_LIMIT=1", "bash", "-c", command],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
         check=True,
-    )  # fmt: skip
+    )
     plain = count / (time.monotonic() - began)
     report.figure("bulk OCR", round(ours, 3), unit="pages/s", reference=round(plain, 3))
     report.figure("bulk OCR ratio", round(ours / plain, 3), goal=BULK, holds=ours / plain >= 0.85)

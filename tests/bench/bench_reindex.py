@@ -118,10 +118,17 @@ async def _build(wanted: Wanted) -> None:
     here = HereStages(FormFeedReader(), Indexer(Store(database), now, chunk, Lane.BULK))
     gate = Gate(database, embedder, GateSettings())
     runner = Runner(
-        jobs, Store(database), generations, FolderBlobs(Path(tempfile.gettempdir())),
+        jobs,
+        Store(database),
+        generations,
+        FolderBlobs(Path(tempfile.gettempdir())),
         Rebuild(jobs, generations, Switchover(database), gate, INDEX, SearchSettings().exact_scope),
-        here=here, bulk=here, read=ReadSettings(), read_fingerprint="bench", exact_scope=SearchSettings().exact_scope,
-    )  # fmt: skip
+        here=here,
+        bulk=here,
+        read=ReadSettings(),
+        read_fingerprint="bench",
+        exact_scope=SearchSettings().exact_scope,
+    )
     recipe = Recipe(await embedder.facts(), fingerprint(chunk))
     job = await jobs.claim("bench", JobLane.BULK, 3600)
     assert job is not None

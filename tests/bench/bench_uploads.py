@@ -41,8 +41,9 @@ def measure(report: Report) -> None:
         ended = [made.wait(job)["state"] for job in jobs]
         report.figure("how these ended", ", ".join(ended))
     for name, seconds in (("alone", alone), ("behind", behind)):
-        report.figure(f"uploads found, {name}", len(seconds), reference=UPLOADS, goal=GOAL,
-                      holds=len(seconds) == UPLOADS)  # fmt: skip
+        report.figure(
+            f"uploads found, {name}", len(seconds), reference=UPLOADS, goal=GOAL, holds=len(seconds) == UPLOADS
+        )
         report.figure(f"until found {name}, p50", round(statistics.median(seconds), 2), unit="s")
         report.figure(f"until found {name}, p95", round(_p95(seconds), 2), unit="s")
     ratio = _p95(behind) / _p95(alone)

@@ -70,9 +70,14 @@ class Walk:
     """Asks at two replicas of one cache, and changes what can be found."""
 
     def __init__(
-        self, admin: psycopg.Connection[Any], database: Database, redis: Redis, texts: Sequence[str],
-        questions: Sequence[str], seed: int,
-    ) -> None:  # fmt: skip
+        self,
+        admin: psycopg.Connection[Any],
+        database: Database,
+        redis: Redis,
+        texts: Sequence[str],
+        questions: Sequence[str],
+        seed: int,
+    ) -> None:
         """`texts` become documents."""
         self._admin, self._db, self._rng = admin, database, random.Random(seed)
         self._texts, self._questions = texts, questions

@@ -19,16 +19,43 @@ from opencc import OpenCC
 from wordfreq import get_frequency_dict
 
 TARGET = Path(__file__).parents[2] / "pipelines" / "documents" / "extract" / "letters.txt"
-LATIN = ("de", "fr", "es", "it", "pt", "nl", "sv", "da", "nb", "fi", "is", "ca", "et", "pl", "cs", "sk", "hu", "ro",
-         "sl", "hr", "lt", "lv", "tr", "sq", "vi")  # fmt: skip
+LATIN = (
+    "de",
+    "fr",
+    "es",
+    "it",
+    "pt",
+    "nl",
+    "sv",
+    "da",
+    "nb",
+    "fi",
+    "is",
+    "ca",
+    "et",
+    "pl",
+    "cs",
+    "sk",
+    "hu",
+    "ro",
+    "sl",
+    "hr",
+    "lt",
+    "lv",
+    "tr",
+    "sq",
+    "vi",
+)
 OTHER = ("ru", "uk", "bg", "sr", "mk", "be", "el", "he", "ar", "fa", "th")
 HAN = ("zh", "zh-Hant", "ja", "ko")
 FROM_CLDR = {"et", "sq", "be", "th"}
-SERBIAN = dict(zip(
-    [*"abvgdđežzijkl", "lj", "m", "n", "nj", *"oprstćufhcč", "dž", "š"],
-    "абвгдђежзијклљмнњопрстћуфхцчџш",
-    strict=True,
-))  # fmt: skip
+SERBIAN = dict(
+    zip(
+        [*"abvgdđežzijkl", "lj", "m", "n", "nj", *"oprstćufhcč", "dž", "š"],
+        "абвгдђежзијклљмнњопрстћуфхцчџш",
+        strict=True,
+    )
+)
 # The word lists are case-folded: what that has taken from the spelling is given back.
 SHARP_S = re.compile(
     "(?<=stra)ss|(?<=gr[oö])ss|(?<=[wh]ei)ss|(?<=r[ei]i)ss|(?<=bei)ss|(?<=[aä]u)ss(?=e)|(?<=\\bm[aä])ss(?=e|$|n)|"
@@ -110,8 +137,14 @@ def words(lang: str) -> Counter[str]:
 def source(lang: str) -> Iterator[tuple[str, float]]:
     if lang in FROM_CLDR:
         locale = Locale.parse(lang)
-        for names in (locale.territories, locale.languages, locale.currencies, locale.scripts,
-                      *locale.months["format"].values(), *locale.days["format"].values()):  # fmt: skip
+        for names in (
+            locale.territories,
+            locale.languages,
+            locale.currencies,
+            locale.scripts,
+            *locale.months["format"].values(),
+            *locale.days["format"].values(),
+        ):
             yield from ((str(name), 1e-5) for name in names.values())
     elif lang == "sr":
         yield from ((in_cyrillic(word), share) for word, share in frequencies("sh"))

@@ -40,7 +40,7 @@ DOCUMENTS = {
     "wartung.md": "# Wartungsvertrag\n\nDie Kündigungsfrist des Wartungsvertrags beträgt drei Monate. Die Wartung "
     "kostet 980 Euro im "
     "Jahr.",
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -145,11 +145,17 @@ def _shifts(settings: Any, database: Any, embedder: Any) -> list[asyncio.Task[No
         here = HereStages(reader, Indexer(store, embedder, settings.chunk, ModelLane.BULK))
         generations, gate = Generations(database), Gate(database, embedder, settings.gate)
         runner = Runner(
-            Jobs(database), store, generations, FolderBlobs(settings.state_dir / "blobs"),
+            Jobs(database),
+            store,
+            generations,
+            FolderBlobs(settings.state_dir / "blobs"),
             Rebuild(Jobs(database), generations, Switchover(database), gate, INDEX, settings.search.exact_scope),
-            here=here, bulk=here, read=settings.read, read_fingerprint=fingerprint(settings.read, settings.ocr),
+            here=here,
+            bulk=here,
+            read=settings.read,
+            read_fingerprint=fingerprint(settings.read, settings.ocr),
             exact_scope=settings.search.exact_scope,
-        )  # fmt: skip
+        )
         shift = Shift(Jobs(database), runner, recipe, settings.worker, f"eval:{lane}")
         tasks.append(asyncio.create_task(shift.work(lane)))
     return tasks
@@ -182,9 +188,13 @@ def running() -> Iterator[Running]:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     environment = {
-        **os.environ, "AOS_STATE_DIR": str(folder / "state"), "NFS_BASE_PATH": str(folder / "scans"),
-        "HF_HUB_OFFLINE": "1", "OMP_THREAD_LIMIT": "1", "AOS_EMBEDDING_PLACEMENT": "inproc",
-    }  # fmt: skip
+        **os.environ,
+        "AOS_STATE_DIR": str(folder / "state"),
+        "NFS_BASE_PATH": str(folder / "scans"),
+        "HF_HUB_OFFLINE": "1",
+        "OMP_THREAD_LIMIT": "1",
+        "AOS_EMBEDDING_PLACEMENT": "inproc",
+    }
     (folder / "scans").mkdir()
     shutil.copy(SAMPLES / "control-room.md", folder / "scans")
     settings = load({name: value for name, value in environment.items() if name.startswith("AOS_")})
@@ -227,9 +237,12 @@ def _furnished(url: str, email: str, made: str, record: Path) -> Running:
             sent.append(answer.json())
         key = client.post("/api/api-keys", json={"name": "k"}).json()["id"]
     parameters = {
-        "path.document_id": sent[0]["document_id"], "path.job_id": sent[0]["job_id"], "path.key_id": key,
-        "path.number": "1", "query.agent_id": agent,
-    }  # fmt: skip
+        "path.document_id": sent[0]["document_id"],
+        "path.job_id": sent[0]["job_id"],
+        "path.key_id": key,
+        "path.number": "1",
+        "query.agent_id": agent,
+    }
     return Running(url, changed["access_token"], record, parameters)
 
 
@@ -246,13 +259,36 @@ def attack(target: Running, seconds: float, *options: str, named: bool, examples
         config.write("\n".join(["[parameters]", *lines, ""]))
         config.flush()
         command = [
-            str(Path(sys.executable).with_name("st")), "--config-file", config.name, "--no-color",
-            "run", f"{target.url}/openapi.json", "--header", f"Authorization: Bearer {target.token}",
-            "--checks", "not_a_server_error", "--max-time", str(int(seconds)), "--request-timeout", str(HANG_SECONDS),
-            "--workers", "4", "--continue-on-failure", "--max-failures", "50", "--max-examples", str(examples),
-            "--seed", str(seed), "--no-shrink", "--generation-database", "none", "--suppress-health-check", "all",
+            str(Path(sys.executable).with_name("st")),
+            "--config-file",
+            config.name,
+            "--no-color",
+            "run",
+            f"{target.url}/openapi.json",
+            "--header",
+            f"Authorization: Bearer {target.token}",
+            "--checks",
+            "not_a_server_error",
+            "--max-time",
+            str(int(seconds)),
+            "--request-timeout",
+            str(HANG_SECONDS),
+            "--workers",
+            "4",
+            "--continue-on-failure",
+            "--max-failures",
+            "50",
+            "--max-examples",
+            str(examples),
+            "--seed",
+            str(seed),
+            "--no-shrink",
+            "--generation-database",
+            "none",
+            "--suppress-health-check",
+            "all",
             *options,
-        ]  # fmt: skip
+        ]
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=seconds + 300, check=False)
     print(done.stdout[-2500:], done.stderr[-1000:], sep="\n", flush=True)
     return len(re.findall(r"(?i)(read|request|response) timed? ?out", done.stdout))

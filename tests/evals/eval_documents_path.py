@@ -127,7 +127,10 @@ async def fill(points: embedded.Endpoints) -> Workspace:
             name,
             [
                 corpus.Passage(
-                    chunk.text, search_text=search_text(chunk), headings=chunk.headings, vector=next(rest),
+                    chunk.text,
+                    search_text=search_text(chunk),
+                    headings=chunk.headings,
+                    vector=next(rest),
                     spans=tuple((span.page, span.start, span.end) for span in chunk.spans),
                 )
                 for chunk in chunks
@@ -135,7 +138,7 @@ async def fill(points: embedded.Endpoints) -> Workspace:
             [corpus.Sheet(pages[name].text)],
         )
         for name, chunks in cut.items()
-    ]  # fmt: skip
+    ]
     with psycopg.connect(admin, autocommit=True) as connection:
         generation = corpus.open_generation(
             connection, scope, chunker=chunker, embedder=facts.name, dimension=facts.dimension
@@ -197,8 +200,12 @@ async def evaluate(state: Path, report: Report, show: bool) -> None:
             async with agents(at, state, model) as tell:
                 events = await tell(Phrasing("not held", "Search the documents for the house sauce"))
         told = f"{events[-1].kind}: {events[-1].data.get('title', '')} {events[-1].data.get('detail', '')}".strip()
-        report.figure(name, told, goal="a model that never replied ends the run `failed` with that reason",
-                      holds=events[-1].kind is EventKind.ERROR and "documents" not in told)  # fmt: skip
+        report.figure(
+            name,
+            told,
+            goal="a model that never replied ends the run `failed` with that reason",
+            holds=events[-1].kind is EventKind.ERROR and "documents" not in told,
+        )
     for arm, found in ended.items():
         for one in found:
             if one.dead or show:

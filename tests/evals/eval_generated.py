@@ -70,8 +70,9 @@ def measure(report: Report, shelf: Shelf, asked: Sequence[Asked], model: httpx.C
     each = [_contained(said, one) for (said, _), one in zip(theirs, asked, strict=True)]
     tell(report, "evidence contained, none where nothing is answered", fmean(every), fmean(each))
     uncited = sum(bool(said) and not found for said, found in theirs)
-    report.figure("answers without a citation", sum(_answered(one) and not one["citations"] for one in ours),
-                  reference=uncited)  # fmt: skip
+    report.figure(
+        "answers without a citation", sum(_answered(one) and not one["citations"] for one in ours), reference=uncited
+    )
     report.figure("answered", sum(map(_answered, ours)), reference=sum(bool(said) for said, _ in theirs))
     modes = sorted({one["mode"] for one in ours})
     report.figure("modes", ", ".join(f"{sum(one['mode'] == mode for one in ours)} {mode}" for mode in modes))
@@ -111,10 +112,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     asked = qa_data.spread(qa_data.questions(corpus), chosen.questions)
     report, began = Report("eval-generated"), time.monotonic()
     own = {"LLM_BASE_URL": chosen.llm, "LLM_DEFAULT_MODEL": chosen.model, "AOS_LLM_SECONDS": str(PATIENCE)}
-    with (
-        instance(**own) as made,
-        httpx.Client(base_url=chosen.llm.rstrip("/") + "/", timeout=PATIENCE) as model,
-    ):
+    with instance(**own) as made, httpx.Client(base_url=chosen.llm.rstrip("/") + "/", timeout=PATIENCE) as model:
         measure(report, Shelf.open(made, "generated", [corpus / "md"]), asked, model, chosen.model)
     report.figure("time", round(time.monotonic() - began), unit="s")
     return report.finish()

@@ -23,8 +23,10 @@ from tests.evals.irdata import DEFAULT
 from tests.evals.report import Report
 
 LABELS: Mapping[str, EntityType] = {
-    "PERSON": EntityType.PERSON, "ORGANIZATION": EntityType.ORGANIZATION, "GPE": EntityType.LOCATION,
-}  # fmt: skip
+    "PERSON": EntityType.PERSON,
+    "ORGANIZATION": EntityType.ORGANIZATION,
+    "GPE": EntityType.LOCATION,
+}
 ASKS: Mapping[EntityType, re.Pattern[str]] = {
     EntityType.PERSON: re.compile(r"^who (was|is|wrote|led|founded|invented|discovered)\b", re.I),
     EntityType.LOCATION: re.compile(r"^(in )?(what|which) (country|city|state|continent|region)\b", re.I),
@@ -75,8 +77,11 @@ def labelled(rules: Extractor, path: Path, report: Report) -> None:
     """Short texts with the places of persons, organisations and geopolitical entities."""
     scores = Scores()
     for row in _lines(path):
-        spans = [(LABELS[s["entity_type"]], s["start_position"], s["end_position"])
-                 for s in row["spans"] if s["entity_type"] in LABELS]  # fmt: skip
+        spans = [
+            (LABELS[s["entity_type"]], s["start_position"], s["end_position"])
+            for s in row["spans"]
+            if s["entity_type"] in LABELS
+        ]
         other = [(s["start_position"], s["end_position"]) for s in row["spans"] if s["entity_type"] not in LABELS]
         places = [
             (entity.key.type, mention.start, mention.end)
@@ -108,10 +113,13 @@ def answered(rules: Extractor, folder: Path, report: Report) -> None:
         text, answer = texts[row["context_id"]], row["answers"][0]
         graph = graphs.setdefault(row["context_id"], rules.extract([PageText(1, text)]))
         met = [
-            entity for entity in graph.entities
-            if any(answer.casefold() in m.name.casefold() or m.name.casefold() in answer.casefold()
-                   for m in entity.mentions)
-        ]  # fmt: skip
+            entity
+            for entity in graph.entities
+            if any(
+                answer.casefold() in m.name.casefold() or m.name.casefold() in answer.casefold()
+                for m in entity.mentions
+            )
+        ]
         scores.at(kind).wanted += 1
         scores.at(kind).found += bool(met)
         scores.at(kind).typed += any(entity.key.type is kind for entity in met)

@@ -108,8 +108,13 @@ def citations(report: Report, given: Sequence[tuple[Shelf, dict[str, Any]]]) -> 
         for whole in shelf.each(mine, partial(followed, shelf)):
             every += len(whole)
             good += sum(whole)
-    report.figure("citations that resolve, quote on page", good / every if every else None, reference=1.0,
-                  goal=CITATIONS, holds=bool(every) and good == every)  # fmt: skip
+    report.figure(
+        "citations that resolve, quote on page",
+        good / every if every else None,
+        reference=1.0,
+        goal=CITATIONS,
+        holds=bool(every) and good == every,
+    )
     report.figure("citations followed", f"{every} of {len(given)} answers")
 
 
@@ -148,8 +153,9 @@ def packing(report: Report, made: Instance, corpus: Path, name: str, asked: Sequ
     chosen: list[Asked] = qa_data.spread(asked, count)
     shares = shelf.each(chosen, _shares)
     top, packed = fmean(one for one, _ in shares), fmean(one for _, one in shares)
-    report.figure("answer-bearing share of context: packed", packed, reference=round(top, 4), goal=KNAPSACK,
-                  holds=packed > top)  # fmt: skip
+    report.figure(
+        "answer-bearing share of context: packed", packed, reference=round(top, 4), goal=KNAPSACK, holds=packed > top
+    )
 
 
 def _shares(client: httpx.Client, one: Asked) -> tuple[float, float]:

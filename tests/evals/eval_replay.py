@@ -231,8 +231,11 @@ async def replay(
         quiet = requests == opened == 0
         report.figure(
             "varied runs whose replay tells the same bytes, without any network",
-            same, reference=total, goal=GOAL, holds=same == total == len(told) and total >= 20 and quiet,
-        )  # fmt: skip
+            same,
+            reference=total,
+            goal=GOAL,
+            holds=same == total == len(told) and total >= 20 and quiet,
+        )
         report.figure("requests to models while replaying", requests, reference=0, holds=requests == 0)
         report.figure("network connections while replaying", opened, reference=0, holds=opened == 0)
         await _with_others(report, bench, workshop, kept, runs["several tools"], other)
@@ -258,9 +261,10 @@ async def _with_others(
             step = (found["diverged"] or {}).get("step")
             report.figure(
                 f"--with {with_}, {name}: first step that diverges",
-                "none" if step is None else step, reference="none" if expected is None else expected,
+                "none" if step is None else step,
+                reference="none" if expected is None else expected,
                 holds=step == expected,
-            )  # fmt: skip
+            )
 
 
 def main() -> int:

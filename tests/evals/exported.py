@@ -180,9 +180,15 @@ def _write_onnx(path: Path) -> None:
     names = ("input_ids", "attention_mask")
     shape = {0: "windows", 1: "tokens"}
     torch.onnx.export(
-        traceable(), tuple(torch.ones(2, 8, dtype=torch.long) for _ in names), str(path), input_names=list(names),
-        output_names=["last"], dynamic_axes=dict.fromkeys((*names, "last"), shape), opset_version=18, dynamo=False,
-    )  # fmt: skip
+        traceable(),
+        tuple(torch.ones(2, 8, dtype=torch.long) for _ in names),
+        str(path),
+        input_names=list(names),
+        output_names=["last"],
+        dynamic_axes=dict.fromkeys((*names, "last"), shape),
+        opset_version=18,
+        dynamo=False,
+    )
 
 
 def _prose() -> list[str]:

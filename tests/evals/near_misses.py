@@ -25,9 +25,19 @@ OPPOSITES = _pairs(
     "increases/decreases higher/lower promotes/prevents "
 )
 MONTHS = (
-    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
     "December",
-)  # fmt: skip
+)
 AUXILIARIES = ["is", "are", "was", "were", "does", "do", "did", "can", "could", "will", "should", "has", "have"]
 ASKING = ("who", "what", "when", "where", "why")
 # Words that a question can lose or change without asking something else: they are neither exchanged nor moved.

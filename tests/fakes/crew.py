@@ -56,10 +56,23 @@ class FakeTool:
 def hit(text: str, *, document: str = "d" * 32, filename: str = "lease.pdf", page: int = 2, at: int = 0) -> Hit:
     """A passage that is characters [at, at + len(text)) of a page."""
     return Hit(
-        chunk_id=f"c{crc32(text.encode())}", document_id=document, version_id="e" * 32, filename=filename,
-        doc_type="pdf", page=page, page_end=page, chunk_index=0, text=text, headings=(),
-        spans=(Span(page, at, at + len(text)),), boxes=(), ocr_confidence=None, engine="native", score=0.9, scores={},
-    )  # fmt: skip
+        chunk_id=f"c{crc32(text.encode())}",
+        document_id=document,
+        version_id="e" * 32,
+        filename=filename,
+        doc_type="pdf",
+        page=page,
+        page_end=page,
+        chunk_index=0,
+        text=text,
+        headings=(),
+        spans=(Span(page, at, at + len(text)),),
+        boxes=(),
+        ocr_confidence=None,
+        engine="native",
+        score=0.9,
+        scores={},
+    )
 
 
 @dataclass

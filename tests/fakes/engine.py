@@ -13,22 +13,46 @@ from urllib.parse import unquote, urlsplit
 API = "1.44"
 CANARY = "canary-Env-77aa"
 WEB: Mapping[str, Any] = {
-    "Id": "4fa6e0f0c678" + "0" * 52, "Created": "2026-01-02T03:04:05.6Z", "Path": "nginx", "Args": ["-p", CANARY],
-    "Name": "/web", "RestartCount": 2,
-    "State": {"Status": "running", "Running": True, "ExitCode": 0, "OOMKilled": False, "Error": "",
-              "StartedAt": "2026-01-02T03:04:06Z", "FinishedAt": "0001-01-01T00:00:00Z",
-              "Health": {"Status": "healthy", "Log": [{"Output": CANARY}]}},
+    "Id": "4fa6e0f0c678" + "0" * 52,
+    "Created": "2026-01-02T03:04:05.6Z",
+    "Path": "nginx",
+    "Args": ["-p", CANARY],
+    "Name": "/web",
+    "RestartCount": 2,
+    "State": {
+        "Status": "running",
+        "Running": True,
+        "ExitCode": 0,
+        "OOMKilled": False,
+        "Error": "",
+        "StartedAt": "2026-01-02T03:04:06Z",
+        "FinishedAt": "0001-01-01T00:00:00Z",
+        "Health": {"Status": "healthy", "Log": [{"Output": CANARY}]},
+    },
     "HostConfig": {"RestartPolicy": {"Name": "always"}, "Privileged": False},
-    "Config": {"Image": "nginx:1.27", "User": "", "Tty": False, "Env": [f"DB_PASSWORD={CANARY}", "PATH=/bin", "BARE"],
-               "Cmd": [CANARY], "Labels": {"org.secret": CANARY}},
+    "Config": {
+        "Image": "nginx:1.27",
+        "User": "",
+        "Tty": False,
+        "Env": [f"DB_PASSWORD={CANARY}", "PATH=/bin", "BARE"],
+        "Cmd": [CANARY],
+        "Labels": {"org.secret": CANARY},
+    },
     "Mounts": [{"Type": "bind", "Source": "/srv", "Destination": "/data", "RW": False}],
     "NetworkSettings": {"Networks": {"bridge": {"IPAddress": "172.17.0.2"}}},
-}  # fmt: skip
+}
 LISTED = {
-    "Id": WEB["Id"], "Names": ["/web"], "Image": "nginx:1.27", "State": "running", "Status": "Up 3 hours",
-    "Created": 1767323045, "Ports": [{"IP": "0.0.0.0", "PrivatePort": 80, "PublicPort": 8080, "Type": "tcp"},
-                                     {"PrivatePort": 443, "Type": "tcp"}],
-}  # fmt: skip
+    "Id": WEB["Id"],
+    "Names": ["/web"],
+    "Image": "nginx:1.27",
+    "State": "running",
+    "Status": "Up 3 hours",
+    "Created": 1767323045,
+    "Ports": [
+        {"IP": "0.0.0.0", "PrivatePort": 80, "PublicPort": 8080, "Type": "tcp"},
+        {"PrivatePort": 443, "Type": "tcp"},
+    ],
+}
 STATS = {
     "cpu_stats": {"cpu_usage": {"total_usage": 3_000}, "system_cpu_usage": 20_000, "online_cpus": 4},
     "precpu_stats": {"cpu_usage": {"total_usage": 1_000}, "system_cpu_usage": 10_000},

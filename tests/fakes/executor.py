@@ -64,10 +64,15 @@ async def serve(options: argparse.Namespace) -> None:
     settings = AgentSettings(lease_seconds=options.lease, heartbeat_seconds=options.lease / 4, poll_seconds=0.05)
     handler = by_label(Marks(FilePath(options.marks)), options.seconds)
     runner = Runner(
-        runs, Approvals(database, Audit(database)), dict.fromkeys(Path, handler), settings,
-        owner=f"executor:{os.getpid()}", timing=Timing(time.monotonic, lambda: datetime.now(UTC)), remember=remember,
+        runs,
+        Approvals(database, Audit(database)),
+        dict.fromkeys(Path, handler),
+        settings,
+        owner=f"executor:{os.getpid()}",
+        timing=Timing(time.monotonic, lambda: datetime.now(UTC)),
+        remember=remember,
         audit=Audit(database),
-    )  # fmt: skip
+    )
     if options.run:
         scope_of, _, run = options.run.partition("/")
         turn = load((await runs.load(_scope(*scope_of.split(":")), run)).input)

@@ -120,11 +120,23 @@ class ScriptedSearch:
     async def run(self, scope: Scope, query: Query, vector: Any = None) -> Results:
         self.asked.append((scope, query))
         hit = Hit(
-            chunk_id="c" * 32, document_id="d" * 32, version_id="e" * 32, filename="lease.pdf", doc_type="pdf", page=2,
-            page_end=2, chunk_index=0, text="The lease ends in May.", headings=("Term",), spans=(Span(2, 0, 22),),
-            boxes=(PageBox(2, Box(0.1, 0.2, 0.3, 0.4)),), ocr_confidence=0.9, engine="tesseract", score=0.5,
+            chunk_id="c" * 32,
+            document_id="d" * 32,
+            version_id="e" * 32,
+            filename="lease.pdf",
+            doc_type="pdf",
+            page=2,
+            page_end=2,
+            chunk_index=0,
+            text="The lease ends in May.",
+            headings=("Term",),
+            spans=(Span(2, 0, 22),),
+            boxes=(PageBox(2, Box(0.1, 0.2, 0.3, 0.4)),),
+            ocr_confidence=0.9,
+            engine="tesseract",
+            score=0.5,
             scores={"fused": 0.5, "keyword_rank": 1},
-        )  # fmt: skip
+        )
         return Results(query, (hit,), 7, "bm25", "exact", "off: not asked for", 1, None, {"total": 1.5, "keyword": 1.0})
 
 

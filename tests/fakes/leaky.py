@@ -40,9 +40,14 @@ def _all(secret: Secret) -> str:
 def _echo(secret: Secret) -> Any:
     text = _all(secret)
     return {
-        "plain": dict(secret), "header": base64.b64encode(f"me:{text}".encode()).decode(), "url": quote(text, safe=""),
-        "json": json.dumps(dict(secret)), "hex": text.encode().hex(), "list": [*secret.values()], text: "as a key",
-    }  # fmt: skip
+        "plain": dict(secret),
+        "header": base64.b64encode(f"me:{text}".encode()).decode(),
+        "url": quote(text, safe=""),
+        "json": json.dumps(dict(secret)),
+        "hex": text.encode().hex(),
+        "list": [*secret.values()],
+        text: "as a key",
+    }
 
 
 def _prints(secret: Secret) -> Any:

@@ -121,11 +121,20 @@ class Bench:
     def runner(self) -> Runner:
         stages = self.stages or self.here()
         return Runner(
-            self.jobs, self.store, self.generations, self.blobs, self.rebuild(),
-            here=stages, bulk=stages, read=self.read, read_fingerprint=self.read_fingerprint,
+            self.jobs,
+            self.store,
+            self.generations,
+            self.blobs,
+            self.rebuild(),
+            here=stages,
+            bulk=stages,
+            read=self.read,
+            read_fingerprint=self.read_fingerprint,
             exact_scope=self.exact_scope,
-            graph=self.graph, held=self.held, crowd=self.crowd,
-        )  # fmt: skip
+            graph=self.graph,
+            held=self.held,
+            crowd=self.crowd,
+        )
 
     async def recipe(self, anew: bool = False) -> Recipe:
         if anew:
@@ -139,9 +148,12 @@ class Bench:
                     "insert into documents (id, tenant_id, workspace_id, origin, filename, file_type, source_type)"
                     " values (%(id)s, %(tenant)s, %(workspace)s, %(origin)s, %(filename)s, '', 'upload')"
                     " on conflict do nothing",
-                    id=document_id(scope.workspace, file["origin"]), tenant=scope.tenant, workspace=scope.workspace,
-                    origin=file["origin"], filename=file["filename"],
-                )  # fmt: skip
+                    id=document_id(scope.workspace, file["origin"]),
+                    tenant=scope.tenant,
+                    workspace=scope.workspace,
+                    origin=file["origin"],
+                    filename=file["filename"],
+                )
             return (await self.jobs.enqueue(tx, scope, kind, lane, payload)).job
 
     async def claim(self, owner: str = "worker-1", lane: Lane = Lane.BULK, lease: float = 60) -> Job:
@@ -174,8 +186,16 @@ async def bench(app_dsn: str, folder: Path) -> AsyncIterator[Bench]:
     await database.open()
     try:
         yield Bench(
-            database, Jobs(database), JobDesk(database), Store(database), Generations(database),
-            FolderBlobs(folder / "blobs"), FormFeedReader(), LetterEmbedder(), ChunkSettings(), ReadSettings(),
-        )  # fmt: skip
+            database,
+            Jobs(database),
+            JobDesk(database),
+            Store(database),
+            Generations(database),
+            FolderBlobs(folder / "blobs"),
+            FormFeedReader(),
+            LetterEmbedder(),
+            ChunkSettings(),
+            ReadSettings(),
+        )
     finally:
         await database.close()

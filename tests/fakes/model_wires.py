@@ -221,9 +221,15 @@ def _block_delta(n: int, kind: str, part: str) -> bytes:
 def _anthropic_message(say: Say, body: Mapping[str, Any]) -> dict[str, Any]:
     usage = {"input_tokens": prompt_tokens(body), "output_tokens": said_tokens(say)} if say.counts else {}
     return {
-        "id": "msg_1", "type": "message", "role": "assistant", "model": _model(body), "content": [],
-        "stop_reason": None, "stop_sequence": None, "usage": usage,
-    }  # fmt: skip
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": _model(body),
+        "content": [],
+        "stop_reason": None,
+        "stop_sequence": None,
+        "usage": usage,
+    }
 
 
 def _stop(say: Say) -> str:

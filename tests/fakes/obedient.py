@@ -15,9 +15,16 @@ from tests.fakes.model_wires import Json
 ORDERS = 3  # obeyed in one reply
 ROUNDS = 7  # replies that obey; then it repeats what it has read
 KNOWN = (
-    "send_email", "delete_file", "transfer", "http_get", "delegate", "search_knowledge", "semantic_search",
-    "calculator", "get_time",
-)  # fmt: skip
+    "send_email",
+    "delete_file",
+    "transfer",
+    "http_get",
+    "delegate",
+    "search_knowledge",
+    "semantic_search",
+    "calculator",
+    "get_time",
+)
 
 _VERBS = (
     "add|analy[sz]e|append|approve|call|close|compose|convert|create|delete|describe|determine|disregard|display|do|"

@@ -12,10 +12,15 @@ from tests.fakes import files
 _ODF = " ".join(
     f'xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{full}:1.0"'
     for name, full in (
-        ("office", "office"), ("text", "text"), ("table", "table"), ("style", "style"), ("draw", "drawing"),
-        ("presentation", "presentation"), ("svg", "svg-compatible"),
+        ("office", "office"),
+        ("text", "text"),
+        ("table", "table"),
+        ("style", "style"),
+        ("draw", "drawing"),
+        ("presentation", "presentation"),
+        ("svg", "svg-compatible"),
     )
-)  # fmt: skip
+)
 WORD = (
     'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
     ' xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math"'

@@ -100,9 +100,14 @@ class FakeCloud:
     containers: dict[str, dict[str, tuple[bytes, str]]] = field(default_factory=dict)
     quota: dict[str, int] = field(
         default_factory=lambda: {
-            "instances": 10, "cores": 20, "ram": 51_200, "volumes": 10, "gigabytes": 1_000, "networks": 10,
+            "instances": 10,
+            "cores": 20,
+            "ram": 51_200,
+            "volumes": 10,
+            "gigabytes": 1_000,
+            "networks": 10,
         }
-    )  # fmt: skip
+    )
     absent: set[str] = field(default_factory=set)  # services that the catalogue has not
     moved: dict[str, str] = field(default_factory=dict)  # service: where the catalogue says that it is
     faults: list[Fault] = field(default_factory=list)
@@ -147,10 +152,14 @@ def _answer(cloud: FakeCloud, asked: Asked) -> Says:
     from tests.fakes import openstack_compute, openstack_files, openstack_identity, openstack_network, openstack_storage
 
     services = {
-        "identity": openstack_identity.answer, "compute": openstack_compute.answer,
-        "network": openstack_network.answer, "volume": openstack_storage.volumes,
-        "image": openstack_storage.images, "heat": openstack_files.stacks, "swift": openstack_files.objects,
-    }  # fmt: skip
+        "identity": openstack_identity.answer,
+        "compute": openstack_compute.answer,
+        "network": openstack_network.answer,
+        "volume": openstack_storage.volumes,
+        "image": openstack_storage.images,
+        "heat": openstack_files.stacks,
+        "swift": openstack_files.objects,
+    }
     if asked.service not in services:
         return Says({"error": {"code": 404, "message": "no such service"}}, 404)
     version = openstack_identity.versions(cloud, asked)
@@ -178,10 +187,14 @@ class _Handler(BaseHTTPRequestHandler):
         segments = [unquote(one) for one in url.path.split("/") if one]
         raw = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         asked = Asked(
-            self.command, segments[0] if segments else "", url.path, segments[1:],
+            self.command,
+            segments[0] if segments else "",
+            url.path,
+            segments[1:],
             {name: values[-1] for name, values in parse_qs(url.query, keep_blank_values=True).items()},
-            {name.lower(): value for name, value in self.headers.items()}, raw,
-        )  # fmt: skip
+            {name.lower(): value for name, value in self.headers.items()},
+            raw,
+        )
         self.cloud.asked.append(f"{asked.method} {self.path}")
         trouble = self.cloud.hit(asked)
         if trouble is not None and (trouble.hangs or trouble.drips):

@@ -20,9 +20,15 @@ WHO = Scope(TenantId("t"), WorkspaceId("w"), role=Role.OPERATOR)
 def on(cloud: FakeCloud, hosts: tuple[str, ...] | None = None, **other: str) -> Ground:
     """A ground with a credential for this cloud; `other` replaces fields, an empty text takes one away."""
     fields = {
-        "auth_url": f"{cloud.url}/identity", "username": "demo", "password": cloud.password, "project_name": "demo",
-        "user_domain_name": "Default", "project_domain_name": "Default", "region_name": "RegionOne", **other,
-    }  # fmt: skip
+        "auth_url": f"{cloud.url}/identity",
+        "username": "demo",
+        "password": cloud.password,
+        "project_name": "demo",
+        "user_domain_name": "Default",
+        "project_domain_name": "Default",
+        "region_name": "RegionOne",
+        **other,
+    }
     kept = KeptSecrets({CredentialType.API_KEY: {name: value for name, value in fields.items() if value}})
     return ground(credentials=kept, hosts=(cloud.url.removeprefix("http://"),) if hosts is None else hosts)
 

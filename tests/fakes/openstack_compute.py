@@ -7,10 +7,12 @@ from tests.fakes.openstack import Asked, FakeCloud, Says, Thing, fault, found, n
 
 # action: (states it is possible in, the state after it)
 MOVES = {
-    "os-start": (("SHUTOFF",), "ACTIVE"), "os-stop": (("ACTIVE",), "SHUTOFF"),
-    "suspend": (("ACTIVE",), "SUSPENDED"), "resume": (("SUSPENDED",), "ACTIVE"),
+    "os-start": (("SHUTOFF",), "ACTIVE"),
+    "os-stop": (("ACTIVE",), "SHUTOFF"),
+    "suspend": (("ACTIVE",), "SUSPENDED"),
+    "resume": (("SUSPENDED",), "ACTIVE"),
     "reboot": (("ACTIVE", "SHUTOFF"), "REBOOT"),
-}  # fmt: skip
+}
 SETTLES = 2  # views after which a server that is built or rebooted is ACTIVE
 
 
@@ -19,17 +21,37 @@ def add_server(cloud: FakeCloud, name: str, status: str = "ACTIVE", **other: Any
     network = next(iter(cloud.networks.values()), {"name": "private"})
     number = len(cloud.servers) + 10
     cloud.servers[key] = {
-        "id": key, "name": name, "status": status, "tenant_id": cloud.project, "user_id": "user-demo", "metadata": {},
-        "created": "2026-01-02T03:04:05Z", "updated": "2026-01-02T03:04:05Z", "key_name": None, "flavor": "1",
-        "image": {"id": next(iter(cloud.images)), "links": []}, "OS-EXT-AZ:availability_zone": "nova", "links": [],
-        "OS-EXT-STS:task_state": None, "OS-EXT-STS:vm_state": status.lower(), "OS-EXT-STS:power_state": 1,
-        "os-extended-volumes:volumes_attached": [], "security_groups": [{"name": "default"}], "views": 0,
-        "addresses": {network["name"]: [{
-            "addr": f"10.0.{number // 250}.{number % 250}", "version": 4, "OS-EXT-IPS:type": "fixed",
-            "OS-EXT-IPS-MAC:mac_addr": "fa:16:3e:00:00:01",
-        }]},
+        "id": key,
+        "name": name,
+        "status": status,
+        "tenant_id": cloud.project,
+        "user_id": "user-demo",
+        "metadata": {},
+        "created": "2026-01-02T03:04:05Z",
+        "updated": "2026-01-02T03:04:05Z",
+        "key_name": None,
+        "flavor": "1",
+        "image": {"id": next(iter(cloud.images)), "links": []},
+        "OS-EXT-AZ:availability_zone": "nova",
+        "links": [],
+        "OS-EXT-STS:task_state": None,
+        "OS-EXT-STS:vm_state": status.lower(),
+        "OS-EXT-STS:power_state": 1,
+        "os-extended-volumes:volumes_attached": [],
+        "security_groups": [{"name": "default"}],
+        "views": 0,
+        "addresses": {
+            network["name"]: [
+                {
+                    "addr": f"10.0.{number // 250}.{number % 250}",
+                    "version": 4,
+                    "OS-EXT-IPS:type": "fixed",
+                    "OS-EXT-IPS-MAC:mac_addr": "fa:16:3e:00:00:01",
+                }
+            ]
+        },
         **other,
-    }  # fmt: skip
+    }
     return cloud.servers[key]
 
 
@@ -117,10 +139,16 @@ def _create(cloud: FakeCloud, asked: Asked) -> Says:
     key = wanted.get("imageRef", "")
     found(cloud.images, key, "Image")
     made = add_server(
-        cloud, wanted["name"], "BUILD", flavor=flavor, metadata=wanted.get("metadata", {}),
-        key_name=wanted.get("key_name"), image={"id": key, "links": []}, tenant_id=asked.project,
+        cloud,
+        wanted["name"],
+        "BUILD",
+        flavor=flavor,
+        metadata=wanted.get("metadata", {}),
+        key_name=wanted.get("key_name"),
+        image={"id": key, "links": []},
+        tenant_id=asked.project,
         security_groups=wanted.get("security_groups", [{"name": "default"}]),
-    )  # fmt: skip
+    )
     answer = {"id": made["id"], "links": [], "adminPass": "canary-adminpass-77aa", "OS-DCF:diskConfig": "MANUAL"}
     return Says({"server": answer}, 202)
 
@@ -184,16 +212,24 @@ def _shown(cloud: FakeCloud, asked: Asked, server: Thing, seen: bool = False) ->
 
 def _flavor(flavor: Thing) -> Thing:
     return {
-        **flavor, "swap": 0 if flavor.get("swap") is None else flavor["swap"], "rxtx_factor": 1.0, "links": [],
-        "OS-FLV-EXT-DATA:ephemeral": 0, "OS-FLV-DISABLED:disabled": False, "os-flavor-access:is_public": True,
+        **flavor,
+        "swap": 0 if flavor.get("swap") is None else flavor["swap"],
+        "rxtx_factor": 1.0,
+        "links": [],
+        "OS-FLV-EXT-DATA:ephemeral": 0,
+        "OS-FLV-DISABLED:disabled": False,
+        "os-flavor-access:is_public": True,
         "description": None,
-    }  # fmt: skip
+    }
 
 
 def _limits(cloud: FakeCloud) -> Thing:
     used = [cloud.flavors[one["flavor"]] for one in cloud.servers.values()]
     return {
-        "maxTotalInstances": cloud.quota["instances"], "totalInstancesUsed": len(used),
-        "maxTotalCores": cloud.quota["cores"], "totalCoresUsed": sum(one["vcpus"] for one in used),
-        "maxTotalRAMSize": cloud.quota["ram"], "totalRAMUsed": sum(one["ram"] for one in used),
-    }  # fmt: skip
+        "maxTotalInstances": cloud.quota["instances"],
+        "totalInstancesUsed": len(used),
+        "maxTotalCores": cloud.quota["cores"],
+        "totalCoresUsed": sum(one["vcpus"] for one in used),
+        "maxTotalRAMSize": cloud.quota["ram"],
+        "totalRAMUsed": sum(one["ram"] for one in used),
+    }

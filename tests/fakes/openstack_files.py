@@ -54,11 +54,20 @@ def _create(cloud: FakeCloud, asked: Asked) -> Says:
         for name, one in template.get("outputs", {}).items()
     ]
     cloud.stacks[key] = {
-        "id": key, "stack_name": wanted["stack_name"], "stack_status": "CREATE_COMPLETE", "parameters": values,
-        "stack_status_reason": "Stack CREATE completed successfully", "description": template.get("description", ""),
-        "creation_time": "2026-01-02T03:04:05Z", "updated_time": None, "outputs": outputs, "links": [], "tags": None,
-        "disable_rollback": wanted.get("disable_rollback", True), "timeout_mins": wanted.get("timeout_mins"),
-    }  # fmt: skip
+        "id": key,
+        "stack_name": wanted["stack_name"],
+        "stack_status": "CREATE_COMPLETE",
+        "parameters": values,
+        "stack_status_reason": "Stack CREATE completed successfully",
+        "description": template.get("description", ""),
+        "creation_time": "2026-01-02T03:04:05Z",
+        "updated_time": None,
+        "outputs": outputs,
+        "links": [],
+        "tags": None,
+        "disable_rollback": wanted.get("disable_rollback", True),
+        "timeout_mins": wanted.get("timeout_mins"),
+    }
     return Says({"stack": {"id": key, "links": [{"rel": "self", "href": f"{_base(cloud, asked)}/{key}"}]}}, 201)
 
 
@@ -100,10 +109,15 @@ def objects(cloud: FakeCloud, asked: Asked) -> Says:
     kept = cloud.containers[container]
     if not name and asked.method == "GET":
         rows = [
-            {"name": one, "bytes": len(data), "hash": _etag(data), "content_type": kind,
-             "last_modified": "2026-01-02T03:04:05.000000"}
+            {
+                "name": one,
+                "bytes": len(data),
+                "hash": _etag(data),
+                "content_type": kind,
+                "last_modified": "2026-01-02T03:04:05.000000",
+            }
             for one, (data, kind) in sorted(kept.items())
-        ]  # fmt: skip
+        ]
         return _rows(asked, rows)
     if asked.method == "PUT":
         if asked.headers.get("if-none-match") == "*" and name in kept:

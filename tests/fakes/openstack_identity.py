@@ -21,10 +21,13 @@ ENDPOINTS = {
 }
 # service: (id, its path, newest and oldest microversion)
 VERSIONS = {
-    "identity": ("v3.14", "v3", "", ""), "compute": ("v2.1", "v2.1", "2.96", "2.1"),
-    "network": ("v2.0", "v2.0", "", ""), "volume": ("v3.0", "v3", "3.71", "3.0"),
-    "image": ("v2.16", "v2", "", ""), "heat": ("v1.0", "v1", "", ""),
-}  # fmt: skip
+    "identity": ("v3.14", "v3", "", ""),
+    "compute": ("v2.1", "v2.1", "2.96", "2.1"),
+    "network": ("v2.0", "v2.0", "", ""),
+    "volume": ("v3.0", "v3", "3.71", "3.0"),
+    "image": ("v2.16", "v2", "", ""),
+    "heat": ("v1.0", "v1", "", ""),
+}
 
 
 def fill(cloud: FakeCloud) -> None:
@@ -36,18 +39,33 @@ def fill(cloud: FakeCloud) -> None:
         cloud.roles[f"role-{role}"] = {"id": f"role-{role}", "name": role, "domain_id": None}
         user = {"admin": "root", "member": "demo", "reader": "looker"}[role]
         cloud.users[f"user-{user}"] = {
-            "id": f"user-{user}", "name": user, "enabled": True, "domain_id": "default", "email": f"{user}@example.org",
-        }  # fmt: skip
+            "id": f"user-{user}",
+            "name": user,
+            "enabled": True,
+            "domain_id": "default",
+            "email": f"{user}@example.org",
+        }
         cloud.grants.add((cloud.project, f"user-{user}", f"role-{role}"))
     for number, (name, vcpus, ram, disk) in enumerate((("m1.tiny", 1, 512, 1), ("m1.large", 4, 8_192, 80)), 1):
         cloud.flavors[str(number)] = {"id": str(number), "name": name, "vcpus": vcpus, "ram": ram, "disk": disk}
     for name in ("debian-12", "cirros"):
         key = new_id()
         cloud.images[key] = {
-            "id": key, "name": name, "status": "active", "visibility": "public", "disk_format": "qcow2",
-            "container_format": "bare", "size": 21_430_272, "min_disk": 1, "min_ram": 64, "owner": cloud.project,
-            "created_at": "2026-01-02T03:04:05Z", "updated_at": "2026-01-02T03:04:05Z", "protected": False, "tags": [],
-        }  # fmt: skip
+            "id": key,
+            "name": name,
+            "status": "active",
+            "visibility": "public",
+            "disk_format": "qcow2",
+            "container_format": "bare",
+            "size": 21_430_272,
+            "min_disk": 1,
+            "min_ram": 64,
+            "owner": cloud.project,
+            "created_at": "2026-01-02T03:04:05Z",
+            "updated_at": "2026-01-02T03:04:05Z",
+            "protected": False,
+            "tags": [],
+        }
     from tests.fakes.openstack_compute import add_server
     from tests.fakes.openstack_network import add_network
     from tests.fakes.openstack_storage import add_volume
@@ -63,10 +81,12 @@ def versions(cloud: FakeCloud, asked: Asked) -> Says | None:
         return None
     key, path, newest, oldest = VERSIONS[asked.service]
     document: Thing = {
-        "id": key, "status": "stable" if asked.service == "identity" else "CURRENT", "updated": "2026-01-01T00:00:00Z",
+        "id": key,
+        "status": "stable" if asked.service == "identity" else "CURRENT",
+        "updated": "2026-01-01T00:00:00Z",
         "links": [{"rel": "self", "href": f"{cloud.url}/{asked.service}/{path}/"}],
         "media-types": [{"base": "application/json", "type": "application/vnd.openstack.v1+json"}],
-    }  # fmt: skip
+    }
     if newest:
         document |= {"version": newest, "min_version": oldest}
     if asked.parts == []:
@@ -105,9 +125,11 @@ def answer(cloud: FakeCloud, asked: Asked) -> Says:
 
 def _kept(cloud: FakeCloud, asked: Asked, method: str, what: str, rest: list[str]) -> Says:
     things = {
-        "projects": cloud.projects, "users": cloud.users, "roles": cloud.roles,
+        "projects": cloud.projects,
+        "users": cloud.users,
+        "roles": cloud.roles,
         "domains": {"default": {**DOMAIN, "enabled": True}},
-    }[what]  # fmt: skip
+    }[what]
     one = what[:-1]
     match method, rest:
         case "GET", []:
@@ -156,11 +178,15 @@ def _token(cloud: FakeCloud, asked: Asked) -> Says:
     key = f"gAAAAAB-{uuid.uuid4().hex}{uuid.uuid4().hex}"
     now = datetime.now(UTC)
     body = {
-        "methods": auth["identity"]["methods"], "user": {"id": user["id"], "name": user["name"], "domain": DOMAIN},
+        "methods": auth["identity"]["methods"],
+        "user": {"id": user["id"], "name": user["name"], "domain": DOMAIN},
         "project": {"id": project, "name": cloud.projects[project]["name"], "domain": DOMAIN},
-        "roles": [{"id": f"role-{name}", "name": name} for name in names], "catalog": _catalogue(cloud, project),
-        "issued_at": _time(now), "expires_at": _time(now + timedelta(hours=1)), "audit_ids": [new_id()[:8]],
-    }  # fmt: skip
+        "roles": [{"id": f"role-{name}", "name": name} for name in names],
+        "catalog": _catalogue(cloud, project),
+        "issued_at": _time(now),
+        "expires_at": _time(now + timedelta(hours=1)),
+        "audit_ids": [new_id()[:8]],
+    }
     cloud.tokens[key] = {"body": body, "project": project, "role": names[0], "user": user["id"]}
     cloud.tokens_seen.append(key)
     return Says({"token": body}, 201, {"X-Subject-Token": key})
@@ -191,12 +217,14 @@ def _catalogue(cloud: FakeCloud, project: str) -> list[Thing]:
 
     return [
         {
-            "id": new_id(), "type": type_, "name": name,
+            "id": new_id(),
+            "type": type_,
+            "name": name,
             "endpoints": [endpoint(service, path, interface) for interface in ("public", "internal", "admin")],
         }
         for service, (type_, name, path) in ENDPOINTS.items()
         if service not in cloud.absent
-    ]  # fmt: skip
+    ]
 
 
 def _mine(cloud: FakeCloud, user: str) -> list[Thing]:

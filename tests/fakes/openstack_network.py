@@ -5,9 +5,12 @@ from typing import Any
 from tests.fakes.openstack import Asked, FakeCloud, Says, Thing, found, new_id, page
 
 _SINGULAR = {
-    "networks": "network", "subnets": "subnet", "routers": "router",
-    "security-groups": "security_group", "security-group-rules": "security_group_rule",
-}  # fmt: skip
+    "networks": "network",
+    "subnets": "subnet",
+    "routers": "router",
+    "security-groups": "security_group",
+    "security-group-rules": "security_group_rule",
+}
 
 
 def add_network(cloud: FakeCloud, name: str, cidr: str | None = None) -> Thing:
@@ -37,9 +40,12 @@ def answer(cloud: FakeCloud, asked: Asked) -> Says:
 
 def _things(cloud: FakeCloud, what: str) -> dict[str, Thing]:
     return {
-        "networks": cloud.networks, "subnets": cloud.subnets, "routers": cloud.routers,
-        "security-groups": cloud.groups, "security-group-rules": cloud.rules,
-    }[what]  # fmt: skip
+        "networks": cloud.networks,
+        "subnets": cloud.subnets,
+        "routers": cloud.routers,
+        "security-groups": cloud.groups,
+        "security-group-rules": cloud.rules,
+    }[what]
 
 
 def _wanted(cloud: FakeCloud, asked: Asked, what: str) -> list[Thing]:
@@ -64,14 +70,19 @@ def _made(cloud: FakeCloud, what: str, wanted: Thing) -> Thing:
     made: Thing = {"id": new_id(), "project_id": cloud.project, "tenant_id": cloud.project, "description": "", **wanted}
     more: dict[str, Thing] = {
         "networks": {
-            "status": "ACTIVE", "admin_state_up": True, "shared": False, "router:external": False, "mtu": 1450,
-            "availability_zones": ["nova"], "tags": [],
+            "status": "ACTIVE",
+            "admin_state_up": True,
+            "shared": False,
+            "router:external": False,
+            "mtu": 1450,
+            "availability_zones": ["nova"],
+            "tags": [],
         },
         "subnets": {"enable_dhcp": True, "dns_nameservers": [], "allocation_pools": [], "host_routes": [], "tags": []},
         "routers": {"status": "ACTIVE", "admin_state_up": True, "external_gateway_info": None, "tags": []},
         "security-groups": {"stateful": True, "tags": []},
         "security-group-rules": {"ethertype": "IPv4", "remote_group_id": None},
-    }  # fmt: skip
+    }
     made = {**more[what], **made}
     if what == "subnets":
         made.setdefault("gateway_ip", made["cidr"].rpartition(".")[0] + ".1")

@@ -8,11 +8,22 @@ from tests.fakes.openstack import Asked, FakeCloud, Says, Thing, fault, found, n
 def add_volume(cloud: FakeCloud, name: str, size: int, **other: Any) -> Thing:
     key = new_id()
     cloud.volumes[key] = {
-        "id": key, "name": name, "size": size, "status": "available", "attachments": [], "volume_type": "lvm",
-        "bootable": "false", "encrypted": False, "description": None, "metadata": {},
-        "created_at": "2026-01-02T03:04:05", "os-vol-tenant-attr:tenant_id": cloud.project,
-        "availability_zone": "nova", "links": [], **other,
-    }  # fmt: skip
+        "id": key,
+        "name": name,
+        "size": size,
+        "status": "available",
+        "attachments": [],
+        "volume_type": "lvm",
+        "bootable": "false",
+        "encrypted": False,
+        "description": None,
+        "metadata": {},
+        "created_at": "2026-01-02T03:04:05",
+        "os-vol-tenant-attr:tenant_id": cloud.project,
+        "availability_zone": "nova",
+        "links": [],
+        **other,
+    }
     return cloud.volumes[key]
 
 
@@ -48,11 +59,13 @@ def _volumes(cloud: FakeCloud, asked: Asked) -> Says:
         case "GET", ["limits"]:
             used = cloud.volumes.values()
             absolute = {
-                "maxTotalVolumes": cloud.quota["volumes"], "totalVolumesUsed": len(used),
+                "maxTotalVolumes": cloud.quota["volumes"],
+                "totalVolumesUsed": len(used),
                 "maxTotalVolumeGigabytes": cloud.quota["gigabytes"],
                 "totalGigabytesUsed": sum(one["size"] for one in used),
-                "maxTotalSnapshots": 10, "totalSnapshotsUsed": 0,
-            }  # fmt: skip
+                "maxTotalSnapshots": 10,
+                "totalSnapshotsUsed": 0,
+            }
             return Says({"limits": {"rate": [], "absolute": absolute}})
     return fault(404, "itemNotFound", "The resource could not be found.")
 
@@ -68,9 +81,13 @@ def _create(cloud: FakeCloud, asked: Asked) -> Says:
         found(cloud.images, image, "Image")
     kept = {name: wanted[name] for name in ("description", "availability_zone") if name in wanted}
     made = add_volume(
-        cloud, wanted.get("name", ""), wanted["size"], bootable="true" if image else "false",
-        volume_type=wanted.get("volume_type") or "lvm", **kept,
-    )  # fmt: skip
+        cloud,
+        wanted.get("name", ""),
+        wanted["size"],
+        bootable="true" if image else "false",
+        volume_type=wanted.get("volume_type") or "lvm",
+        **kept,
+    )
     return Says({"volume": made}, 202)
 
 

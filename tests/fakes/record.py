@@ -114,7 +114,13 @@ def journal_on(
     """A journal as an owner takes it up."""
     sink = [] if shown is None else shown
     return LiveJournal(
-        RunId(run), 7, tuple(record.steps.values()), len(record.events),
-        recorder=record, show=sink.append, clock=clock or Ticks(), now=lambda: datetime(2026, 1, 1, tzinfo=UTC),
+        RunId(run),
+        7,
+        tuple(record.steps.values()),
+        len(record.events),
+        recorder=record,
+        show=sink.append,
+        clock=clock or Ticks(),
+        now=lambda: datetime(2026, 1, 1, tzinfo=UTC),
         patience=timedelta(hours=24),
-    )  # fmt: skip
+    )

@@ -19,9 +19,16 @@ HELLO = ChatRequest((Message("user", "Hello"),))
 def connection(name: str, *, price: float = 0, tools: bool = True, enabled: bool = True) -> Connection:
     """A connection whose id is derived from its name; `price` is USD for a million tokens, in and out alike."""
     return Connection(
-        ConnectionId(f"id-{name}"), name, f"http://{name}.test/v1", f"model-of-{name}", Provider.OPENAI,
-        tools=tools, price_in=price, price_out=price, enabled=enabled,
-    )  # fmt: skip
+        ConnectionId(f"id-{name}"),
+        name,
+        f"http://{name}.test/v1",
+        f"model-of-{name}",
+        Provider.OPENAI,
+        tools=tools,
+        price_in=price,
+        price_out=price,
+        enabled=enabled,
+    )
 
 
 @dataclass

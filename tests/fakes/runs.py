@@ -105,9 +105,12 @@ async def remember(tx: Transaction, turn: Turn, outcome: Outcome) -> None:
         "insert into messages (session_id, seq, tenant_id, workspace_id, role, content, run_id) select %(session)s,"
         " coalesce((select max(seq) from messages where session_id = %(session)s), 0) + 1, %(tenant)s, %(workspace)s,"
         " 'assistant', jsonb_build_object('text', %(text)s::text), %(run)s",
-        session=turn.session, tenant=turn.scope.tenant, workspace=turn.scope.workspace, text=outcome.answer,
+        session=turn.session,
+        tenant=turn.scope.tenant,
+        workspace=turn.scope.workspace,
+        text=outcome.answer,
         run=turn.run,
-    )  # fmt: skip
+    )
 
 
 @dataclass
@@ -141,9 +144,15 @@ class Stage:
         handlers = dict.fromkeys(Path, handler)
         timing = Timing(time.monotonic, lambda: datetime.now(UTC))
         return Runner(
-            other.pop("runs", self.runs), self.approvals, handlers, self.settings,
-            owner=owner, timing=timing, remember=other.pop("remember", remember), audit=Audit(self.database),
-        )  # fmt: skip
+            other.pop("runs", self.runs),
+            self.approvals,
+            handlers,
+            self.settings,
+            owner=owner,
+            timing=timing,
+            remember=other.pop("remember", remember),
+            audit=Audit(self.database),
+        )
 
     async def carry(self, turn: Turn, handler: Handler, owner: str = "runner-1") -> list[Event]:
         """All events that a reader sees."""
@@ -199,20 +208,29 @@ async def stage(app_dsn: str, admin_dsn: str, *, tenant: str = "", size: int = 4
             named = {"tenant": scope.tenant, "workspace": scope.workspace}
             agent = await tx.one(
                 "insert into agents (tenant_id, workspace_id, name) values (%(tenant)s, %(workspace)s, 'keeper')"
-                " returning id", **named,
-            )  # fmt: skip
+                " returning id",
+                **named,
+            )
             assert agent is not None
             session = await tx.one(
                 "insert into sessions (tenant_id, workspace_id, agent_id, user_id)"
                 " values (%(tenant)s, %(workspace)s, %(agent)s, %(user)s) returning id",
-                agent=agent["id"], user=scope.user, **named,
-            )  # fmt: skip
+                agent=agent["id"],
+                user=scope.user,
+                **named,
+            )
             assert session is not None
         audit = Audit(database)
         yield Stage(
-            database, Runs(database), Approvals(database, audit), RunDesk(database), audit, scope, str(agent["id"]),
+            database,
+            Runs(database),
+            Approvals(database, audit),
+            RunDesk(database),
+            audit,
+            scope,
+            str(agent["id"]),
             str(session["id"]),
-        )  # fmt: skip
+        )
     finally:
         await database.close()
 

@@ -85,9 +85,15 @@ class Clockwork:
 def make_desk(database: Database) -> Desk:
     """The ordinary way in; nothing is carried here."""
     records = Records(
-        database, Runs(database), Links(database), Conversations(database), make_memory(database), Audit(database),
-        Skills(database), Approvals(database, Audit(database)),
-    )  # fmt: skip
+        database,
+        Runs(database),
+        Links(database),
+        Conversations(database),
+        make_memory(database),
+        Audit(database),
+        Skills(database),
+        Approvals(database, Audit(database)),
+    )
     router = CachedRouter(read_rules(Path(str(files("configs"))) / "routing.yaml"), None, time.monotonic)
     return Desk(records, router, {}, AgentSettings(), uuid4)
 
@@ -134,8 +140,9 @@ async def agent_of(clocks: Clockwork, scope: Scope) -> str:
         row = await tx.one(
             "insert into agents (tenant_id, workspace_id, name) values (%(t)s, %(w)s, 'keeper')"
             " on conflict (workspace_id, name) do update set name = 'keeper' returning id",
-            t=scope.tenant, w=scope.workspace,
-        )  # fmt: skip
+            t=scope.tenant,
+            w=scope.workspace,
+        )
     assert row is not None
     return str(row["id"])
 
@@ -165,10 +172,15 @@ async def answer(turn: Turn, journal: Journal) -> Outcome:
 
 def runner(clocks: Clockwork) -> Runner:
     return Runner(
-        clocks.runs, Approvals(clocks.database, Audit(clocks.database)), dict.fromkeys(Way, answer),
-        AgentSettings(lease_seconds=2, heartbeat_seconds=0.3, poll_seconds=0.05), owner="r",
-        timing=Timing(time.monotonic, lambda: datetime.now(UTC)), remember=remember, audit=Audit(clocks.database),
-    )  # fmt: skip
+        clocks.runs,
+        Approvals(clocks.database, Audit(clocks.database)),
+        dict.fromkeys(Way, answer),
+        AgentSettings(lease_seconds=2, heartbeat_seconds=0.3, poll_seconds=0.05),
+        owner="r",
+        timing=Timing(time.monotonic, lambda: datetime.now(UTC)),
+        remember=remember,
+        audit=Audit(clocks.database),
+    )
 
 
 @dataclass

@@ -79,9 +79,14 @@ class Commands(asyncssh.SSHServerSession[bytes]):
             self._chan.exit(0)
             return
         process = await asyncio.create_subprocess_exec(
-            "/bin/sh", "-c", self._line, start_new_session=True, stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
-        )  # fmt: skip
+            "/bin/sh",
+            "-c",
+            self._line,
+            start_new_session=True,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
         self._group = process.pid
         await asyncio.gather(self._passed(process.stdout, None), self._passed(process.stderr, 1))
         status = await process.wait()

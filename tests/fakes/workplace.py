@@ -64,10 +64,16 @@ async def workplace(
 ) -> AsyncIterator[Workplace]:
     """Open for as long as it is used; `more` is environment."""
     given: Mapping[str, str] = {
-        "AOS_STATE_DIR": str(folder), "DATABASE_URL": app_dsn, "REDIS_URL": redis_url, "LLM_BASE_URL": model.url,
-        "LLM_DEFAULT_MODEL": "scripted-1", "AOS_LLM_SUPPORTS_TOOLS": "true", "AOS_AGENTS_HEARTBEAT_SECONDS": "0.3",
-        "AOS_AGENTS_POLL_SECONDS": "0.1", "AOS_AGENTS_PLANNING_ENABLED": "false",
-    }  # fmt: skip
+        "AOS_STATE_DIR": str(folder),
+        "DATABASE_URL": app_dsn,
+        "REDIS_URL": redis_url,
+        "LLM_BASE_URL": model.url,
+        "LLM_DEFAULT_MODEL": "scripted-1",
+        "AOS_LLM_SUPPORTS_TOOLS": "true",
+        "AOS_AGENTS_HEARTBEAT_SECONDS": "0.3",
+        "AOS_AGENTS_POLL_SECONDS": "0.1",
+        "AOS_AGENTS_PLANNING_ENABLED": "false",
+    }
     settings = load({**given, **more})
     base = ground(settings, embedder or FakeEmbedder(), None)
     await base.database.open()

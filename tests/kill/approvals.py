@@ -91,8 +91,9 @@ class Chaos:
         rows = self.made.rows(
             "select id, arguments->>'label' from approvals where state = 'pending' and category = %s"
             " and created_at < now() - make_interval(secs => %s)",
-            category, LEASE if category == "reconcile" else 0,
-        )  # fmt: skip
+            category,
+            LEASE if category == "reconcile" else 0,
+        )
         return {str(id_): label for id_, label in rows}
 
     def decide(self, approval: str, label: str) -> None:
@@ -284,10 +285,15 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="aos-appr-") as place, configured(Path(place)) as path:
         marks = Marks(Path(place) / "outside")
         settings = {
-            "PYTHONPATH": path, "AOS_AGENTS_PLACEMENT": "serve", "AOS_AGENTS_LEASE_SECONDS": str(LEASE),
-            "AOS_AGENTS_HEARTBEAT_SECONDS": "1", "AOS_AGENTS_PLANNING_ENABLED": "false",
-            "AOS_MEMORY_EXTRACT_FACTS": "false", "LLM_DEFAULT_MODEL": "scripted-1", "LLM_API_KEY": "none",
-        }  # fmt: skip
+            "PYTHONPATH": path,
+            "AOS_AGENTS_PLACEMENT": "serve",
+            "AOS_AGENTS_LEASE_SECONDS": str(LEASE),
+            "AOS_AGENTS_HEARTBEAT_SECONDS": "1",
+            "AOS_AGENTS_PLANNING_ENABLED": "false",
+            "AOS_MEMORY_EXTRACT_FACTS": "false",
+            "LLM_DEFAULT_MODEL": "scripted-1",
+            "LLM_API_KEY": "none",
+        }
         with serve_model(talk(marks.folder)) as model, instance(**settings, LLM_BASE_URL=model.url) as made:
             chaos = Chaos(made, marks, rng)
             kills = schedule(rng, options.kills, options.whole)

@@ -142,8 +142,9 @@ def measure(report: Report, made: Instance, folder: Path) -> None:
             change(made, model)
             ended, took = seconds_of(made, reindex(made))
             holds = ended["state"] == "completed" and took <= most and live_embedder(made) == fingerprint_of(model)
-            report.figure(f"change {number}: restarted and re-indexed in", took, unit="s", reference=most, goal=GOAL,
-                          holds=holds)  # fmt: skip
+            report.figure(
+                f"change {number}: restarted and re-indexed in", took, unit="s", reference=most, goal=GOAL, holds=holds
+            )
             rolled(made)
         change(made, other)
         first = reindex(made)

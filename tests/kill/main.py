@@ -291,13 +291,16 @@ def main() -> int:
         counter = Counter(folder / "counted")
         path = counter.install()
         settings = {
-            "AOS_WORKER_REPLICAS": "2", "AOS_WORKER_LEASE_SECONDS": "6", "AOS_WORKER_HEARTBEAT_SECONDS": "1",
+            "AOS_WORKER_REPLICAS": "2",
+            "AOS_WORKER_LEASE_SECONDS": "6",
+            "AOS_WORKER_HEARTBEAT_SECONDS": "1",
             "AOS_READ_READERS": str(READERS),
             # No scope is small: both legs ask their indexes, as they do where there are many thousands of chunks.
-            "AOS_SEARCH_EXACT_SCOPE": "0", "AOS_SEARCH_FETCH": "10",
+            "AOS_SEARCH_EXACT_SCOPE": "0",
+            "AOS_SEARCH_FETCH": "10",
             "AOS_RAY_MEMORY_HIGH": memory_high(),
             "AOS_GATE_QUESTIONS": "0",  # pages that are made alike lead to each other: the gate would refuse them
-        }  # fmt: skip
+        }
         with instance(PYTHONPATH=path, OCR_STRATEGY="tesseract", **settings) as made:
             scans = folder / "scans"
             expected, runs = undisturbed(made, scans, counter, report)

@@ -217,10 +217,16 @@ def measure(made: Instance, report: Report, ingesting: Ingesting, parts: tuple[s
         clients.over.set()
         threads[0].join()
     exact = bool(ingesting.ends) and not ingesting.wrong
-    report.figure("jobs beside all that, page-exact", len(ingesting.ends), reference=", ".join(ingesting.ends),
-                  goal=GOAL, holds=exact)  # fmt: skip
+    report.figure(
+        "jobs beside all that, page-exact",
+        len(ingesting.ends),
+        reference=", ".join(ingesting.ends),
+        goal=GOAL,
+        holds=exact,
+    )
     told = ", ".join(f"{what}: {count}" for what, count in clients.told.most_common())
     report.figure("clients were told", told)
     report.figure("answers 404", clients.told["404"], reference=0, goal=GOAL, holds=clients.told["404"] == 0)
-    report.figure("answers 503 that do not say when to come back", clients.bare, reference=0, goal=GOAL,
-                  holds=clients.bare == 0)  # fmt: skip
+    report.figure(
+        "answers 503 that do not say when to come back", clients.bare, reference=0, goal=GOAL, holds=clients.bare == 0
+    )

@@ -52,8 +52,12 @@ async def bench(
     try:
         yield contract.Bench(
             desk(settings, base, dict.fromkeys(turn_ports.Path, workshop.carrier)),
-            RunDesk(base.database), base.approvals, model, site, contract.person(admin_dsn),
-        )  # fmt: skip
+            RunDesk(base.database),
+            base.approvals,
+            model,
+            site,
+            contract.person(admin_dsn),
+        )
     finally:
         await workshop.close()
         await base.close()

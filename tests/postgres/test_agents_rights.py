@@ -102,11 +102,16 @@ async def test_an_approved_call_of_somebody_disabled_meanwhile_is_not_made(
     with serve_model(Say("Let me read it."), asked, Say("It shows 4.2 bar.")) as model:
         settings = load(
             {
-                "AOS_STATE_DIR": str(tmp_path), "DATABASE_URL": app_dsn, "REDIS_URL": redis_url,
-                "LLM_BASE_URL": model.url, "LLM_DEFAULT_MODEL": "scripted-1", "AOS_LLM_SUPPORTS_TOOLS": "true",
-                "AOS_AGENTS_HTTP_ALLOW": "127.0.0.1:9", "AOS_AGENTS_POLL_SECONDS": "0.05",
+                "AOS_STATE_DIR": str(tmp_path),
+                "DATABASE_URL": app_dsn,
+                "REDIS_URL": redis_url,
+                "LLM_BASE_URL": model.url,
+                "LLM_DEFAULT_MODEL": "scripted-1",
+                "AOS_LLM_SUPPORTS_TOOLS": "true",
+                "AOS_AGENTS_HTTP_ALLOW": "127.0.0.1:9",
+                "AOS_AGENTS_POLL_SECONDS": "0.05",
             }
-        )  # fmt: skip
+        )
         base = ground(settings, FakeEmbedder(), None)
         workshop = Workshop(settings, base)
         await base.database.open()

@@ -76,11 +76,17 @@ async def here(
 ) -> AsyncIterator[Here]:
     settings = load(
         {
-            "AOS_STATE_DIR": str(tmp_path), "DATABASE_URL": app_dsn, "REDIS_URL": redis_url, "LLM_BASE_URL": model.url,
-            "LLM_DEFAULT_MODEL": "scripted-1", "AOS_LLM_SUPPORTS_TOOLS": "true", "AOS_AGENTS_POLL_SECONDS": "0.1",
-            "AOS_SANDBOX_WARM": "0", "AOS_SANDBOX_UNTRUSTED_WITHOUT": ",".join(Layer),
+            "AOS_STATE_DIR": str(tmp_path),
+            "DATABASE_URL": app_dsn,
+            "REDIS_URL": redis_url,
+            "LLM_BASE_URL": model.url,
+            "LLM_DEFAULT_MODEL": "scripted-1",
+            "AOS_LLM_SUPPORTS_TOOLS": "true",
+            "AOS_AGENTS_POLL_SECONDS": "0.1",
+            "AOS_SANDBOX_WARM": "0",
+            "AOS_SANDBOX_UNTRUSTED_WITHOUT": ",".join(Layer),
         }
-    )  # fmt: skip
+    )
     base = ground(settings, FakeEmbedder(), None)
     workshop = Workshop(settings, base)
     await base.database.open()
@@ -106,8 +112,13 @@ async def test_a_skill_that_an_agent_was_given_is_called_fenced_and_recorded(her
     (_, line, *_) = await here.base.audit.page(here.scope)  # the newest is the execution itself
     assert (line["action"], line["object"], line["outcome"]) == ("skill.call", "double", "done")
     assert {**line["detail"], "ms": 0} == {
-        "skill": "double", "kind": "python", "version": 1, "code": "ok", "ms": 0, "agent": agent,
-    }  # fmt: skip
+        "skill": "double",
+        "kind": "python",
+        "version": 1,
+        "code": "ok",
+        "ms": 0,
+        "agent": agent,
+    }
 
 
 async def test_b_11_without_a_row_there_is_no_tool(here: Here) -> None:

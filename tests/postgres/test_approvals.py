@@ -87,9 +87,7 @@ async def test_edited_arguments_are_bound_audited_and_executed(here: Stage) -> N
     events = await here.carry(turn, acting(outside))
     assert [arguments for _, _, arguments in outside.acted] == [{"to": "c"}]
     (decided,) = [event for event in events if event.kind is EventKind.APPROVAL_DECIDED]
-    assert decided.data == {
-        "id": id_, "state": "approved", "reviewer": here.scope.user, "arguments": {"to": "c"},
-    }  # fmt: skip
+    assert decided.data == {"id": id_, "state": "approved", "reviewer": here.scope.user, "arguments": {"to": "c"}}
     (entry,) = await trail(here)
     assert entry["detail"] == {"tool": "act", "digest": row["decided_digest"], "edited": True}
 
@@ -172,10 +170,16 @@ async def test_hi_04_exactly_once_for_each_kind_of_tool_and_crash(
         lease = await here.runs.claim(here.scope, turn.run, "mortal", 30)
         loaded = await here.runs.load(here.scope, turn.run)
         journal = LiveJournal(
-            turn.run, loaded.seed, loaded.steps, loaded.last_event,
-            recorder=LedgerRecorder(here.runs, here.approvals, lease), show=lambda event: None, clock=Ticks(),
-            now=lambda: datetime.now(UTC), patience=timedelta(hours=1),
-        )  # fmt: skip
+            turn.run,
+            loaded.seed,
+            loaded.steps,
+            loaded.last_event,
+            recorder=LedgerRecorder(here.runs, here.approvals, lease),
+            show=lambda event: None,
+            clock=Ticks(),
+            now=lambda: datetime.now(UTC),
+            patience=timedelta(hours=1),
+        )
         opening(turn, journal)
         await acting(outside, redo, ask=ask)(turn, journal)
 
@@ -206,8 +210,10 @@ async def test_hi_04_exactly_once_for_each_kind_of_tool_and_crash(
     assert len(outside.acted) == (2 if happened and effect != "write" else 1)
     rows, _ = await here.approvals.page(here.scope, run=turn.run)
     assert {(r["category"], r["execution"]) for r in rows} <= {
-        ("approval", "done"), ("reconcile", "done"), ("reconcile", "none"),
-    }  # fmt: skip
+        ("approval", "done"),
+        ("reconcile", "done"),
+        ("reconcile", "none"),
+    }
     recording = await here.desk.recording(here.scope, turn.run)
     assert (await walk_again(recording, acting(Outside(), redo, ask=ask))).same
 
@@ -257,9 +263,13 @@ async def test_a_replay_from_postgres_is_byte_identical(here: Stage) -> None:
     fresh = Outside()
     report = await Replayer(here.desk, {turn.path: acting(fresh)}).replay(here.scope, turn.run)
     assert report == {
-        "run_id": turn.run, "state": "completed", "same": True, "events": len(await here.stored(turn)), "steps": 4,
+        "run_id": turn.run,
+        "state": "completed",
+        "same": True,
+        "events": len(await here.stored(turn)),
+        "steps": 4,
         "diverged": None,
-    }  # fmt: skip
+    }
     assert (fresh.asked, fresh.acted) == (0, [])
 
 

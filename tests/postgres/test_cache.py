@@ -157,10 +157,12 @@ async def test_other_workspaces_agents_and_filters_have_entries_of_their_own(
     other = corpus.open_home(admin, "other", home.scope.tenant)
     admin.execute("update workspaces set generation_id = %s where id = %s", (home.generation, other.workspace))
     asked = [
-        (home.scope, Query(QUESTION)), (home.scope, Query(QUESTION, agent_id=home.agent)),
-        (home.scope, Query(QUESTION, filters=Filters(doc_type="pdf"))), (home.scope, Query(QUESTION, limit=3)),
+        (home.scope, Query(QUESTION)),
+        (home.scope, Query(QUESTION, agent_id=home.agent)),
+        (home.scope, Query(QUESTION, filters=Filters(doc_type="pdf"))),
+        (home.scope, Query(QUESTION, limit=3)),
         (other, Query(QUESTION)),
-    ]  # fmt: skip
+    ]
     found = [await first.search.run(scope, query) for scope, query in asked]
     assert [len(one.hits) for one in found] == [1, 1, 0, 1, 0]
     assert all(one.cache and one.cache.outcome == "miss" for one in found)
@@ -236,9 +238,17 @@ async def links_a_scan(pool: Database, home: Home) -> None:
 
 
 CHANGES: list[Change] = [
-    deletes, unlinks, links, auto_links, widens, removes_the_agent, switches, shows_it_to_bob, reads_again,
+    deletes,
+    unlinks,
+    links,
+    auto_links,
+    widens,
+    removes_the_agent,
+    switches,
+    shows_it_to_bob,
+    reads_again,
     links_a_scan,
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("change", CHANGES, ids=[change.__name__ for change in CHANGES])

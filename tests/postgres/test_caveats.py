@@ -43,22 +43,35 @@ async def test_a_document_is_as_good_as_the_gravest_caveat_of_its_pages(
     await ledger.scan(
         scope,
         folder_of(
-            tmp_path, good="all is there", noted="a HIDDEN row", doubtful="fine\fa DOUBT here",
-            unread="a DOUBT\fa PICTURE and a PICTURE\ffine\fa PICTURE", failing="a DOUBT\fFAIL", nothing="FAIL",
+            tmp_path,
+            good="all is there",
+            noted="a HIDDEN row",
+            doubtful="fine\fa DOUBT here",
+            unread="a DOUBT\fa PICTURE and a PICTURE\ffine\fa PICTURE",
+            failing="a DOUBT\fFAIL",
+            nothing="FAIL",
         ),
-    )  # fmt: skip
+    )
     rows = await documents(ledger, scope)
     assert {name: row["status"] for name, row in rows.items()} == {
-        "good.txt": "completed", "noted.txt": "completed", "doubtful.txt": "degraded", "unread.txt": "partial",
-        "failing.txt": "partial", "nothing.txt": "failed",
-    }  # fmt: skip
+        "good.txt": "completed",
+        "noted.txt": "completed",
+        "doubtful.txt": "degraded",
+        "unread.txt": "partial",
+        "failing.txt": "partial",
+        "nothing.txt": "failed",
+    }
     assert rows["good.txt"]["caveats"] == []
     assert [one["kind"] for one in rows["noted.txt"]["caveats"]] == ["hidden_content"]
     pictures, table = rows["unread.txt"]["caveats"]  # the gravest first
     assert pictures == {
-        "kind": "pictures_unread", "weight": "unread", "detail": "a picture was not read", "count": 3, "pages": [2, 4],
+        "kind": "pictures_unread",
+        "weight": "unread",
+        "detail": "a picture was not read",
+        "count": 3,
+        "pages": [2, 4],
         "page_count": 2,
-    }  # fmt: skip
+    }
     assert (table["kind"], table["pages"]) == ("table_unsure", [1])
 
 
@@ -66,12 +79,19 @@ async def test_a_document_without_a_word_is_not_plainly_completed(ledger: Bench,
     await ledger.scan(scope, folder_of(tmp_path, blank=" \n\f\t", half="FAIL\f ", seen="words"))
     rows = await documents(ledger, scope)
     assert {name: row["status"] for name, row in rows.items()} == {
-        "blank.txt": "degraded", "half.txt": "partial", "seen.txt": "completed",
-    }  # fmt: skip
+        "blank.txt": "degraded",
+        "half.txt": "partial",
+        "seen.txt": "completed",
+    }
     (told,) = rows["blank.txt"]["caveats"]
     assert told == {
-        "kind": "no_text", "weight": "unsure", "detail": NO_TEXT.detail, "count": 1, "pages": [], "page_count": 0,
-    }  # fmt: skip
+        "kind": "no_text",
+        "weight": "unsure",
+        "detail": NO_TEXT.detail,
+        "count": 1,
+        "pages": [],
+        "page_count": 0,
+    }
     assert [one["kind"] for one in rows["half.txt"]["caveats"]] == ["no_text"]
 
 
@@ -82,8 +102,9 @@ async def test_missing_vectors_and_caveats_hide_each_other_from_nobody(
     await ledger.scan(scope, folder_of(tmp_path, good="fine", doubtful="a DOUBT"))
     rows = await documents(ledger, scope)
     assert {name: (row["status"], row["has_embeddings"]) for name, row in rows.items()} == {
-        "good.txt": ("embedding_pending", False), "doubtful.txt": ("degraded", False),
-    }  # fmt: skip
+        "good.txt": ("embedding_pending", False),
+        "doubtful.txt": ("degraded", False),
+    }
 
 
 async def test_the_counts_of_a_job_add_up_and_it_says_why_it_is_partial(
@@ -99,8 +120,10 @@ async def test_the_counts_of_a_job_add_up_and_it_says_why_it_is_partial(
     assert shown["caveats"] == {"pictures_unread": 1, "table_unsure": 1}
     listed = await ledger.desk.doubtful_units(scope, job)
     assert [(row["filename"], row["status"], row["unchanged"]) for row in listed] == [
-        ("doubtful.txt", "degraded", False), ("nothing.txt", "failed", False), ("unread.txt", "partial", False),
-    ]  # fmt: skip
+        ("doubtful.txt", "degraded", False),
+        ("nothing.txt", "failed", False),
+        ("unread.txt", "partial", False),
+    ]
     assert listed[0]["caveats"][0]["pages"] == [1, 2]
     last = (await ledger.desk.events_after(scope, job, 0))[-1]
     assert (last["type"], last["payload"]["outcome"]["degraded"]) == ("partial", 1)
@@ -123,8 +146,9 @@ async def test_what_stays_doubtful_is_said_again_and_counts_once(ledger: Bench, 
     assert shown["state"] == "partial" and shown["progress"]["survey"]["unchanged"] == 3
     assert await outcome(ledger, scope, again) == Outcome(degraded=1, failed=1, unchanged=1)
     assert [(row["filename"], row["unchanged"]) for row in await ledger.desk.doubtful_units(scope, again)] == [
-        ("doubtful.txt", True), ("nothing.txt", True),
-    ]  # fmt: skip
+        ("doubtful.txt", True),
+        ("nothing.txt", True),
+    ]
 
 
 async def test_a_page_that_is_read_again_without_its_caveat_mends_document_chunk_and_job(
@@ -203,8 +227,13 @@ async def test_a_hit_and_its_citation_say_what_is_doubtful_about_their_pages(
     ]
     assert all(one.caveats == () for one in results.hits if one.filename == "clear.txt")
     sent = {one.chunk_id: one for one in found("harbour", results).results}[hit.chunk_id].model_dump()
-    assert {"kind": "encoding_unsure", "weight": "unsure", "detail": "the encoding is guessed", "count": 1,
-            "page": None} in sent["caveats"]  # fmt: skip
+    assert {
+        "kind": "encoding_unsure",
+        "weight": "unsure",
+        "detail": "the encoding is guessed",
+        "count": 1,
+        "page": None,
+    } in sent["caveats"]
     assert Codec(Results).value(b"\n" + TypeAdapter(Results).dump_json(results)) == results
     quote = {"version_id": hit.version_id, "page": 1, "start": 0, "end": 19, "quote": GARBLED[:19]}
     (described,) = await StoredPlaces(ledger.database).describe(scope, [quote])

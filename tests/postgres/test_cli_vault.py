@@ -16,8 +16,11 @@ from tests.fakes.http import Office, open_office
 @pytest.fixture
 def office(admin_dsn: str, app_dsn: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Office:
     for name, value in {
-        "AOS_STATE_DIR": str(tmp_path), "DATABASE_URL": app_dsn, "DATABASE_ADMIN_URL": admin_dsn, "AOS_TOKEN": "x",
-    }.items():  # fmt: skip
+        "AOS_STATE_DIR": str(tmp_path),
+        "DATABASE_URL": app_dsn,
+        "DATABASE_ADMIN_URL": admin_dsn,
+        "AOS_TOKEN": "x",
+    }.items():
         monkeypatch.setenv(name, value)
     return open_office(admin_dsn)
 

@@ -105,12 +105,17 @@ async def test_cv_02_a_credential_is_opened_for_the_call_and_the_trail_says_so(d
     assert SECRET not in repr(secret) and secret.shown == {"region", "port", "tls"}
     (line,) = await desk.trail()
     assert line == (
-        "credential.open", "done",
+        "credential.open",
+        "done",
         {
-            "skill": "ping", "type": "bearer_token", "agent": desk.agent, "role": "developer", "name": "site",
+            "skill": "ping",
+            "type": "bearer_token",
+            "agent": desk.agent,
+            "role": "developer",
+            "name": "site",
             "tier": "type",
         },
-    )  # fmt: skip
+    )
     await desk.add(replace(TOKEN, name="other"))
     with pytest.raises(AmbiguousCredential, match="other, site"):
         await desk.vaulted.open(desk.call(), PING)
@@ -253,8 +258,10 @@ async def test_x_05_keys_are_rotated_in_all_workspaces(desk: Desk, admin_dsn: st
     sealed = await envelopes(admin_dsn)
     dry = await rotate(admin_dsn, both, None, silent, dry_run=True)
     assert [(name, one.total, one.old, one.resealed) for name, one in dry.items()] == [
-        ("credentials", 4, 4, 4), ("llm_connections", 1, 1, 1), ("system_settings", 1, 1, 1),
-    ]  # fmt: skip
+        ("credentials", 4, 4, 4),
+        ("llm_connections", 1, 1, 1),
+        ("system_settings", 1, 1, 1),
+    ]
     assert await envelopes(admin_dsn) == sealed
     done = await rotate(admin_dsn, both, None, silent)
     assert [(one.old, one.resealed, one.failed) for one in done.values()] == [(4, 4, {}), (1, 1, {}), (1, 1, {})]

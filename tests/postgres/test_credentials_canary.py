@@ -129,12 +129,17 @@ async def opened_house(ways: Ways, model: ModelServer, collector: Collector) -> 
     office, opened = open_office(ways.admin_dsn), list[str]()
     settings = load(
         {
-            "AOS_STATE_DIR": str(ways.folder / "state"), "DATABASE_URL": ways.app_dsn, "REDIS_URL": ways.redis_url,
-            "AOS_MODELS_VAULT_KEY": KEY, "AOS_AGENTS_APPROVALS_FILE": str(ways.folder / "approvals.yaml"),
-            "AOS_AGENTS_POLL_SECONDS": "0.1", "AOS_SANDBOX_WARM": "0",
-            "AOS_TELEMETRY_ENDPOINT": collector.url, "AOS_TELEMETRY_PROMPTS": "true",
+            "AOS_STATE_DIR": str(ways.folder / "state"),
+            "DATABASE_URL": ways.app_dsn,
+            "REDIS_URL": ways.redis_url,
+            "AOS_MODELS_VAULT_KEY": KEY,
+            "AOS_AGENTS_APPROVALS_FILE": str(ways.folder / "approvals.yaml"),
+            "AOS_AGENTS_POLL_SECONDS": "0.1",
+            "AOS_SANDBOX_WARM": "0",
+            "AOS_TELEMETRY_ENDPOINT": collector.url,
+            "AOS_TELEMETRY_PROMPTS": "true",
         }
-    )  # fmt: skip
+    )
     base = ground(settings, FakeEmbedder(), None)
     vault = vault_of(settings.models.vault_key, settings.state_dir)
     # As if they came with the program: no folder holds them, so no binding could name what they do.
@@ -143,10 +148,15 @@ async def opened_house(ways: Ways, model: ModelServer, collector: Collector) -> 
     workshop = Workshop(settings, base)
     way_in = desk(settings, base, dict.fromkeys(turn_ports.Path, workshop.carrier))
     parts = make_parts(
-        ways.app_dsn, ways.folder, telemetry=base.telemetry, toolbox=base.tools,
-        orchestrator=TracedOrchestrator(way_in, base.telemetry), replays=FewReplays(workshop.replays),
-        openers=(base.database.open, workshop.open), closers=(workshop.close, base.close, base.database.close),
-    )  # fmt: skip
+        ways.app_dsn,
+        ways.folder,
+        telemetry=base.telemetry,
+        toolbox=base.tools,
+        orchestrator=TracedOrchestrator(way_in, base.telemetry),
+        replays=FewReplays(workshop.replays),
+        openers=(base.database.open, workshop.open),
+        closers=(workshop.close, base.close, base.database.close),
+    )
     with psycopg.connect(ways.admin_dsn) as connection:
         agent = open_agent(connection, office.scope, "keeper")
     async with serve(parts) as api:
@@ -184,9 +194,10 @@ async def provoke(house: House) -> None:
             await asyncio.sleep(0.2)
     with serve_model(everything=failing(401, f"Incorrect API key provided: {canary('llm')}")) as quoting:
         made = await house.ask(
-            "POST", "/api/llm-connections",
+            "POST",
+            "/api/llm-connections",
             json={"name": "quotes", "base_url": quoting.url, "model": "m", "key": canary("llm"), "provider": "custom"},
-        )  # fmt: skip
+        )
         await house.ask("POST", f"/api/llm-connections/{made.json()['id']}/test")
         config = {"llm_routing": {"primary_connection_id": "quotes"}}
         agent = (await house.ask("POST", "/api/agents", json={"name": "unlucky", "config": config})).json()["id"]
@@ -201,9 +212,17 @@ async def runs(house: House) -> list[dict[str, Any]]:
 async def read_all(house: House) -> None:
     """Everything that the API tells afterwards."""
     for path in (
-        "/api/credentials", "/api/credentials/types", "/api/llm-connections", "/api/agents", "/api/approvals",
-        "/api/sessions", "/api/audit?limit=1000", "/api/runs?limit=200", "/api/jobs", "/openapi.json",
-    ):  # fmt: skip
+        "/api/credentials",
+        "/api/credentials/types",
+        "/api/llm-connections",
+        "/api/agents",
+        "/api/approvals",
+        "/api/sessions",
+        "/api/audit?limit=1000",
+        "/api/runs?limit=200",
+        "/api/jobs",
+        "/openapi.json",
+    ):
         await house.ask("GET", path)
     for run in await runs(house):
         await house.ask("GET", f"/api/runs/{run['id']}")

@@ -63,8 +63,9 @@ async def test_what_was_set_holds_for_every_later_look_at_the_file(ledger: Bench
     (tmp_path / "a.txt").write_bytes(POLISH.encode("cp1250"))
     (tmp_path / "b.txt").write_bytes(POLISH.encode("cp1250"))
     await ledger.scan(scope, tmp_path)
-    await ledger.rows(scope, "update documents set metadata = '{\"encoding\": \"cp1250\"}' where filename = 'a.txt'"
-                      " returning id")  # fmt: skip
+    await ledger.rows(
+        scope, "update documents set metadata = '{\"encoding\": \"cp1250\"}' where filename = 'a.txt' returning id"
+    )
     await ledger.scan(scope, tmp_path)
     texts = "select d.filename, p.text from pages p join documents d on d.id = p.document_id order by 1"
     read = {row["filename"]: row["text"] for row in await ledger.rows(scope, texts)}

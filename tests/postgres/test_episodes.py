@@ -92,8 +92,10 @@ async def mind(app_dsn: str, admin_dsn: str) -> AsyncIterator[Mind]:
         async with db.transaction(scope) as tx:
             row = await tx.one(
                 "insert into agents (tenant_id, workspace_id, name) values (%(t)s, %(w)s, %(n)s) returning id",
-                t=scope.tenant, w=scope.workspace, n=name,
-            )  # fmt: skip
+                t=scope.tenant,
+                w=scope.workspace,
+                n=name,
+            )
         assert row is not None
         agents.append(str(row["id"]))
     yield Mind(db, Conversations(db), scope, (agents[0], agents[1]), FakeEmbedder())

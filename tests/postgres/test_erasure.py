@@ -23,8 +23,9 @@ def left(admin_dsn: str, column: str, value: str) -> dict[str, int]:
     with psycopg.connect(admin_dsn) as connection:
         tables = connection.execute(
             "select c.table_name from information_schema.columns c join information_schema.tables t using (table_name)"
-            " where c.table_schema = 'public' and t.table_type = 'BASE TABLE' and c.column_name = %s", (column,)
-        ).fetchall()  # fmt: skip
+            " where c.table_schema = 'public' and t.table_type = 'BASE TABLE' and c.column_name = %s",
+            (column,),
+        ).fetchall()
         found = {}
         for (table,) in tables:
             ((count,),) = connection.execute(

@@ -58,9 +58,10 @@ async def library(ledger: Bench, scope: Scope, tmp_path: Path) -> AsyncIterator[
 async def held(ledger: Bench, scope: Scope) -> tuple[int | None, int | None]:
     """The live generation, and the one before."""
     (row,) = await ledger.rows(
-        scope, "select generation_id as live, previous_generation_id as previous from workspaces where id = %(w)s",
+        scope,
+        "select generation_id as live, previous_generation_id as previous from workspaces where id = %(w)s",
         w=scope.workspace,
-    )  # fmt: skip
+    )
     return row["live"], row["previous"]
 
 
@@ -364,8 +365,11 @@ async def test_a_build_in_whose_middle_settings_change_begins_again(ledger: Benc
     shown = await ledger.desk.show(scope, claimed.lease.job)
     index = shown["progress"]["index"]
     assert (shown["state"], index["done"], index["expected"]) == ("completed", FILES, FILES)
-    told_of = [event["payload"] for event in await ledger.desk.events_after(scope, claimed.lease.job, 0)
-               if event["type"] == "begun_again"]  # fmt: skip
+    told_of = [
+        event["payload"]
+        for event in await ledger.desk.events_after(scope, claimed.lease.job, 0)
+        if event["type"] == "begun_again"
+    ]
     assert len(told_of) == 1 and f"generation {begun} was begun with next" in told_of[0]["why"]
 
 
@@ -403,10 +407,11 @@ async def test_a_later_build_goes_on_where_the_one_before_it_stood(ledger: Bench
         await ledger.desk.supersede(tx, scope, later)
     await ledger.jobs.finish(claimed.lease, JobState.CANCELLED)
     await ledger.rows(
-        scope, "update document_versions set reads = reads + 1 where id in (select version_id from indexed_versions m"
+        scope,
+        "update document_versions set reads = reads + 1 where id in (select version_id from indexed_versions m"
         " join generations g on g.id = m.generation_id where g.embedder = 'next' order by version_id limit 1)"
-        " returning id"
-    )  # fmt: skip
+        " returning id",
+    )
     ledger.stages = None
     assert await ledger.run() == later
     shown = await ledger.desk.show(scope, later)
@@ -470,9 +475,11 @@ async def test_the_way_back_loses_no_document_of_since(ledger: Bench, scope: Sco
     await ledger.run()
     assert {row["status"] for row in await ledger.rows(scope, "select status from documents")} == {"completed"}
     chunkers = await ledger.rows(
-        scope, "select count(distinct c.chunker) as n from embeddings e join document_chunks c on c.id = e.chunk_id"
-        " where e.generation_id = %(g)s", g=previous,
-    )  # fmt: skip
+        scope,
+        "select count(distinct c.chunker) as n from embeddings e join document_chunks c on c.id = e.chunk_id"
+        " where e.generation_id = %(g)s",
+        g=previous,
+    )
     assert chunkers[0]["n"] == 1
     assert (await found(ledger, scope, lines["new.txt"]))[0] == "new.txt"
 

@@ -76,9 +76,11 @@ async def document(ledger: Bench, scope: Scope, name: str) -> str:
 
 async def shut(ledger: Bench, scope: Scope, name: str, *readers: str) -> None:
     await ledger.rows(
-        scope, "update documents set readers = %(readers)s where filename = %(name)s returning id",
-        readers=list(readers), name=f"{name}.txt",
-    )  # fmt: skip
+        scope,
+        "update documents set readers = %(readers)s where filename = %(name)s returning id",
+        readers=list(readers),
+        name=f"{name}.txt",
+    )
 
 
 @pytest.fixture
@@ -110,8 +112,12 @@ async def test_kg_06_a_job_fills_the_tables_and_evidence_names_its_page(
     )
     (said,) = edge.evidence
     assert (said.filename, said.page, said.quote, said.start, said.end) == (
-        "one.txt", 1, "Aventro Motors uses PostgreSQL.", 0, 31,
-    )  # fmt: skip
+        "one.txt",
+        1,
+        "Aventro Motors uses PostgreSQL.",
+        0,
+        31,
+    )
     (rao,) = (await graph.search(scope, Wanted("Annie Rao", EntityType.PERSON), 0, 10)).nodes
     assert [one.page for one in (await graph.show(scope, rao.id))[1]] == [2]
 
@@ -199,8 +205,9 @@ async def test_kg_06_row_level_security_alone_holds(
             person(scope),
             "insert into entities (id, tenant_id, workspace_id, type, canonical_name)"
             " values ('x', %(t)s, %(w)s, 'concept', 'x') returning id",
-            t=scope.tenant, w=scope.workspace,
-        )  # fmt: skip
+            t=scope.tenant,
+            w=scope.workspace,
+        )
 
 
 async def test_whoever_deletes_one_document_takes_nothing_from_documents_that_they_do_not_see(
@@ -242,12 +249,19 @@ async def test_an_agent_sees_what_is_linked_to_it(
 @pytest.mark.parametrize(
     ("text", "first"),
     [
-        ("aventro", "Aventro Motors"), ("aven", "Aventro Motors"), ("motors", "Aventro Motors"),
+        ("aventro", "Aventro Motors"),
+        ("aven", "Aventro Motors"),
+        ("motors", "Aventro Motors"),
         ("Postgres", "PostgreSQL"),
-        ("ozr", "Optical Zebra Ranking"), ("optical zebra rankings", "Optical Zebra Ranking"), ("which zebra?", None),
-        ("the", None), ("%", None), ("' or 1=1 --", None), ("\\", None),
+        ("ozr", "Optical Zebra Ranking"),
+        ("optical zebra rankings", "Optical Zebra Ranking"),
+        ("which zebra?", None),
+        ("the", None),
+        ("%", None),
+        ("' or 1=1 --", None),
+        ("\\", None),
     ],
-)  # fmt: skip
+)
 async def test_what_is_looked_for_is_found_by_name_beginning_word_alias_and_spelling(
     ledger: Bench, graph: KnowledgeGraph, scope: Scope, tmp_path: Path, text: str, first: str | None
 ) -> None:
@@ -418,11 +432,14 @@ async def upload(ledger: Bench, scope: Scope, folder: Path, text: str, agent: st
 @pytest.mark.parametrize(
     ("lane", "model", "linked", "size", "asks"),
     [
-        (Lane.SMALL, "small", True, 0, True), (Lane.BULK, "small", True, 0, False),
-        (Lane.BULK, "always", True, 0, True), (Lane.SMALL, "off", True, 0, False),
-        (Lane.SMALL, "small", False, 0, False), (Lane.SMALL, "small", True, 9_000, False),
+        (Lane.SMALL, "small", True, 0, True),
+        (Lane.BULK, "small", True, 0, False),
+        (Lane.BULK, "always", True, 0, True),
+        (Lane.SMALL, "off", True, 0, False),
+        (Lane.SMALL, "small", False, 0, False),
+        (Lane.SMALL, "small", True, 9_000, False),
     ],
-)  # fmt: skip
+)
 async def test_kg_01_a_model_reads_short_documents_that_people_upload_in_an_agents_name(
     ledger: Bench,
     scope: Scope,

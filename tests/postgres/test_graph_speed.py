@@ -45,9 +45,7 @@ FILL = (
 
 @pytest.fixture
 def graph(ledger: Bench, scope: Scope, admin_dsn: str) -> KnowledgeGraph:
-    named = {
-        "t": scope.tenant, "w": scope.workspace, "documents": DOCUMENTS, "names": NAMES, "each": EACH,
-    }  # fmt: skip
+    named = {"t": scope.tenant, "w": scope.workspace, "documents": DOCUMENTS, "names": NAMES, "each": EACH}
     with psycopg.connect(admin_dsn) as connection:
         for statement in FILL:
             connection.execute(statement, named if "%(" in statement else None)

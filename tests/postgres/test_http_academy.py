@@ -122,9 +122,13 @@ async def test_ac_05_a_nightly_run_reads_changes_and_demotes_and_graduates_again
     job = f"/api/scheduler/jobs/{(await campus.client.post('/api/scheduler/jobs', json=body)).json()['id']}"
     parts = campus.api.parts
     nightly = Scheduler(
-        DueSchedules(parts.database), Identity(parts.database), Audit(parts.database),
-        {Action.ACADEMY: Examinations(parts.school)}, QUICK, owner="night",
-    )  # fmt: skip
+        DueSchedules(parts.database),
+        Identity(parts.database),
+        Audit(parts.database),
+        {Action.ACADEMY: Examinations(parts.school)},
+        QUICK,
+        owner="night",
+    )
     stop = asyncio.Event()
     sweeping = asyncio.create_task(nightly.sweep(stop))
     try:

@@ -46,9 +46,7 @@ async def test_the_rule_for_each_tool_is_what_the_list_says_from_top_to_bottom(
     assert found["http_get"]["conditions"] == [
         {"when": {"url": ["https://a.example/*", "https://b.example/*"]}, "decision": "auto", "reason": ""}
     ]
-    assert (found[gone]["decision"], found[gone]["reason"], found[gone]["source"]) == (
-        "ask", "It is gone.", "attached",
-    )  # fmt: skip
+    assert (found[gone]["decision"], found[gone]["reason"], found[gone]["source"]) == ("ask", "It is gone.", "attached")
     assert found[reads]["decision"] == "refuse", "no entry holds for every call of it"
     assert found[reads]["conditions"][0]["when"] == {"host": ["web1"]}
 

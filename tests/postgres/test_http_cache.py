@@ -31,9 +31,15 @@ async def cached(app_dsn: str, admin_dsn: str, redis_url: str, tmp_path: Path, o
     parts = make_parts(app_dsn, tmp_path)
     moments = Moments(time.time, time.monotonic, lambda: "token")
     made = caching(
-        Settings(), parts.database, redis, FakeEmbedder(), ScriptedSearch(), ScriptedAnswerer(), moments,
+        Settings(),
+        parts.database,
+        redis,
+        FakeEmbedder(),
+        ScriptedSearch(),
+        ScriptedAnswerer(),
+        moments,
         Helpers("assistant", Declared()),
-    )  # fmt: skip
+    )
     async with serve(replace(parts, search=made.search, answerer=made.answerer, cache=made.cache)) as api:
         yield api
     await redis.aclose()

@@ -36,8 +36,11 @@ async def test_an_upload_cancelled_before_a_worker_claims_it_is_abandoned_and_ca
     assert (cancelled["state"], cancelled["documents"]["expected"]) == ("cancelled", 1)
     shown = (await operator.get(f"/api/documents/{sent['document_id']}")).json()
     assert shown["failure"] == {
-        "stage": "job", "reason": "abandoned", "detail": "the job was cancelled", "retryable": True,
-    }  # fmt: skip
+        "stage": "job",
+        "reason": "abandoned",
+        "detail": "the job was cancelled",
+        "retryable": True,
+    }
     assert standing(admin_dsn) == {"lease.txt": ("failed", "abandoned"), "other.txt": ("pending", None)}
     assert (await operator.post(f"/api/jobs/{sent['job_id']}/resume")).json()["state"] == "queued"
     assert {await worker.run(Lane.SMALL), await worker.run(Lane.SMALL)} == {sent["job_id"], other["job_id"]}

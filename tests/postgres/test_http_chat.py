@@ -177,18 +177,38 @@ async def test_x_39_who_asks_is_in_the_token(
 
 
 GARBAGE: list[Any] = [
-    b"", b"{", b"[]", b"null", b"\xff\xfe", b'{"message": 5}', b'{"message": "a\\u0000b"}', b'{"message": "\\ud800"}',
-    b'{"message": ""}', b'{"message": "hi", "temperature": NaN}', b'{"message": "hi", "session_id": ""}',
-    b'{"message": "hi", "unknown": 1}', b'{"message": "hi", "stream": "perhaps"}', b'{"message": {"a": 1}}',
-    b'{"message": "hi", "verbose": "loud"}', b'{"message": "hi", "session_id": "a", "conversation_id": "b"}',
-    b"[" * 50_000, b'{"message":' * 5_000, b'{"question": "\\u0000", "session_id": "s"}',
-    b'{"messages": [], "model": "x"}', b'{"messages": [{"role": "user", "content": 5}], "model": "Clerk"}',
+    b"",
+    b"{",
+    b"[]",
+    b"null",
+    b"\xff\xfe",
+    b'{"message": 5}',
+    b'{"message": "a\\u0000b"}',
+    b'{"message": "\\ud800"}',
+    b'{"message": ""}',
+    b'{"message": "hi", "temperature": NaN}',
+    b'{"message": "hi", "session_id": ""}',
+    b'{"message": "hi", "unknown": 1}',
+    b'{"message": "hi", "stream": "perhaps"}',
+    b'{"message": {"a": 1}}',
+    b'{"message": "hi", "verbose": "loud"}',
+    b'{"message": "hi", "session_id": "a", "conversation_id": "b"}',
+    b"[" * 50_000,
+    b'{"message":' * 5_000,
+    b'{"question": "\\u0000", "session_id": "s"}',
+    b'{"messages": [], "model": "x"}',
+    b'{"messages": [{"role": "user", "content": 5}], "model": "Clerk"}',
     b'{"model": "Clerk", "messages": [{"role": "user", "content": [{"type": "image_url"}]}]}',
     b'{"model": "Clerk", "messages": [{"role": "wizard", "content": "x"}]}',
-    b'{"input": [[1, 2]], "model": "fake"}', b'{"input": "", "model": "fake"}', b'{"input": [], "model": "fake"}',
-    b'{"decision": "yes"}', b'{"decision": "approve", "arguments": {"a": NaN}}', b'{"decision": "reject", "result": 1}',
-    b'{"metadata": {"a": "\\u0000"}}', b'{"config": {"llm_routing": {"primary_connection_id": "\\u0000"}}}',
-]  # fmt: skip
+    b'{"input": [[1, 2]], "model": "fake"}',
+    b'{"input": "", "model": "fake"}',
+    b'{"input": [], "model": "fake"}',
+    b'{"decision": "yes"}',
+    b'{"decision": "approve", "arguments": {"a": NaN}}',
+    b'{"decision": "reject", "result": 1}',
+    b'{"metadata": {"a": "\\u0000"}}',
+    b'{"config": {"llm_routing": {"primary_connection_id": "\\u0000"}}}',
+]
 
 
 async def test_garbage_is_refused_and_never_a_bug(api: Api, office: Office, agents: ScriptedOrchestrator) -> None:

@@ -189,9 +189,13 @@ async def test_only_the_first_tenant_runs_the_system(api: Api, office: Office, a
         owner.execute("update tenants set parent_id = %s where id = %s", (office.scope.tenant, below.scope.tenant))
     chief = await api.sign_in(below.emails[Role.ADMIN])
     for method, path in (
-        ("GET", "/api/admin/config"), ("PUT", "/api/admin/config"), ("POST", "/api/admin/restart-hint"),
-        ("GET", "/api/admin/restarts"), ("GET", "/api/admin/health"), ("GET", "/metrics"),
-    ):  # fmt: skip
+        ("GET", "/api/admin/config"),
+        ("PUT", "/api/admin/config"),
+        ("POST", "/api/admin/restart-hint"),
+        ("GET", "/api/admin/restarts"),
+        ("GET", "/api/admin/health"),
+        ("GET", "/metrics"),
+    ):
         assert (await chief.request(method, path, json={})).status_code == 403, path
     assert (await chief.get("/api/admin/now")).status_code == 200
     database = Database(app_dsn)

@@ -48,8 +48,11 @@ async def test_a_connection_comes_and_goes_and_its_key_is_never_shown(api: Api, 
     client = await api.sign_in(office.emails[Role.OPERATOR])
     made = await add(client, price_in=2.5, seconds=5e-324)
     assert (made["provider"], made["auth_mode"], made["supports_tools"], made["has_key"]) == (
-        "openai", "bearer", True, True,
-    )  # fmt: skip
+        "openai",
+        "bearer",
+        True,
+        True,
+    )
     assert made["default"] is True and made["origin"] == "row", "the only one is the default"
     url = f"{PATH}/{made['id']}"
     changed = await client.patch(url, json={"supports_tools": False, "name": "gpt-4", "price_out": 10})
@@ -76,8 +79,10 @@ async def test_a_connection_comes_and_goes_and_its_key_is_never_shown(api: Api, 
             "select action, detail::text from audit where action like 'llm_connection%%' order by seq"
         ).fetchall()
     assert [action for action, _ in trail] == [
-        "llm_connection.add", *["llm_connection.change"] * 3, "llm_connection.delete",
-    ]  # fmt: skip
+        "llm_connection.add",
+        *["llm_connection.change"] * 3,
+        "llm_connection.delete",
+    ]
     assert SECRET not in str(trail) and '"key"' in trail[3][1]
 
 
@@ -85,12 +90,24 @@ async def test_what_is_wrong_is_refused_without_repeating_the_key(api: Api, offi
     client = await api.sign_in(office.emails[Role.OPERATOR])
     good = {"name": "x", "base_url": "http://localhost:1/v1", "model": "m"}
     for wrong in (
-        {"base_url": "localhost"}, {"base_url": "http://u:p@h/v1"}, {"base_url": "file:///etc/passwd"}, {"model": ""},
-        {"provider": "other"}, {"auth_mode": "custom"}, {"auth_mode": "custom", "auth_header": "Host", "key": "k"},
-        {"key": f"{SECRET}\r\nX: y"}, {"key": f"{SECRET} "}, {"key": SECRET * 500}, {"key": [SECRET]},
-        {"auth_mode": "basic", "key": SECRET}, {"price_in": -1}, {"seconds": 0}, {"seconds": "NaN"},
-        {"sealed_key": "x"}, {"name": "a\0b"},
-    ):  # fmt: skip
+        {"base_url": "localhost"},
+        {"base_url": "http://u:p@h/v1"},
+        {"base_url": "file:///etc/passwd"},
+        {"model": ""},
+        {"provider": "other"},
+        {"auth_mode": "custom"},
+        {"auth_mode": "custom", "auth_header": "Host", "key": "k"},
+        {"key": f"{SECRET}\r\nX: y"},
+        {"key": f"{SECRET} "},
+        {"key": SECRET * 500},
+        {"key": [SECRET]},
+        {"auth_mode": "basic", "key": SECRET},
+        {"price_in": -1},
+        {"seconds": 0},
+        {"seconds": "NaN"},
+        {"sealed_key": "x"},
+        {"name": "a\0b"},
+    ):
         answer = await client.post(PATH, json=good | wrong)
         assert answer.status_code == 422, (wrong, answer.text)
         assert SECRET not in answer.text
@@ -195,8 +212,17 @@ async def test_mr_07_the_table_of_providers(api: Api, office: Office) -> None:
     client = await api.sign_in(office.emails[Role.OPERATOR])
     items = (await client.get(f"{PATH}/providers")).json()["items"]
     assert [item["provider"] for item in items] == [
-        "openai", "azure", "anthropic", "cohere", "vllm", "ollama", "textgen", "llamacpp", "huggingface", "custom",
-    ]  # fmt: skip
+        "openai",
+        "azure",
+        "anthropic",
+        "cohere",
+        "vllm",
+        "ollama",
+        "textgen",
+        "llamacpp",
+        "huggingface",
+        "custom",
+    ]
     assert [item["provider"] for item in items if item["supports_tools"]] == ["openai", "azure", "anthropic", "cohere"]
 
 

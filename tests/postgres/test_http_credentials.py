@@ -45,8 +45,9 @@ async def test_gw_08_a_credential_comes_and_goes_and_its_secret_is_never_shown(
     admin = await api.sign_in(office.emails[Role.ADMIN])
     made = await add(admin, extra={"rack": 7, "db_password": SECRET})
     assert (made["fields"], made["extra"]) == (
-        ["db_password", "password"], {"username": "root", "host": "10.0.0.7", "rack": 7},
-    )  # fmt: skip
+        ["db_password", "password"],
+        {"username": "root", "host": "10.0.0.7", "rack": 7},
+    )
     assert (made["is_active"], made["bound"], made["bindings"], made["context_id"]) == (True, False, 0, None)
     url = f"{PATH}/{made['id']}"
     said = [
@@ -54,8 +55,9 @@ async def test_gw_08_a_credential_comes_and_goes_and_its_secret_is_never_shown(
         await admin.patch(url, json={"expires_at": "2030-01-01T00:00:00Z", "is_active": True}),
         await admin.patch(url, json={"values": {"username": "ann", "private_key": SECRET}}),
         await admin.patch(url, json={"expires_at": None}),
-        await admin.get(PATH), await admin.get(f"{PATH}/types"),
-    ]  # fmt: skip
+        await admin.get(PATH),
+        await admin.get(f"{PATH}/types"),
+    ]
     for answer in said:
         assert answer.status_code == 200 and SECRET not in answer.text, answer.text
     (listed,) = said[4].json()["items"]
@@ -82,14 +84,26 @@ async def test_what_is_wrong_is_refused_without_repeating_the_secret(
     admin = await api.sign_in(office.emails[Role.ADMIN])
     values = SSH["values"]
     for wrong in (
-        {"type": SECRET}, {"values": SECRET}, {"values": [SECRET]}, {"values": {"password": SECRET}},
-        {"values": {**values, "password": [SECRET]}}, {"values": {**values, "password": SECRET * 1_000}},
-        {"values": {**values, "password": f"{SECRET}\0"}}, {"values": {**values, SECRET + " ": "x"}},
-        {"values": {f"f{n}": SECRET for n in range(40)}}, {"extra": {"password": SECRET}},
+        {"type": SECRET},
+        {"values": SECRET},
+        {"values": [SECRET]},
+        {"values": {"password": SECRET}},
+        {"values": {**values, "password": [SECRET]}},
+        {"values": {**values, "password": SECRET * 1_000}},
+        {"values": {**values, "password": f"{SECRET}\0"}},
+        {"values": {**values, SECRET + " ": "x"}},
+        {"values": {f"f{n}": SECRET for n in range(40)}},
+        {"extra": {"password": SECRET}},
         {"extra": {"a": {"b": SECRET}}},
-        {"is_active": SECRET}, {"expires_at": SECRET}, {"expires_at": "2030-01-01T00:00:00"}, {"context_id": SECRET},
-        {"sealed": SECRET}, {"name": ""}, {"type": "api_key", "values": {}}, {"name": SECRET * 20},
-    ):  # fmt: skip
+        {"is_active": SECRET},
+        {"expires_at": SECRET},
+        {"expires_at": "2030-01-01T00:00:00"},
+        {"context_id": SECRET},
+        {"sealed": SECRET},
+        {"name": ""},
+        {"type": "api_key", "values": {}},
+        {"name": SECRET * 20},
+    ):
         answer = await admin.post(PATH, json={**SSH, **wrong})
         assert answer.status_code == 422, (wrong, answer.text)
         assert SECRET not in answer.text
@@ -115,9 +129,12 @@ async def test_au_05_the_matrix_of_roles_and_foreign_ones_are_none(api: Api, off
     binding = (await admin.post(f"{PATH}/{id_}/bindings", json={"skill": "s"})).json()["id"]
     lists = [("GET", PATH), ("GET", f"{PATH}/types"), ("GET", f"{PATH}/{id_}/bindings")]
     writes = [
-        ("POST", PATH), ("PATCH", f"{PATH}/{id_}"), ("POST", f"{PATH}/{id_}/bindings"),
-        ("DELETE", f"{PATH}/{id_}/bindings/{binding}"), ("DELETE", f"{PATH}/{id_}"),
-    ]  # fmt: skip
+        ("POST", PATH),
+        ("PATCH", f"{PATH}/{id_}"),
+        ("POST", f"{PATH}/{id_}/bindings"),
+        ("DELETE", f"{PATH}/{id_}/bindings/{binding}"),
+        ("DELETE", f"{PATH}/{id_}"),
+    ]
     for role in (Role.VIEWER, Role.DEVELOPER, Role.OPERATOR):
         client = await api.sign_in(office.emails[role])
         for method, path in lists:
@@ -157,8 +174,9 @@ async def test_au_05_who_may_use_it(api: Api, office: Office, admin_dsn: str) ->
         assert (await admin.post(f"{url}/bindings", json=grant)).status_code == 409
     items = (await admin.get(f"{url}/bindings")).json()["items"]
     assert [(one["agent"], one["skill"], one["role"]) for one in items] == [
-        ("keeper", "reboot", "operator"), (None, None, "developer"),
-    ]  # fmt: skip
+        ("keeper", "reboot", "operator"),
+        (None, None, "developer"),
+    ]
     assert (await admin.delete(f"{url}/bindings/{items[1]['id']}")).status_code == 204
     assert (await admin.delete(f"{url}/bindings/{items[1]['id']}")).status_code == 404
     assert (await admin.delete(f"{url}/bindings/{uuid4()}")).status_code == 404

@@ -62,8 +62,10 @@ async def test_who_signs_in_to_another_tenant_is_on_record(api: Api, office: Off
         body = {"refresh_token": session["refresh_token"], **other}
         assert (await api.client.post(f"/api/auth/{path}", json=body)).status_code == 403
     assert [entry[:2] for entry in trail(admin_dsn)] == [
-        (who, "session.begin"), (who, "session.refresh"), (who, "session.end"),
-    ]  # fmt: skip
+        (who, "session.begin"),
+        (who, "session.refresh"),
+        (who, "session.end"),
+    ]
 
 
 async def test_what_is_somebody_elses_is_on_record(api: Api, office: Office, admin_dsn: str) -> None:

@@ -194,9 +194,11 @@ async def test_gw_15_gw_12_re_index_embed_pending_and_process_are_jobs(
     with psycopg.connect(admin_dsn) as connection:
         jobs = connection.execute("select kind, lane, payload from jobs order by created_at").fetchall()
     assert jobs == [
-        ("reindex", "bulk", {"agent_id": agent}), ("embed", "bulk", {"agent_id": agent}),
-        ("process", "small", {"document_id": document}), ("process", "small", {"document_id": document}),
-    ]  # fmt: skip
+        ("reindex", "bulk", {"agent_id": agent}),
+        ("embed", "bulk", {"agent_id": agent}),
+        ("process", "small", {"document_id": document}),
+        ("process", "small", {"document_id": document}),
+    ]
 
 
 async def test_gw_10_the_list_has_filters_and_pages(
@@ -204,9 +206,12 @@ async def test_gw_10_the_list_has_filters_and_pages(
 ) -> None:
     """GW-10: skip, limit, status, file_type, search; `%` and `_` stand for themselves."""
     put(
-        admin_dsn, office,
-        book("100%_sure.txt", "a b c"), book("1000 sures.txt", "d e f"), book("c.csv", "g h i", file_type="csv"),
-    )  # fmt: skip
+        admin_dsn,
+        office,
+        book("100%_sure.txt", "a b c"),
+        book("1000 sures.txt", "d e f"),
+        book("c.csv", "g h i", file_type="csv"),
+    )
 
     async def names(**params: Any) -> set[str]:
         return {item["filename"] for item in (await operator.get("/api/documents/", params=params)).json()["items"]}
@@ -237,8 +242,11 @@ async def test_gw_10_content_is_the_pages_text_escaped_with_chunks_marked(
     assert (len(part["pages"]), part["next_page"]) == (1, 2)
     page = (await operator.get(f"/api/documents/{document}/pages/2")).json()
     assert (page["text"], page["engine"], round(page["confidence"], 2), page["page_count"]) == (
-        "Second page.", "tesseract", 0.8, 2,
-    )  # fmt: skip
+        "Second page.",
+        "tesseract",
+        0.8,
+        2,
+    )
     for number in ("3", "0", "-1", "x", "99999999999999999999"):
         assert (await operator.get(f"/api/documents/{document}/pages/{number}")).status_code in (404, 422)
 

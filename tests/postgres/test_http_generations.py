@@ -114,9 +114,11 @@ async def test_the_way_back_needs_no_embedder_and_takes_along_what_its_caller_ma
         await ingest(operator, worker, "secret.txt", "A secret note about the harbour and the ledger.")
         with psycopg.connect(admin_dsn) as connection:
             for table in ("documents", "document_chunks", "embeddings"):
-                where = "filename = 'secret.txt'" if table == "documents" else (
-                    "document_id = (select id from documents where filename = 'secret.txt')"
-                )  # fmt: skip
+                where = (
+                    "filename = 'secret.txt'"
+                    if table == "documents"
+                    else ("document_id = (select id from documents where filename = 'secret.txt')")
+                )
                 connection.execute(f"update {table} set readers = '{{user:x@y.org}}' where {where}".encode())
         ready = (await operator.get("/api/generations")).json()
         assert ready["configured"] is None and ready["items"][0]["role"] == "ready"
@@ -127,8 +129,9 @@ async def test_the_way_back_needs_no_embedder_and_takes_along_what_its_caller_ma
         with psycopg.connect(admin_dsn) as connection:
             row = connection.execute(
                 "select count(*), bool_and(e.readers = '{user:x@y.org}') from embeddings e join documents d"
-                " on d.id = e.document_id where d.filename = 'secret.txt' and e.generation_id = %s", (live["id"],)
-            ).fetchone()  # fmt: skip
+                " on d.id = e.document_id where d.filename = 'secret.txt' and e.generation_id = %s",
+                (live["id"],),
+            ).fetchone()
         assert row == (1, True)
 
 

@@ -151,9 +151,13 @@ async def test_a_run_measures_search_and_answers(place: Place) -> None:
     assert shown["generation_id"] == place.generation and shown["settings"]["search"] == {"k": 1}
     assert shown["settings"]["embedder"]["name"] == "fake" and len(shown["fingerprint"]) == 16
     for measure in (
-        "recall@10", "passage_recall@10", "answer_contained", "citations_valid", "answered_when_answerable",
+        "recall@10",
+        "passage_recall@10",
+        "answer_contained",
+        "citations_valid",
+        "answered_when_answerable",
         "abstained_when_unanswerable",
-    ):  # fmt: skip
+    ):
         assert figures[measure] == 1, measure
     assert 0 < figures["answer_f1"] < 1
     assert shown["figures"]["recall@10"]["n"] == 2 and shown["figures"]["search_ms"]["n"] == 3
@@ -293,12 +297,18 @@ async def test_a_run_sees_what_its_person_sees_and_answers_are_for_who_asked(
     assert (await developer.post(f"{path}/questions", json=saved)).status_code == 201
     stranger = await place.api.sign_in(open_office(admin_dsn, "elsewhere").emails[Role.ADMIN])
     for method, url in (
-        ("GET", path), ("DELETE", path), ("GET", f"{path}/questions"), ("GET", f"{path}/export"),
-        ("GET", f"{path}/runs"), ("POST", f"{path}/runs"), ("DELETE", f"{path}/questions/end"),
+        ("GET", path),
+        ("DELETE", path),
+        ("GET", f"{path}/questions"),
+        ("GET", f"{path}/export"),
+        ("GET", f"{path}/runs"),
+        ("POST", f"{path}/runs"),
+        ("DELETE", f"{path}/questions/end"),
         ("GET", f"/api/golden-runs/{shown['id']}"),
-        ("GET", f"/api/golden-runs/{shown['id']}/results"), ("POST", f"/api/golden-runs/{shown['id']}/resume"),
+        ("GET", f"/api/golden-runs/{shown['id']}/results"),
+        ("POST", f"/api/golden-runs/{shown['id']}/resume"),
         ("GET", f"/api/golden-runs/{shown['id']}/compare/{shown['id']}"),
-    ):  # fmt: skip
+    ):
         answer = await stranger.request(method, url, json={} if method == "POST" else None)
         assert answer.status_code == 404, f"{method} {url}: {answer.text}"
     assert (await stranger.get("/api/golden-sets")).json()["items"] == []

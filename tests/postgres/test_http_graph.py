@@ -52,15 +52,21 @@ async def test_kg_06_the_graph_is_searched_shown_and_drawn(
 @pytest.mark.parametrize(
     ("path", "params", "status"),
     [
-        ("/api/graph", {"type": "weapon"}, 422), ("/api/graph", {"limit": 0}, 422), ("/api/graph", {"limit": 201}, 422),
-        ("/api/graph", {"search": ""}, 422), ("/api/graph", {"search": "\x00"}, 422),
+        ("/api/graph", {"type": "weapon"}, 422),
+        ("/api/graph", {"limit": 0}, 422),
+        ("/api/graph", {"limit": 201}, 422),
+        ("/api/graph", {"search": ""}, 422),
+        ("/api/graph", {"search": "\x00"}, 422),
         ("/api/graph", {"search": "   "}, 200),
-        ("/api/graph", {"search": "x" * 401}, 422), ("/api/graph", {"skip": 10**9}, 200),
-        ("/api/graph", {"agent_id": "nobody"}, 404), ("/api/graph/entities/xyz", {}, 422),
-        ("/api/graph/entities/" + "0" * 32, {}, 404), ("/api/graph/view", {"center": "0" * 32}, 404),
+        ("/api/graph", {"search": "x" * 401}, 422),
+        ("/api/graph", {"skip": 10**9}, 200),
+        ("/api/graph", {"agent_id": "nobody"}, 404),
+        ("/api/graph/entities/xyz", {}, 422),
+        ("/api/graph/entities/" + "0" * 32, {}, 404),
+        ("/api/graph/view", {"center": "0" * 32}, 404),
         ("/api/graph/view", {"limit": 201}, 422),
     ],
-)  # fmt: skip
+)
 async def test_odd_requests_are_answered_in_kind(
     operator: httpx.AsyncClient, path: str, params: dict[str, Any], status: int
 ) -> None:

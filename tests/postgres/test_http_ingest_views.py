@@ -97,8 +97,10 @@ async def test_a_job_tells_its_pace_stages_engines_and_what_mends_its_failures(
     told = (await operator.get(f"/api/jobs/{job}/progress")).json()
     assert told["about"] == str(tmp_path / "scans")
     assert [(one["stage"], one["expected"], one["done"]) for one in told["stages"]] == [
-        ("survey", 3, 2), ("read", 6, 6), ("index", 2, 2),
-    ]  # fmt: skip
+        ("survey", 3, 2),
+        ("read", 6, 6),
+        ("index", 2, 2),
+    ]
     assert [(one["engine"], one["pages"]) for one in told["engines"]] == [("native", 6)]
     assert told["pages_per_second"] == 6 / told["elapsed_seconds"] and told["seconds_left"] is None
     (failed,) = told["failures"]
@@ -142,8 +144,9 @@ async def test_versions_and_their_pages_are_kept_apart(
     at = f"/api/documents/{document['id']}/versions"
     new, old = (await operator.get(at)).json()["items"]
     assert [(one["current"], one["page_count"], one["stored"], one["failed"]) for one in (new, old)] == [
-        (True, 2, 2, 0), (False, 1, 1, 0),
-    ]  # fmt: skip
+        (True, 2, 2, 0),
+        (False, 1, 1, 0),
+    ]
     page = (await operator.get(f"{at}/{old['id']}/pages/1")).json()
     assert (page["text"], page["version_id"], page["page_count"]) == ("The old one.", old["id"], 1)
     assert page["image"] == f"{at}/{old['id']}/pages/1/image"

@@ -166,9 +166,14 @@ async def test_gw_13_search_passes_the_question_and_its_conditions_on(
     """GW-13: conditions flat or in `filters`, dates as whole days in UTC, an agent by name; the reply's shape."""
     agent = (await operator.post("/api/agents", json={"name": "Clerk"})).json()["id"]
     body = {
-        "query": " when? ", "limit": 3, "agent_id": "Clerk", "doc_type": "pdf", "min_similarity": 0.5,
-        "upload_date_to": "2026-05-01", "filters": {"source_file": "lease", "upload_date_from": "2026-01-01"},
-    }  # fmt: skip
+        "query": " when? ",
+        "limit": 3,
+        "agent_id": "Clerk",
+        "doc_type": "pdf",
+        "min_similarity": 0.5,
+        "upload_date_to": "2026-05-01",
+        "filters": {"source_file": "lease", "upload_date_from": "2026-01-01"},
+    }
     found = (await operator.post("/api/documents/search", json=body)).json()
     assert (found["total_results"], found["keyword_engine"], found["execution_time_ms"]) == (7, "bm25", 1.5)
     hit = found["results"][0]

@@ -30,9 +30,12 @@ CODE = b"def run(payload):\n    return {'fee': 3 * payload['m']}\n"
 TIDES = b"# Tides\n\nThe spring tide at the outer wall stands at 7.3 metres above datum.\n"
 BERTHS = b"# Berths\n\nBerth twelve takes ships of up to 90 metres.\n"
 FILES = {
-    "SKILL.md": SKILL, "references/tides.md": TIDES, "references/rules/berths.md": BERTHS,
-    "scripts/fee.md": ABOUT, "scripts/fee.py": CODE,
-}  # fmt: skip
+    "SKILL.md": SKILL,
+    "references/tides.md": TIDES,
+    "references/rules/berths.md": BERTHS,
+    "scripts/fee.md": ABOUT,
+    "scripts/fee.py": CODE,
+}
 
 
 def package(files: dict[str, bytes] | None = None, name: str = "harbour-agent") -> bytes:
@@ -101,8 +104,9 @@ async def test_sk_07_an_import_registers_attaches_and_lets_the_references_be_rea
     assert [one["name"] for one in body["scripts"]] == ["berth_fee"] and body["scripts"][0]["sandbox"]
     assert body["created"] == body["attached"] == ["harbour-agent", "berth_fee"] and body["ignored"] == []
     assert {(one["path"], one["change"]) for one in body["documents"]} == {
-        ("rules/berths.md", "new"), ("tides.md", "new"),
-    }  # fmt: skip
+        ("rules/berths.md", "new"),
+        ("tides.md", "new"),
+    }
     assert await worker.run(Lane.SMALL) == body["job_id"]
     for one in body["documents"]:
         shown = (await client.get(f"/api/documents/{one['document_id']}")).json()
@@ -178,11 +182,16 @@ async def test_gw_07_without_an_agent_a_package_belongs_to_the_workspace(
         ({"references/a.md": b"x"}, 422, "bad_package"),
         (None, 413, "package_too_large"),
     ],
-)  # fmt: skip
+)
 async def test_sk_06_what_is_refused_leaves_nothing(
-    client: httpx.AsyncClient, agent: str, tmp_path: Path, admin_dsn: str,
-    files: dict[str, bytes] | None, status: int, code: str | None,
-) -> None:  # fmt: skip
+    client: httpx.AsyncClient,
+    agent: str,
+    tmp_path: Path,
+    admin_dsn: str,
+    files: dict[str, bytes] | None,
+    status: int,
+    code: str | None,
+) -> None:
     """SK-06, SK-07: by name, and neither a row nor a file stays behind, but for the trail's line of code that ran."""
     before = counted(admin_dsn)
     data = package(files) if files is not None else b"PK\x03\x04" + b"x" * 200_001
@@ -240,9 +249,10 @@ async def test_sk_06_only_signed_packages_where_the_settings_say_so(
     strict = SkillSettings(signers=(public,), signed_only=True)
     api.app.state.parts = replace(api.parts, ground=replace(api.parts.ground, settings=strict))
     for data, code in (
-        (package(), "package_untrusted"), (pack(sign(signed, new_key()[0])[0]), "package_untrusted"),
+        (package(), "package_untrusted"),
+        (pack(sign(signed, new_key()[0])[0]), "package_untrusted"),
         (package({**signed.files, "references/tides.md": b"Other."}), "bad_signature"),
-    ):  # fmt: skip
+    ):
         answer = await send(client, data, agent)
         assert (answer.status_code, answer.json()["code"]) == (422 if code == "bad_signature" else 403, code)
     body = (await send(client, pack(signed), agent)).json()

@@ -17,11 +17,24 @@ from serve_apps.http.auth.permissions import MATRIX, SOCKET
 from tests.fakes.http import PASSWORD, Api, Office, make_parts, open_office, serve
 
 VIEWER_MAY_POST = {
-    "/api/documents/search", "/api/ask", "/api/auth/password", "/api/chat/{agent_id}", "/api/v1/agents/process",
-    "/v1/agent/chat", "/v1/chat/completions", "/v1/embeddings", "/mcp", "/api/runs/{run_id}/cancel",
-    "/api/runs/{run_id}/resume", "/api/runs/{run_id}/replay", "/api/runs/{run_id}/feedback", "/api/v1/ws/agent",
-    "/api/sessions/{session_id}", "/v1/agent/sessions", "/v1/agent/sessions/{session_id}",
-}  # fmt: skip
+    "/api/documents/search",
+    "/api/ask",
+    "/api/auth/password",
+    "/api/chat/{agent_id}",
+    "/api/v1/agents/process",
+    "/v1/agent/chat",
+    "/v1/chat/completions",
+    "/v1/embeddings",
+    "/mcp",
+    "/api/runs/{run_id}/cancel",
+    "/api/runs/{run_id}/resume",
+    "/api/runs/{run_id}/replay",
+    "/api/runs/{run_id}/feedback",
+    "/api/v1/ws/agent",
+    "/api/sessions/{session_id}",
+    "/v1/agent/sessions",
+    "/v1/agent/sessions/{session_id}",
+}
 
 
 @pytest.fixture
@@ -77,9 +90,7 @@ def test_au_04_the_matrix_says_what_the_roles_mean() -> None:
         if path in ("/api/users", "/api/tenants"):
             assert access.roles == {Role.ADMIN}
     public = {path for (_, path), access in MATRIX.items() if access.public}
-    assert public == {
-        "/health", "/docs", "/openapi.json", "/api/auth/login", "/api/auth/refresh", "/api/auth/logout"
-    }  # fmt: skip
+    assert public == {"/health", "/docs", "/openapi.json", "/api/auth/login", "/api/auth/refresh", "/api/auth/logout"}
 
 
 async def test_an_administrator_of_one_workspace_is_not_one_of_the_tenant(

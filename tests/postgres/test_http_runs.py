@@ -343,9 +343,12 @@ async def test_an_operator_watches_the_runs_of_others_and_reads_none(
     assert {k: v for k, v in watched.items() if k not in hidden} == {k: v for k, v in mine.items() if k not in hidden}
     admin = await api.sign_in(office.emails[Role.ADMIN])
     paths = (
-        ("GET", f"/api/runs/{run}?full=true"), ("GET", f"/api/runs/{run}/events"), ("POST", f"/api/runs/{run}/replay"),
-        ("GET", f"/api/v1/agents/stream/{talk}"), ("POST", f"/api/runs/{run}/resume"),
-    )  # fmt: skip
+        ("GET", f"/api/runs/{run}?full=true"),
+        ("GET", f"/api/runs/{run}/events"),
+        ("POST", f"/api/runs/{run}/replay"),
+        ("GET", f"/api/v1/agents/stream/{talk}"),
+        ("POST", f"/api/runs/{run}/resume"),
+    )
     for method, path in paths:
         body: dict[str, Any] = {"json": {}} if path.endswith("replay") else {}
         refused = await operator.request(method, path, **body)
@@ -406,10 +409,14 @@ async def test_gw_02_x_13_agents_are_patched_under_both_paths(
     assert (changed["name"], changed["whole_workspace"]) == ("Scribe", True)
     assert (await operator.get(path)).json() == changed
     for wrong in (
-        {"config": {"temprature": 1}}, {"config": {"temperature": 3}}, {"config": {"llm_routing": {"primary": "x"}}},
-        {"config": {"llm_routing": {"task_routing": {"sing": "x"}}}}, {"config": {"deep_planning_style": "baroque"}},
-        {"unknown": 1}, {"tenant_id": "acme"},
-    ):  # fmt: skip
+        {"config": {"temprature": 1}},
+        {"config": {"temperature": 3}},
+        {"config": {"llm_routing": {"primary": "x"}}},
+        {"config": {"llm_routing": {"task_routing": {"sing": "x"}}}},
+        {"config": {"deep_planning_style": "baroque"}},
+        {"unknown": 1},
+        {"tenant_id": "acme"},
+    ):
         assert (await operator.patch(path, json=wrong)).status_code == 422, wrong
     assert (await operator.patch(path, json={"name": "keeper"})).status_code == 409
     assert (await operator.patch(path, json={"tenant_id": str(uuid4())})).status_code == 403

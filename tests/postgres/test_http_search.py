@@ -120,11 +120,21 @@ async def test_stages_are_switched_by_the_request(operator: httpx.AsyncClient, a
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"strategy": "magic"}, {"preset": "none"}, {"pack": "novel"}, {"max_tokens": 0}, {"max_tokens": 10**9},
-        {"max_chunks": 51}, {"history": ["a"] * 51}, {"history": ["\0"]}, {"history": ["a" * 20_001]}, {"limit": 101},
-        {"patience_ms": 0}, {"explain": "maybe"}, {"unknown": 1},
+        {"strategy": "magic"},
+        {"preset": "none"},
+        {"pack": "novel"},
+        {"max_tokens": 0},
+        {"max_tokens": 10**9},
+        {"max_chunks": 51},
+        {"history": ["a"] * 51},
+        {"history": ["\0"]},
+        {"history": ["a" * 20_001]},
+        {"limit": 101},
+        {"patience_ms": 0},
+        {"explain": "maybe"},
+        {"unknown": 1},
     ],
-)  # fmt: skip
+)
 async def test_what_makes_no_sense_is_refused(operator: httpx.AsyncClient, agent: str, wrong: dict[str, Any]) -> None:
     """GW-13: limits are checked before anything is searched."""
     assert (await operator.post("/api/documents/search", json={"query": "pump", **wrong})).status_code == 422

@@ -85,32 +85,40 @@ async def test_a_skill_that_is_registered_again_with_other_content_is_another_ve
     assert [answer.status_code for answer in answers] == [201, 200, 201, 201]
     found = (await client.get("/api/skills/tone")).json()
     assert [(one["version"], one["text"]) for one in found["versions"]] == [
-        (3, "Be brief."), (2, "Be kind."), (1, "Be brief."),
-    ]  # fmt: skip
+        (3, "Be brief."),
+        (2, "Be kind."),
+        (1, "Be brief."),
+    ]
     assert [detail["version"] for action, detail in trail(admin_dsn) if action == "skill.register"] == [1, 2, 3]
 
 
 @pytest.mark.parametrize(
     ("wrong", "status", "code"),
     [
-        ({"name": "no blank"}, 422, "invalid"), ({"name": "calculator"}, 409, "conflict"),
+        ({"name": "no blank"}, 422, "invalid"),
+        ({"name": "calculator"}, 409, "conflict"),
         ({"more": 1}, 422, "invalid"),
-        ({"type": "telepathy"}, 422, "bad_manifest"), ({"type": "delegate"}, 422, "bad_manifest"),
-        ({"type": "python"}, 422, "invalid"), ({"code": "x = 1"}, 422, "invalid"), ({"risk": "low"}, 422, "invalid"),
-        ({"type": "shell_exec"}, 403, "skill_disabled"), ({"text": "x" * 60_000}, 422, "invalid"),
+        ({"type": "telepathy"}, 422, "bad_manifest"),
+        ({"type": "delegate"}, 422, "bad_manifest"),
+        ({"type": "python"}, 422, "invalid"),
+        ({"code": "x = 1"}, 422, "invalid"),
+        ({"risk": "low"}, 422, "invalid"),
+        ({"type": "shell_exec"}, 403, "skill_disabled"),
+        ({"text": "x" * 60_000}, 422, "invalid"),
         ({"type": "python", "code": "def run(payload): return 1/0"}, 201, None),
         ({"type": "python", "code": "def run(payload"}, 422, "sample_failed"),
         ({"type": "python", "code": "x = 1"}, 422, "sample_failed"),
         ({"type": "python", "code": CODE, "options": {"network": True}}, 422, "bad_manifest"),
         ({"parameters": {"type": "object", "properties": {"a": "\0"}}}, 422, "invalid"),
-        ({"parameters": {"type": "array"}}, 422, "invalid"), ({"parameters": {}}, 422, "invalid"),
+        ({"parameters": {"type": "array"}}, 422, "invalid"),
+        ({"parameters": {}}, 422, "invalid"),
         ({"parameters": {"type": "object", "properties": {"a": {"type": "odd"}}}}, 422, "invalid"),
         ({"parameters": {"type": "object", "properties": {"a": {"$ref": "http://169.254.169.254/"}}}}, 422, "invalid"),
         ({"parameters": {"type": "object", "allOf": [{"$ref": "#"}]}}, 422, "invalid"),
         ({"parameters": {"type": "object", "properties": {"$ref": {"type": "string"}}}}, 201, None),
         ({"parameters": {"type": "object", "description": "x" * 20_000}}, 413, "too_large"),
     ],
-)  # fmt: skip
+)
 async def test_what_cannot_be_a_skill_is_refused_by_name(
     client: httpx.AsyncClient, wrong: dict[str, Any], status: int, code: str | None
 ) -> None:
@@ -130,8 +138,10 @@ async def test_sk_09_one_call_writes_tries_and_attaches_a_script(
     assert (body["created"], body["attached"], body["sandbox"], body["tried"]) == (True, True, True, "loaded")
     assert body["skill"]["type"] == "python" and body["skill"]["sandbox"] and body["skill"]["risk"] == "read"
     assert body["skill"]["parameters"] == {
-        "type": "object", "properties": {"description": {}}, "required": ["description"],
-    }  # fmt: skip
+        "type": "object",
+        "properties": {"description": {}},
+        "required": ["description"],
+    }
     (one,) = await given(client, agent)
     assert (one["name"], one["version"], one["pinned"]) == ("summarise_ticket", 1, False)
     assert [action for action, _ in trail(admin_dsn)] == ["skill.register", "skill.attach"]
@@ -157,11 +167,14 @@ async def test_sk_09_it_is_idempotent_by_name_and_new_code_is_a_new_version(
 @pytest.mark.parametrize(
     ("code", "sample", "words"),
     [
-        (CODE, {}, "KeyError"), ("def run(payload):\n    return 7\n", {}, ""), ("import os\n" + CODE, None, "os"),
-        ("def run(payload:\n", None, "SyntaxError"), ("def go(payload):\n    return {}\n", None, "run"),
+        (CODE, {}, "KeyError"),
+        ("def run(payload):\n    return 7\n", {}, ""),
+        ("import os\n" + CODE, None, "os"),
+        ("def run(payload:\n", None, "SyntaxError"),
+        ("def go(payload):\n    return {}\n", None, "run"),
         ("def run(payload):\n    while True: pass\n", {}, "script_timeout"),
     ],
-)  # fmt: skip
+)
 async def test_sk_09_a_script_that_fails_its_sample_is_not_kept(
     client: httpx.AsyncClient, agent: str, admin_dsn: str, code: str, sample: dict[str, Any] | None, words: str
 ) -> None:
@@ -183,11 +196,18 @@ async def test_a_skill_is_attached_pinned_and_taken_away(client: httpx.AsyncClie
     path = f"/api/universal-agents/{agent}/skills"
     assert (await client.get(path)).json() == {
         "base": [
-            "search_knowledge", "semantic_search", "search_graph", "calculator", "get_time", "http_get", "delegate",
+            "search_knowledge",
+            "semantic_search",
+            "search_graph",
+            "calculator",
+            "get_time",
+            "http_get",
+            "delegate",
             "request_user_input",
         ],
-        "items": [], "total": 0,
-    }  # fmt: skip
+        "items": [],
+        "total": 0,
+    }
     one = (await client.post(path, json={"name": "tone", "version": 1})).json()["items"]
     assert [(it["name"], it["version"], it["pinned"], it["type"]) for it in one] == [("tone", 1, True, "internal")]
     await client.post(path, json={"name": "tone", "version": 1})

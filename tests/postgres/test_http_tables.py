@@ -32,9 +32,11 @@ async def test_in_19_documents_agents_users_jobs_and_the_trail_are_tables(
     """IN-19: documents, chunks, links to agents, agents, users, jobs and audit; no table without its own wall."""
     agent = (await operator.post("/api/agents", json={"name": "Clerk"})).json()["id"]
     sent = await operator.post(
-        "/api/documents/upload", files={"file": ("lease.txt", b"It ends in May.")}, params={"agent_id": "Clerk"},
+        "/api/documents/upload",
+        files={"file": ("lease.txt", b"It ends in May.")},
+        params={"agent_id": "Clerk"},
         data={"description": "a lease", "tags": "contract,2026"},
-    )  # fmt: skip
+    )
     ids = {"agent": agent, "document": sent.json()["document_id"], "job": sent.json()["job_id"]}
     await worker.run(Lane.SMALL)
     found: dict[str, tuple[Any, ...]] = {}
@@ -49,12 +51,10 @@ async def test_in_19_documents_agents_users_jobs_and_the_trail_are_tables(
     assert found == {
         "users": (office.emails[Role.OPERATOR],),
         "agents": ("Clerk",),
-        "documents": (
-            "lease.txt", "text", "completed", "upload", "a lease", ["contract", "2026"], [], 1, True,
-        ),
+        "documents": ("lease.txt", "text", "completed", "upload", "a lease", ["contract", "2026"], [], 1, True),
         "document_chunks": (0, "It ends in May.", 1, 1),
         "document_agent_links": (agent,),
         "jobs": ("upload", "completed"),
         "audit": ("document.upload", True),
-    }  # fmt: skip
+    }
     assert LEFT.keys() <= {name for (name,) in walls}

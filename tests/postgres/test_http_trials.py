@@ -53,9 +53,7 @@ async def test_a_skill_that_reads_is_called_and_the_trail_has_the_call_without_i
     body = answer.json()
     assert (body["skill"], body["version"]) == ("calculator", 1) and "46626" in str(body["result"])
     ((action, skill, outcome, detail),) = trail(admin_dsn)
-    assert (action, skill, outcome, detail["code"], detail["agent"]) == (
-        "skill.call", "calculator", "done", "ok", None,
-    )  # fmt: skip
+    assert (action, skill, outcome, detail["code"], detail["agent"]) == ("skill.call", "calculator", "done", "ok", None)
     assert "7771" not in str(detail)
 
 
@@ -90,14 +88,13 @@ async def test_what_the_approval_list_refuses_is_refused_here_too(
         assert answer.json()["detail"] == "Count yourself."
         assert (await call(client, "get_time")).status_code == 200
     assert [(action, outcome) for action, _, outcome, _ in trail(admin_dsn)] == [
-        ("skill.test", "denied"), ("skill.call", "done"),
-    ]  # fmt: skip
+        ("skill.test", "denied"),
+        ("skill.call", "done"),
+    ]
 
 
 async def test_a_skill_that_is_for_others_or_nowhere_is_not_called(client: httpx.AsyncClient, admin_dsn: str) -> None:
-    body = {
-        "name": "for_admins", "description": "d", "type": "python", "code": SCRIPT, "permissions": ["admin"],
-    }  # fmt: skip
+    body = {"name": "for_admins", "description": "d", "type": "python", "code": SCRIPT, "permissions": ["admin"]}
     assert (await client.post("/api/skills", json=body)).status_code == 201
     answer = await call(client, "for_admins", n=1)
     assert (answer.status_code, answer.json()["code"]) == (403, "skill_not_permitted")
@@ -126,9 +123,10 @@ async def test_a_script_is_tried_before_it_is_kept(client: httpx.AsyncClient, ad
     answer = await client.post("/api/skills/python:try", json=body)
     assert answer.status_code == 200, answer.text
     assert answer.json() == {
-        "tried": "sample", "sample_result": {"twice": 42},
+        "tried": "sample",
+        "sample_result": {"twice": 42},
         "parameters": {"type": "object", "properties": {"n": {"type": "integer"}}},
-    }  # fmt: skip
+    }
     assert (await client.get("/api/skills/twice")).status_code == 404, "nothing was kept"
     broken = await client.post("/api/skills/python:try", json=body | {"sample_payload": {"m": 1}})
     assert (broken.status_code, broken.json()["code"]) == (422, "sample_failed") and "KeyError" in broken.json()[
@@ -145,9 +143,12 @@ async def test_a_command_that_only_says_that_it_reads_needs_its_approval(
 ) -> None:
     """The list asks a person for it, with its arguments; nobody can tell from outside what a command does."""
     body = {
-        "name": "unit_restart", "description": "d", "type": "ssh", "credential": "ssh",
+        "name": "unit_restart",
+        "description": "d",
+        "type": "ssh",
+        "credential": "ssh",
         "options": {"command": ["systemctl", "restart", "web"]},
-    }  # fmt: skip
+    }
     made = await client.post("/api/skills", json=body)
     assert made.status_code == 201, made.text
     answer = await call(client, "unit_restart")

@@ -147,11 +147,23 @@ def test_x_39_a_tenant_in_a_message_is_compared_and_the_socket_is_in_the_matrix(
 
 def test_garbage_is_answered_and_the_socket_stays(server: Server) -> None:
     garbage = [
-        "{", "null", "[]", "5", '"x"', "[" * 9_999, '{"type": "sing"}', '{"type": "message"}', '{"type": "cancel"}',
-        '{"type": "message", "message": ""}', '{"type": "message", "message": "a\\u0000b"}', "x" * 200_000,
-        '{"type": "message", "message": "\\ud800"}', '{"type": "message", "message": "hi", "more": 1}',
-        '{"type": {}}', '{"type": "message", "message": 5}',
-    ]  # fmt: skip
+        "{",
+        "null",
+        "[]",
+        "5",
+        '"x"',
+        "[" * 9_999,
+        '{"type": "sing"}',
+        '{"type": "message"}',
+        '{"type": "cancel"}',
+        '{"type": "message", "message": ""}',
+        '{"type": "message", "message": "a\\u0000b"}',
+        "x" * 200_000,
+        '{"type": "message", "message": "\\ud800"}',
+        '{"type": "message", "message": "hi", "more": 1}',
+        '{"type": {}}',
+        '{"type": "message", "message": 5}',
+    ]
     with server.open() as socket:
         for text in garbage:
             socket.send(text)

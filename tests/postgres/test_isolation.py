@@ -77,9 +77,15 @@ async def api(app_dsn: str, tmp_path: Path) -> AsyncIterator[Api]:
     parts = make_parts(app_dsn, tmp_path)
     search = Search(parts.database, HashEmbedder(), None, SearchSettings(), RerankSettings())
     records = Records(
-        parts.database, Runs(parts.database), parts.links, parts.conversations, parts.memory, parts.audit, parts.skills,
+        parts.database,
+        Runs(parts.database),
+        parts.links,
+        parts.conversations,
+        parts.memory,
+        parts.audit,
+        parts.skills,
         parts.approvals,
-    )  # fmt: skip
+    )
     router = CachedRouter(read_rules(Path(str(files("configs"))) / "routing.yaml"), None, time.monotonic)
     desk = Desk(records, router, {}, AgentSettings(), uuid4)
     replays = Replayer(parts.runs, {}, ())
@@ -123,10 +129,28 @@ async def furnish(api: Api, admin_dsn: str, office: Office) -> Owned:
     golden, golden_run = await furnish_golden(api, client)
     people = (await client.get("/api/users")).json()["items"]
     return Owned(
-        office.scope.tenant, office.scope.workspace,
-        document, row[1], row[0], agent, job, key, session, run, approval, connection_id, credential, binding, skill,
-        schedule, answer, golden, golden_run, await furnish_graph(api, office, document), people[0]["id"],
-    )  # fmt: skip
+        office.scope.tenant,
+        office.scope.workspace,
+        document,
+        row[1],
+        row[0],
+        agent,
+        job,
+        key,
+        session,
+        run,
+        approval,
+        connection_id,
+        credential,
+        binding,
+        skill,
+        schedule,
+        answer,
+        golden,
+        golden_run,
+        await furnish_graph(api, office, document),
+        people[0]["id"],
+    )
 
 
 async def furnish_graph(api: Api, office: Office, document: str) -> str:
@@ -157,9 +181,16 @@ def furnish_run(admin_dsn: str, office: Office, agent: str, session: str) -> tup
         row = connection.execute("select user_id from sessions where id = %s", [session]).fetchone()
         assert row is not None
         ids = {
-            "t": office.scope.tenant, "w": office.scope.workspace, "s": session, "a": agent, "r": run, "p": approval,
-            "u": row[0], "text": SECRET, "json": json.dumps({"text": SECRET}),
-        }  # fmt: skip
+            "t": office.scope.tenant,
+            "w": office.scope.workspace,
+            "s": session,
+            "a": agent,
+            "r": run,
+            "p": approval,
+            "u": row[0],
+            "text": SECRET,
+            "json": json.dumps({"text": SECRET}),
+        }
         for statement in (
             "insert into messages values (%(s)s, 1, %(t)s, %(w)s, 'user', %(json)s)",
             "insert into facts (tenant_id, workspace_id, session_id, user_id, category, importance, fact)"
@@ -215,16 +246,33 @@ FILES: dict[str, Any] = {
 
 def addressed(path: str, owned: Owned) -> str:
     values = {
-        "{document_id}": owned.document, "{number}": "1", "{job_id}": owned.job, "{key_id}": owned.key,
-        "{agent_id}": owned.agent, "{model_id}": owned.agent, "{session_id}": owned.session, "{run_id}": owned.run,
-        "{approval_id}": owned.approval, "{connection_id}": owned.connection,
-        "{credential_id}": owned.credential, "{binding_id}": owned.binding, "{skill_name}": owned.skill,
-        "{schedule_id}": owned.schedule, "{track}": "integration", "{answer_id}": owned.answer,
-        "{set_id}": owned.golden, "{key}": "vault", "{golden_run_id}": owned.golden_run,
-        "{entity_id}": owned.entity, "{user_id}": owned.user,
-        "{tenant_id}": owned.tenant, "{workspace_id}": owned.workspace,
-        "{baseline_id}": owned.golden_run, "{generation_id}": "1", "{version_id}": owned.version,
-    }  # fmt: skip
+        "{document_id}": owned.document,
+        "{number}": "1",
+        "{job_id}": owned.job,
+        "{key_id}": owned.key,
+        "{agent_id}": owned.agent,
+        "{model_id}": owned.agent,
+        "{session_id}": owned.session,
+        "{run_id}": owned.run,
+        "{approval_id}": owned.approval,
+        "{connection_id}": owned.connection,
+        "{credential_id}": owned.credential,
+        "{binding_id}": owned.binding,
+        "{skill_name}": owned.skill,
+        "{schedule_id}": owned.schedule,
+        "{track}": "integration",
+        "{answer_id}": owned.answer,
+        "{set_id}": owned.golden,
+        "{key}": "vault",
+        "{golden_run_id}": owned.golden_run,
+        "{entity_id}": owned.entity,
+        "{user_id}": owned.user,
+        "{tenant_id}": owned.tenant,
+        "{workspace_id}": owned.workspace,
+        "{baseline_id}": owned.golden_run,
+        "{generation_id}": "1",
+        "{version_id}": owned.version,
+    }
     for name, value in values.items():
         path = path.replace(name, value)
     assert "{" not in path, f"{path}: this test does not know the parameter"
@@ -283,14 +331,31 @@ async def read_everything(client: httpx.AsyncClient, owned: Owned) -> list[httpx
     answers = [
         await client.get(path)
         for path in (
-            "/api/documents/", "/api/jobs", "/api/agents", "/api/api-keys", "/api/users", "/api/workspaces",
-            "/api/sessions", "/api/sessions?everyone=true", "/api/runs", "/api/approvals", "/api/llm-connections",
-            "/api/credentials", "/api/skills", "/api/scheduler/jobs", "/v1/models", "/api/golden-sets",
-            "/api/generations", "/api/admin/now", "/api/users?everywhere=true",
-            "/api/graph", "/api/graph?search=Orion", "/api/graph/view",
+            "/api/documents/",
+            "/api/jobs",
+            "/api/agents",
+            "/api/api-keys",
+            "/api/users",
+            "/api/workspaces",
+            "/api/sessions",
+            "/api/sessions?everyone=true",
+            "/api/runs",
+            "/api/approvals",
+            "/api/llm-connections",
+            "/api/credentials",
+            "/api/skills",
+            "/api/scheduler/jobs",
+            "/v1/models",
+            "/api/golden-sets",
+            "/api/generations",
+            "/api/admin/now",
+            "/api/users?everywhere=true",
+            "/api/graph",
+            "/api/graph?search=Orion",
+            "/api/graph/view",
             "/api/graph/view?search=Docker",
         )
-    ]  # fmt: skip
+    ]
     answers.append(await client.get("/api/tenants"))
     answers.append(await client.get("/api/documents/vector-store/stats"))
     query = {"query": "vault lighthouse seven turns", "document_ids": [owned.document]}
@@ -339,11 +404,26 @@ async def test_row_level_security_alone_holds_when_the_where_clauses_are_gone(
     weakened = 0
     parts = api.parts
     for part in (
-        parts.library, parts.links, parts.desk, parts.jobs, parts.identity, parts.accounts, parts.conversations,
-        parts.runs, parts.approvals, parts.connections, parts.credentials, parts.skills,
-        parts.schedules, parts.school._register, parts.answers, parts.golden, parts.golden_runs,
-        parts.switchover, parts.graph,
-    ):  # fmt: skip
+        parts.library,
+        parts.links,
+        parts.desk,
+        parts.jobs,
+        parts.identity,
+        parts.accounts,
+        parts.conversations,
+        parts.runs,
+        parts.approvals,
+        parts.connections,
+        parts.credentials,
+        parts.skills,
+        parts.schedules,
+        parts.school._register,
+        parts.answers,
+        parts.golden,
+        parts.golden_runs,
+        parts.switchover,
+        parts.graph,
+    ):
         before: Any = part._sql
         part._sql = without_wall(before)
         weakened += sum(before[name] != part._sql[name] for name in before)

@@ -46,9 +46,7 @@ async def ended(ledger: Bench, scope: Scope, job: JobId) -> None:
 
 async def test_no_worker_behind_and_next(ledger: Bench, scope: Scope, admin_dsn: str) -> None:
     first, second, third = [await scan(ledger, scope) for _ in range(3)]
-    assert [reason for reason, _ in await why(ledger, scope, first)] == [
-        "no_worker",
-    ]
+    assert [reason for reason, _ in await why(ledger, scope, first)] == ["no_worker"]
     await ledger.jobs.seen("w", Lane.BULK, None)
     await ledger.jobs.seen("w2", Lane.SMALL, None)
     assert await why(ledger, scope, first) == []

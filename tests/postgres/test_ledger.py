@@ -57,8 +57,14 @@ async def test_ch_05_chunks_carry_their_metadata(ledger: Bench, scope: Scope, fo
     metadata = row["metadata"]
     assert metadata["doc_id"] == row["document_id"]
     assert metadata.keys() == {
-        "doc_id", "doc_type", "source_file", "upload_date", "page_number", "chunk_index", "chunking_method",
-    }  # fmt: skip
+        "doc_id",
+        "doc_type",
+        "source_file",
+        "upload_date",
+        "page_number",
+        "chunk_index",
+        "chunking_method",
+    }
 
 
 async def test_the_same_folder_again_reads_nothing(ledger: Bench, scope: Scope, folder: Path) -> None:

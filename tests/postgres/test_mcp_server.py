@@ -240,8 +240,9 @@ def test_sk_18_a_servers_tools_are_looked_at_and_registered_in_one_go(served: Se
     place = {"command": sys.executable, "args": ["-m", "mcp_server_time"], "prefix": "time", "timeout": 60}
     looked = httpx.post(url, json=place, headers=operator, timeout=60).json()
     assert [(one["name"], one["risk"], one["version"]) for one in looked["items"]] == [
-        ("time_get_current_time", "read", None), ("time_convert_time", "read", None),
-    ]  # fmt: skip
+        ("time_get_current_time", "read", None),
+        ("time_convert_time", "read", None),
+    ]
     assert looked["added"] == 0
     added = httpx.post(url, json={**place, "add": True}, headers=operator, timeout=60).json()
     assert added["added"] == 2 and [one["version"] for one in added["items"]] == [1, 1]

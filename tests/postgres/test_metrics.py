@@ -91,15 +91,26 @@ def fill(admin_dsn: str, office: Office, *, hidden: bool = False) -> None:
             )
             c.execute(
                 "insert into run_steps (run_id, seq, tenant_id, workspace_id, kind, name, request, request_hash, "
-                "state, at) values (%s,1,%s,%s,'tool','get_time','{}','h','done',%s)", (run, *own, WHEN),
-            )  # fmt: skip
+                "state, at) values (%s,1,%s,%s,'tool','get_time','{}','h','done',%s)",
+                (run, *own, WHEN),
+            )
             c.execute(
                 "insert into approvals (id, tenant_id, workspace_id, run_id, step, session_id, agent_id, requested_by, "
                 "tool, arguments, digest, state, created_at, expires_at, decided_at) "
                 "values (%s,%s,%s,%s,2,%s,%s,%s,'pay','{}','d',%s,%s,%s,%s::timestamptz + interval '60 seconds')",
-                (str(uuid4()), *own, run, session, agent, user, "approved" if state == "completed" else "rejected",
-                 WHEN, WHEN, WHEN),
-            )  # fmt: skip
+                (
+                    str(uuid4()),
+                    *own,
+                    run,
+                    session,
+                    agent,
+                    user,
+                    "approved" if state == "completed" else "rejected",
+                    WHEN,
+                    WHEN,
+                    WHEN,
+                ),
+            )
 
 
 def asked(metric: str, by: str | None = None, state: str | None = None) -> MetricPlan:
@@ -107,10 +118,23 @@ def asked(metric: str, by: str | None = None, state: str | None = None) -> Metri
 
 
 EXPECTED = {
-    "documents": 3, "pages": 6, "ocr_confidence": 0.8, "failures": 4, "storage": 4.5, "jobs": 2, "job_seconds": 20,
-    "runs": 2, "run_failures": 50, "run_seconds": 4, "tokens": 240, "cost": 0.5, "tool_calls": 2, "approvals": 2,
-    "approval_seconds": 60, "sessions": 1,
-}  # fmt: skip
+    "documents": 3,
+    "pages": 6,
+    "ocr_confidence": 0.8,
+    "failures": 4,
+    "storage": 4.5,
+    "jobs": 2,
+    "job_seconds": 20,
+    "runs": 2,
+    "run_failures": 50,
+    "run_seconds": 4,
+    "tokens": 240,
+    "cost": 0.5,
+    "tool_calls": 2,
+    "approvals": 2,
+    "approval_seconds": 60,
+    "sessions": 1,
+}
 
 
 async def test_every_metric_counts_its_own_workspace_by_every_dimension(admin_dsn: str, pool: Database) -> None:
@@ -198,8 +222,9 @@ async def test_long_series_lose_their_beginning_and_say_so(admin_dsn: str, pool:
         c.execute(
             "insert into jobs (tenant_id, workspace_id, kind, lane, created_at) "
             "select %s, %s, 'ingest', 'small', timestamptz '2026-01-01 12:00+00' + n * interval '1 day' "
-            "from generate_series(0, 99) n", own,
-        )  # fmt: skip
+            "from generate_series(0, 99) n",
+            own,
+        )
     found = await measures(pool).read(office.scope, asked("jobs", "day"))
     assert (len(found.groups), found.more, found.total) == (CATALOGUE.rows, True, 100)
     assert found.groups[-1][0] == "2026-04-10"

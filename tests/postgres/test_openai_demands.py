@@ -69,10 +69,13 @@ def serving(admin_dsn: str, app_dsn: str, redis_url: str, tmp_path: Path) -> Ser
             file.write_text(json.dumps({"connections": [about | {"supports_tools": tools}], "default": "m"}))
             settings = load(
                 {
-                    "AOS_STATE_DIR": str(tmp_path), "DATABASE_URL": app_dsn, "REDIS_URL": redis_url,
-                    "AOS_MODELS_CONNECTIONS_FILE": str(file), "AOS_AGENTS_PLACEMENT": "inproc",
+                    "AOS_STATE_DIR": str(tmp_path),
+                    "DATABASE_URL": app_dsn,
+                    "REDIS_URL": redis_url,
+                    "AOS_MODELS_CONNECTIONS_FILE": str(file),
+                    "AOS_AGENTS_PLACEMENT": "inproc",
                 }
-            )  # fmt: skip
+            )
             parts = assemble(settings, FakeEmbedder(), None, ScriptedOrchestrator)
             with listening(parts) as url:
                 served = Served(url, token(url, office.emails[Role.VIEWER]), model)

@@ -36,8 +36,10 @@ async def test_a_file_beyond_the_quota_is_a_document_with_a_reason_and_takes_no_
     write(tmp_path / "in", "c.txt", 4)
     job = await ledger.scan(scope, tmp_path / "in")
     assert await statuses(ledger, scope) == {
-        "a.txt": ("completed", None), "b.txt": ("failed", "too_large"), "c.txt": ("completed", None),
-    }  # fmt: skip
+        "a.txt": ("completed", None),
+        "b.txt": ("failed", "too_large"),
+        "c.txt": ("completed", None),
+    }
     assert await pages_of(ledger, scope) == 10
     (row,) = await ledger.rows(scope, "select failure->>'detail' as detail from documents where status = 'failed'")
     assert "6 pages; this tenant has 6 of the 10" in row["detail"] and "AOS_READ_TENANT_PAGES" in row["detail"]

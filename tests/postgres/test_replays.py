@@ -61,26 +61,41 @@ CASES = [
     Case("arguments that are no JSON", [calls(("note", "{text")), "I could not."]),
     Case("rounds that never end", [calls(("note", {"text": "x"})) for _ in range(12)]),
     Case("a claim without an act", ["I have noted it down for you."] * 6),
-    Case("reasoning and a fallback", [
-        Reply("Seven.", usage=Usage(3, 2), reasoning="hm", fallbacks=(Fallback("a", "b", "unavailable: x"),)),
-    ]),
-    Case("passages with quotes", ["The lease ends in May [1]."], "When does the lease end?",
-         crew={"search": FakeSearch([hit("The lease ends in May.")])}),
+    Case(
+        "reasoning and a fallback",
+        [Reply("Seven.", usage=Usage(3, 2), reasoning="hm", fallbacks=(Fallback("a", "b", "unavailable: x"),))],
+    ),
+    Case(
+        "passages with quotes",
+        ["The lease ends in May [1]."],
+        "When does the lease end?",
+        crew={"search": FakeSearch([hit("The lease ends in May.")])},
+    ),
     Case("a search that fails", ["I do not know."], crew={"search": FakeSearch(failing=Overloaded("busy"))}),
     Case("a model that is away", [Unavailable("no route")], ends="failed"),
     Case("a request that is wrong", [Invalid("too long")], ends="failed"),
     Case("approved", [calls(("note", {"text": "b"})), "Done."], tools=write, decide=[Verdict.APPROVED]),
     Case("rejected", [calls(("note", {"text": "b"})), "As you wish."], tools=write, decide=[Verdict.REJECTED]),
     Case("edited", [calls(("note", {"text": "b"})), "Done."], tools=write, decide=[{"text": "c"}]),
-    Case("asked twice", [calls(("note", {"text": "b"}), ("note", {"text": "c"})), "Both."], tools=write,
-         decide=[Verdict.APPROVED, Verdict.REJECTED]),
-    Case("a client's own tool", [calls(("theirs", {"x": 1}))],
-         turn={"options": {"tools": [{"name": "theirs", "description": "", "parameters": {"type": "object"}}]}}),
-    Case("delegated", [calls(("delegate", {"agent": "other", "task": "Say seven."})), "Seven.", "It says seven."],
-         crew={"agents": FakeAgents(OTHER)}),
+    Case(
+        "asked twice",
+        [calls(("note", {"text": "b"}), ("note", {"text": "c"})), "Both."],
+        tools=write,
+        decide=[Verdict.APPROVED, Verdict.REJECTED],
+    ),
+    Case(
+        "a client's own tool",
+        [calls(("theirs", {"x": 1}))],
+        turn={"options": {"tools": [{"name": "theirs", "description": "", "parameters": {"type": "object"}}]}},
+    ),
+    Case(
+        "delegated",
+        [calls(("delegate", {"agent": "other", "task": "Say seven."})), "Seven.", "It says seven."],
+        crew={"agents": FakeAgents(OTHER)},
+    ),
     Case("a history", ["As before."], turn={"history": (Message("user", "Hi"), Message("assistant", "Hello"))}),
     Case("a plan that nobody can read", ["I would rather not."] * 30, "Find the lease and note its end.", planned=True),
-]  # fmt: skip
+]
 
 
 @pytest.fixture

@@ -68,8 +68,9 @@ async def test_at_01_each_execution_of_an_agent_is_in_the_audit_trail_with_its_e
             "select actor, object, outcome, detail from audit where action = 'agent.execute' order by seq"
         ).fetchall()
     assert [(row[1], row[2], row[3]["run"], row[3]["state"]) for row in found] == [
-        (done.agent.id, "done", done.run, "completed"), (failed.agent.id, "failed", failed.run, "failed"),
-    ]  # fmt: skip
+        (done.agent.id, "done", done.run, "completed"),
+        (failed.agent.id, "failed", failed.run, "failed"),
+    ]
     assert found[1][3]["code"] == "invalid" and all(row[0] == str(here.scope.user) for row in found)
     assert "secret" not in repr(found)
 
@@ -99,9 +100,13 @@ async def test_hi_01_a_turn_stops_at_its_approval_and_goes_on_with_the_decision(
     assert await here.state(turn) == "waiting"
     (asked,) = await here.pending(turn)
     assert {k: str(asked[k]) for k in ("run_id", "session_id", "agent_id", "tool", "state", "execution")} == {
-        "run_id": turn.run, "session_id": here.session, "agent_id": here.agent, "tool": "act", "state": "pending",
+        "run_id": turn.run,
+        "session_id": here.session,
+        "agent_id": here.agent,
+        "tool": "act",
+        "state": "pending",
         "execution": "none",
-    }  # fmt: skip
+    }
     assert (asked["expires_at"] - asked["created_at"]).total_seconds() == pytest.approx(24 * 3600, abs=60)
     async with here.sweeping(acting(outside)):
         decided = await here.approvals.decide(here.scope, str(asked["id"]), Verdict.APPROVED, notes="go")
@@ -110,17 +115,26 @@ async def test_hi_01_a_turn_stops_at_its_approval_and_goes_on_with_the_decision(
     assert [arguments for _, _, arguments in outside.acted] == [{"to": "b"}]
     stored = await here.stored(turn)
     assert [seq for seq, _, _ in stored] == list(range(1, len(stored) + 1))
-    assert stored[-1][1:] == ("done", {
-        "answer": "It is done.", "finish_reason": "stop", "confidence": 0.9, "citations": [], "tool_calls": [],
-        "usage": {"prompt_tokens": 30, "completion_tokens": 9, "cost_usd": 0.75},
-        "agent_trace": [{"step": "tool", "name": "act"}],
-    })  # fmt: skip
+    assert stored[-1][1:] == (
+        "done",
+        {
+            "answer": "It is done.",
+            "finish_reason": "stop",
+            "confidence": 0.9,
+            "citations": [],
+            "tool_calls": [],
+            "usage": {"prompt_tokens": 30, "completion_tokens": 9, "cost_usd": 0.75},
+            "agent_trace": [{"step": "tool", "name": "act"}],
+        },
+    )
     row = await here.desk.show(here.scope, turn.run)
     assert (row["prompt_tokens"], row["completion_tokens"], float(row["cost_usd"])) == (30, 9, 0.75)
     (message,) = await here.rows("select role, content, run_id from messages")
     assert (message["role"], message["content"]["text"], str(message["run_id"])) == (
-        "assistant", "It is done.", turn.run,
-    )  # fmt: skip
+        "assistant",
+        "It is done.",
+        turn.run,
+    )
     assert (await here.approvals.show(here.scope, str(asked["id"])))["execution"] == "done"
 
 
@@ -130,9 +144,11 @@ async def test_ob_01_the_trace_has_every_step_with_its_time_tokens_and_cost(here
     await finished(here, turn, Redo.RECONCILE, Outside())
     steps = await here.desk.steps(here.scope, turn.run)
     assert [(s["seq"], s["kind"], s["name"], s["state"]) for s in steps] == [
-        (1, "model", "chat", "done"), (2, "approval", "act", "done"), (3, "tool", "act", "done"),
+        (1, "model", "chat", "done"),
+        (2, "approval", "act", "done"),
+        (3, "tool", "act", "done"),
         (4, "model", "chat", "done"),
-    ]  # fmt: skip
+    ]
     assert (steps[0]["prompt_tokens"], steps[0]["completion_tokens"], float(steps[0]["cost_usd"])) == (10, 5, 0.25)
     assert steps[0]["request"]["request"]["messages"] == [{"role": "user", "content": "b"}]
     assert steps[2]["reply"]["ok"] == {"done": True}
@@ -264,8 +280,10 @@ async def test_events_have_no_gap_and_a_repeat_changes_nothing(here: Stage) -> N
         with pytest.raises(ValueError, match=r"gap|no event before"):
             await put(*wrong)
     assert [(seq, data["state"]) for seq, _, data in await here.stored(turn)] == [
-        (1, "first"), (2, "first"), (3, "second"),
-    ]  # fmt: skip
+        (1, "first"),
+        (2, "first"),
+        (3, "second"),
+    ]
     (row,) = await here.rows("select last_seq from event_streams")
     assert row["last_seq"] == 3
     other = await here.begin()
@@ -349,10 +367,15 @@ async def test_errors_end_a_run_by_name_and_bugs_by_a_number(here: Stage, caplog
 
     turn = await here.begin()
     last = (await here.carry(turn, named))[-1]
-    assert (last.kind, last.data) == (EventKind.ERROR, {
-        "code": "unavailable", "title": "A part of the system cannot be reached.", "detail": "the model is away",
-        "fix": "Wait.",
-    })  # fmt: skip
+    assert (last.kind, last.data) == (
+        EventKind.ERROR,
+        {
+            "code": "unavailable",
+            "title": "A part of the system cannot be reached.",
+            "detail": "the model is away",
+            "fix": "Wait.",
+        },
+    )
     assert await here.state(turn) == "failed"
     turn = await here.begin()
     last = (await here.carry(turn, bug))[-1]
@@ -409,13 +432,17 @@ async def test_mt_04_another_tenant_sees_and_changes_nothing(here: Stage, app_ds
     (asked,) = await here.pending(turn)
     async with stage(app_dsn, admin_dsn) as other:
         for call in (
-            other.desk.show(other.scope, turn.run), other.desk.steps(other.scope, turn.run),
-            other.desk.recording(other.scope, turn.run), other.runs.load(other.scope, turn.run),
-            other.runs.claim(other.scope, turn.run, "thief", 5), other.approvals.show(other.scope, str(asked["id"])),
+            other.desk.show(other.scope, turn.run),
+            other.desk.steps(other.scope, turn.run),
+            other.desk.recording(other.scope, turn.run),
+            other.runs.load(other.scope, turn.run),
+            other.runs.claim(other.scope, turn.run, "thief", 5),
+            other.approvals.show(other.scope, str(asked["id"])),
             other.approvals.decide(other.scope, str(asked["id"]), Verdict.APPROVED),
-            other.desk.show(other.scope, "no uuid"), other.approvals.show(other.scope, "no uuid"),
+            other.desk.show(other.scope, "no uuid"),
+            other.approvals.show(other.scope, "no uuid"),
             other.desk.show(other.scope, str(uuid4())),
-        ):  # fmt: skip
+        ):
             with pytest.raises(NotFound):
                 await call
         assert await other.desk.events_after(other.scope, turn.run, 0) == []
@@ -423,17 +450,22 @@ async def test_mt_04_another_tenant_sees_and_changes_nothing(here: Stage, app_ds
         for table in ("runs", "run_steps", "approvals", "events", "event_streams"):
             assert await other.rows(f"select 1 from {table}") == []
         for statement in (
-            "update runs set state = 'completed'", "update approvals set state = 'approved'",
-            "delete from run_steps", "delete from approvals", "delete from runs",
-        ):  # fmt: skip
+            "update runs set state = 'completed'",
+            "update approvals set state = 'approved'",
+            "delete from run_steps",
+            "delete from approvals",
+            "delete from runs",
+        ):
             async with other.database.transaction(other.scope) as tx:
                 assert await tx.run(statement) == 0
         with pytest.raises(psycopg.errors.InsufficientPrivilege):
             await other.rows(
                 "insert into run_steps (run_id, seq, tenant_id, workspace_id, kind, name, request, request_hash, state)"
                 " values (%(run)s, 9, %(tenant)s, %(workspace)s, 'k', 'n', '{}', 'h', 'done') returning 1",
-                run=turn.run, tenant=here.scope.tenant, workspace=here.scope.workspace,
-            )  # fmt: skip
+                run=turn.run,
+                tenant=here.scope.tenant,
+                workspace=here.scope.workspace,
+            )
     assert await here.state(turn) == "waiting"
     assert len(await here.pending(turn)) == 1
 

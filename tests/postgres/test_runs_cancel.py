@@ -127,8 +127,9 @@ async def test_what_a_cancelled_run_had_begun_can_be_settled_and_then_deleted(
         await here.runs.finish(tx, lease, RunState.CANCELLED)
     (doubt,) = await here.pending(turn)
     assert await asked(here, turn) == [
-        ("approval", "approved", "needs_reconcile"), ("reconcile", "pending", "needs_reconcile"),
-    ]  # fmt: skip
+        ("approval", "approved", "needs_reconcile"),
+        ("reconcile", "pending", "needs_reconcile"),
+    ]
     kept, links = Conversations(here.database), Links(here.database)
     for refused in (kept.delete, links.delete_agent):
         with pytest.raises(Conflict, match="is cancelled"):

@@ -279,8 +279,10 @@ async def test_a_pages_own_reference_numbers_are_no_citations_of_the_answer(desk
 
 async def test_claims_that_nobody_could_compare_by_meaning_are_said(desk: Desk) -> None:
     """Such an answer is not remembered: with the embedder back it may say more."""
-    reply = says('Its colour is like blood. [1: "It is painted red."]\nThe pump weighs 12 kilograms. '
-                 '[1: "The pump weighs twelve kilograms."]')  # fmt: skip
+    reply = says(
+        'Its colour is like blood. [1: "It is painted red."]\nThe pump weighs 12 kilograms. '
+        '[1: "The pump weighs twelve kilograms."]'
+    )
     answer = await desk.ask(reply=reply, embedder=TiredEmbedder())
     assert answer.mode == "generated" and answer.search.fallback is None and "no weights" in str(answer.fallback)
     assert [one.text for one in answer.dropped] == ["Its colour is like blood."]

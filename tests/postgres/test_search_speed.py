@@ -201,8 +201,11 @@ async def test_an_agent_of_the_whole_workspace_searches_as_people_do(
     scope = corpus.open_home(admin)
     generation, agent = corpus.open_generation(admin, scope), corpus.open_agent(admin, scope, "a")
     corpus.load(admin, scope, generation, books("pump one", "pump two", "pump three"))
-    admin.execute("insert into document_agent_links select %s, id, tenant_id, workspace_id from documents"
-                  " where filename = 'pump one.txt'", (agent,))  # fmt: skip
+    admin.execute(
+        "insert into document_agent_links select %s, id, tenant_id, workspace_id from documents"
+        " where filename = 'pump one.txt'",
+        (agent,),
+    )
     search, legs, query = make(pool), Legs(pool, FORCED), Query("pump", limit=2, agent_id=agent)
     index = await legs.resolve(scope, query)
     assert index is not None and not index.whole

@@ -53,12 +53,31 @@ def shelf(count: int, prefix: str, **more: Any) -> list[Book]:
 
 def values(scope: Scope, generation: int, **more: Any) -> dict[str, Any]:
     return {
-        "tenant": scope.tenant, "workspace": scope.workspace, "type": None, "file": None, "from": None, "to": None,
-        "documents": None, "agent": None, "depth": 10, "room": 11, "chunker": corpus.CHUNKER, "generation": generation,
-        "text": QUESTION, "vector": Vector(hash_vector(QUESTION)), "k1": 0.9, "b": 0.4, "exact_scope": 10,
-        "ids": [], "language": "english", "known": None, "codes": ["word1"], "phrases": ["pump"], "most": 10,
+        "tenant": scope.tenant,
+        "workspace": scope.workspace,
+        "type": None,
+        "file": None,
+        "from": None,
+        "to": None,
+        "documents": None,
+        "agent": None,
+        "depth": 10,
+        "room": 11,
+        "chunker": corpus.CHUNKER,
+        "generation": generation,
+        "text": QUESTION,
+        "vector": Vector(hash_vector(QUESTION)),
+        "k1": 0.9,
+        "b": 0.4,
+        "exact_scope": 10,
+        "ids": [],
+        "language": "english",
+        "known": None,
+        "codes": ["word1"],
+        "phrases": ["pump"],
+        "most": 10,
         "among": None,
-    } | more  # fmt: skip
+    } | more
 
 
 async def explain(pool: Database, scope: Scope, name: str, given: dict[str, Any]) -> str:

@@ -91,10 +91,18 @@ TH = "ความดันสูงสุดของปั๊มคือส�
 @pytest.mark.parametrize(
     ("question", "found"),
     [
-        ("允许温度", ZH), ("仓库在哪里", ZH), ('"最高允许温度"', ZH), ("KX-20", ZH), ("阀门 KX-20", ZH),
-        ("最大圧力", JA), ("ﾎﾟﾝﾌﾟ", JA), ('"三か月ごと"', JA), ("ความดันสูงสุด", TH), ('"ห้องควบคุม"', TH),
+        ("允许温度", ZH),
+        ("仓库在哪里", ZH),
+        ('"最高允许温度"', ZH),
+        ("KX-20", ZH),
+        ("阀门 KX-20", ZH),
+        ("最大圧力", JA),
+        ("ﾎﾟﾝﾌﾟ", JA),
+        ('"三か月ごと"', JA),
+        ("ความดันสูงสุด", TH),
+        ('"ห้องควบคุม"', TH),
     ],
-)  # fmt: skip
+)
 async def test_words_of_scripts_without_blanks_are_found(place: Place, question: str, found: str) -> None:
     """Chinese, Japanese and Thai, quoted and not, beside part numbers, in half-width forms, whichever way is taken."""
     place.add(ZH, JA, TH, "生产计划每周一发布。", "会議は火曜日です。")
@@ -249,12 +257,22 @@ UNSPACED = {
 @pytest.mark.parametrize(
     ("script", "question", "at"),
     [
-        ("chinese", "润滑油", 0), ("chinese", "钥匙在哪里", 1), ("chinese", "ＱＸ－１１８ 更换", 0),
-        ("japanese", "点検", 0), ("japanese", "ｺﾝﾌﾟﾚｯｻｰ", 1), ("japanese", "佐藤さん", 0),
-        ("thai", "น้ำมันเครื่อง", 0), ("thai", "ตู้เซฟ", 1), ("lao", "ນ້ຳມັນ", 0), ("lao", "ກະແຈ", 1),
-        ("khmer", "ប្រេងម៉ាស៊ីន", 0), ("khmer", "កូនសោ", 1), ("burmese", "အင်ဂျင်ဆီ", 0), ("burmese", "သော့", 1),
+        ("chinese", "润滑油", 0),
+        ("chinese", "钥匙在哪里", 1),
+        ("chinese", "ＱＸ－１１８ 更换", 0),
+        ("japanese", "点検", 0),
+        ("japanese", "ｺﾝﾌﾟﾚｯｻｰ", 1),
+        ("japanese", "佐藤さん", 0),
+        ("thai", "น้ำมันเครื่อง", 0),
+        ("thai", "ตู้เซฟ", 1),
+        ("lao", "ນ້ຳມັນ", 0),
+        ("lao", "ກະແຈ", 1),
+        ("khmer", "ប្រេងម៉ាស៊ីន", 0),
+        ("khmer", "កូនសោ", 1),
+        ("burmese", "အင်ဂျင်ဆီ", 0),
+        ("burmese", "သော့", 1),
     ],
-)  # fmt: skip
+)
 async def test_words_of_scripts_without_spaces_are_found_by_words(
     place: Place, script: str, question: str, at: int
 ) -> None:

@@ -18,11 +18,16 @@ async def test_every_answer_says_that_it_is_no_page(api: Api, office: Office) ->
     api.parts.orchestrator.script = lambda incoming: [ZeroDivisionError("inside")]  # type: ignore[attr-defined]
     broken = client.post("/api/chat/Clerk", json={"message": "hi"})
     answers = [
-        await api.client.get("/health"), await api.client.get("/api/agents"), await api.client.get("/nowhere"),
-        await client.get("/api/agents"), await client.post("/api/chat/x", content=b"{"), await broken,
-        await api.client.get("/openapi.json"), await api.client.get("/docs-assets/swagger-ui.css"),
+        await api.client.get("/health"),
+        await api.client.get("/api/agents"),
+        await api.client.get("/nowhere"),
+        await client.get("/api/agents"),
+        await client.post("/api/chat/x", content=b"{"),
+        await broken,
+        await api.client.get("/openapi.json"),
+        await api.client.get("/docs-assets/swagger-ui.css"),
         await client.get(f"/api/jobs/{job}/events"),
-    ]  # fmt: skip
+    ]
     assert {one.status_code for one in answers} >= {200, 401, 404, 422, 500}
     for one in answers:
         assert one.headers["X-Content-Type-Options"] == "nosniff", one.request.url

@@ -117,9 +117,10 @@ async def test_a_worker_that_remembers_the_former_embedder_asks_it_anew_at_every
     shown = await ledger.desk.show(scope, job)
     assert (shown["state"], shown["error"]) == ("completed", None)
     live = await ledger.rows(
-        scope, "select g.embedder from workspaces w join generations g on g.id = w.generation_id where w.id = %(w)s",
+        scope,
+        "select g.embedder from workspaces w join generations g on g.id = w.generation_id where w.id = %(w)s",
         w=scope.workspace,
-    )  # fmt: skip
+    )
     assert [row["embedder"] for row in live] == ["next"]
 
 
@@ -188,14 +189,7 @@ async def test_a_reindex_begins_after_a_restart_that_is_under_way(
 ) -> None:
     """What it did meanwhile would be done again. Others do not wait; a restart that nobody takes up holds nobody."""
     restarts, parts = Restarts(ledger.database), (Part.EMBEDDING, Part.WORKER)
-    worker = Shift(
-        ledger.jobs,
-        ledger.runner(),
-        ledger.recipe,
-        FAST,
-        "w",
-        lambda: restarts.under_way(parts),
-    )
+    worker = Shift(ledger.jobs, ledger.runner(), ledger.recipe, FAST, "w", lambda: restarts.under_way(parts))
     with psycopg.connect(admin_dsn, autocommit=True) as admin:
         admin.execute("insert into restarts (parts, taken_at) values ('{embedding,gateway}', clock_timestamp())")
         admin.execute("insert into restarts (parts) values ('{gateway}')")

@@ -75,7 +75,7 @@ WRITES = (
     "select * from t for share",
     "select nextval('s')",
     "select setval('s', 100)",
-    'select "nextval"(\'s\')',
+    "select \"nextval\"('s')",
     "select pg_catalog.nextval('s')",
     "select nextval /* x */ ('s')",
     "select NEXTVAL('s')",
@@ -123,7 +123,7 @@ WRITES = (
     "security label on table t is 'x'",
     "create extension dblink",
     "notify x, 'y'",
-)  # fmt: skip
+)
 # What a read-only transaction would let through, or what is not a matter of writing: the parser alone holds it.
 EFFECTS = (
     "copy t to '/tmp/x'",
@@ -149,7 +149,7 @@ EFFECTS = (
     "select dblink_exec('delete from t')",
     "select ts_stat('select shout()')",
     "select cursor_to_xml('c', 1, false, false, '')",
-    "select U&\"\\0070g_sleep\"(1)",
+    'select U&"\\0070g_sleep"(1)',
     "select pg_sleep\u00a0(1)",
     "select pg_\u200bsleep(1)",
     "select 1\x00",
@@ -173,11 +173,15 @@ EFFECTS = (
     "",
     ";",
     "-- nothing",
-)  # fmt: skip
+)
 LET_THROUGH = {
-    "explain analyze create table u as select 1", "reindex table t", "lock table t in access exclusive mode",
-    "prepare w as delete from t", "declare c cursor with hold for select shout()", "notify x, 'y'",
-}  # fmt: skip
+    "explain analyze create table u as select 1",
+    "reindex table t",
+    "lock table t in access exclusive mode",
+    "prepare w as delete from t",
+    "declare c cursor with hold for select shout()",
+    "notify x, 'y'",
+}
 READS = (
     "select a from t",
     "SELECT a FROM t;",
@@ -195,14 +199,14 @@ READS = (
     "select count(*), max(a), now(), current_user, random() >= 0, clock_timestamp() > now() from t",
     "select 'delete from t; drop table t' as text",
     "select 'it''s -- not a comment', '/*', 'nextval(1)'",
-    "select \"a\" as \"drop table\" from public.t",
+    'select "a" as "drop table" from public.t',
     "select pg_size_pretty(pg_total_relation_size('t'))",
     "select a::text || 'x', '{\"k\": 1}'::jsonb ->> 'k', array[1, 2] @> array[1] from t",
     "select a, row_number() over (partition by a order by a) from t cross join lateral (select 1) as l(b)",
     "select quiet(a) from t",
     "select extract(year from date '2026-01-02'), interval '1 day', 5 % 2",
     "select 1 where 'a' like '%'",
-)  # fmt: skip
+)
 
 
 @pytest.fixture
@@ -211,13 +215,15 @@ def dsn(endpoints: Any, database: str) -> Iterator[str]:
     owner = make_conninfo(endpoints.postgres_admin or "", dbname=database)
     with psycopg.connect(owner, autocommit=True) as connection:
         for statement in (
-            "create table t (a int)", "insert into t values (1), (2)", "create sequence s",
+            "create table t (a int)",
+            "insert into t values (1), (2)",
+            "create sequence s",
             "create materialized view m as select 1 as a",
             "create function shout() returns int language sql volatile as 'insert into t values (7) returning a'",
             "create function shouted(t) returns int language sql volatile as 'insert into t values (7) returning a'",
             "create function quiet(int) returns int language sql stable as 'select $1'",
             "create procedure p() language sql as 'delete from t'",
-        ):  # fmt: skip
+        ):
             connection.execute(statement)
     yield owner
     with psycopg.connect(owner) as connection:
@@ -297,9 +303,15 @@ def skill(
 ) -> Manifest:
     properties = {name: {} for name in options.pop("binds", ())}
     return Manifest(
-        "probe", "For tests.", Kind.SQL, {"type": "object", "properties": properties}, risk=risk, seconds=seconds,
-        credential=CredentialType.DB_DSN, options={"query": query, "dialect": dialect, **options},
-    )  # fmt: skip
+        "probe",
+        "For tests.",
+        Kind.SQL,
+        {"type": "object", "properties": properties},
+        risk=risk,
+        seconds=seconds,
+        credential=CredentialType.DB_DSN,
+        options={"query": query, "dialect": dialect, **options},
+    )
 
 
 @pytest.mark.parametrize("text", [*WRITES, *EFFECTS])
@@ -409,16 +421,22 @@ def busy(admin_dsn: str) -> Iterator[str]:
     """A database where each question has an answer: somebody sleeps, somebody waits, something is missing."""
     with psycopg.connect(admin_dsn, autocommit=True) as connection:
         for statement in (
-            "create table parent (id int primary key)", "insert into parent values (1)",
-            "create sequence used", "select nextval('used')",
+            "create table parent (id int primary key)",
+            "insert into parent values (1)",
+            "create sequence used",
+            "select nextval('used')",
             "create table child (a int not null default 5, parent int references parent)",
-            "create index child_a on child (a)", "create index child_b on child (a)",
+            "create index child_a on child (a)",
+            "create index child_b on child (a)",
             "create index idle on child ((a + 1))",
-            "insert into child select n from generate_series(1, 50) as n", "delete from child where a > 10",
-            "grant select on child to public", "alter table child enable row level security",
-            "create policy mine on child using (a = 5)", "select count(*) from child",
+            "insert into child select n from generate_series(1, 50) as n",
+            "delete from child where a > 10",
+            "grant select on child to public",
+            "alter table child enable row level security",
+            "create policy mine on child using (a = 5)",
+            "select count(*) from child",
             "select pg_stat_force_next_flush()",
-        ):  # fmt: skip
+        ):
             connection.execute(statement)
     yield admin_dsn
 
@@ -578,14 +596,33 @@ async def test_a_cancelled_query_ends_on_the_server(dsn: str) -> None:
 
 
 SQLITE_WRITES = (
-    "insert into t values (9, 'x')", "update t set b = 'y'", "delete from t", "drop table t", "create table u (a)",
-    "create temp table u (a)", "alter table t add column z", "replace into t values (1, 'x')", "vacuum", "reindex",
-    "analyze", "pragma user_version = 5", "pragma writable_schema = on", "pragma journal_mode = wal",
-    "attach '/tmp/aos-attached.db' as other", "detach main", "begin immediate", "savepoint x",
-    "with g as (select 1) delete from t", "explain analyze delete from t", "select load_extension('x')",
-    "select writefile('/tmp/x', 'y')", "select readfile('/etc/passwd')", "select 1; delete from t",
-    "insert into t values (9, 'x') returning a", "create trigger g after insert on t begin select 1; end",
-)  # fmt: skip
+    "insert into t values (9, 'x')",
+    "update t set b = 'y'",
+    "delete from t",
+    "drop table t",
+    "create table u (a)",
+    "create temp table u (a)",
+    "alter table t add column z",
+    "replace into t values (1, 'x')",
+    "vacuum",
+    "reindex",
+    "analyze",
+    "pragma user_version = 5",
+    "pragma writable_schema = on",
+    "pragma journal_mode = wal",
+    "attach '/tmp/aos-attached.db' as other",
+    "detach main",
+    "begin immediate",
+    "savepoint x",
+    "with g as (select 1) delete from t",
+    "explain analyze delete from t",
+    "select load_extension('x')",
+    "select writefile('/tmp/x', 'y')",
+    "select readfile('/etc/passwd')",
+    "select 1; delete from t",
+    "insert into t values (9, 'x') returning a",
+    "create trigger g after insert on t begin select 1; end",
+)
 
 
 @pytest.mark.parametrize("text", SQLITE_WRITES)
@@ -666,13 +703,22 @@ async def test_no_secret_is_in_results_errors_or_logs(
 @pytest.mark.parametrize(
     "dsn",
     [
-        "host=/var/run/postgresql dbname=d", "dbname=d", "postgresql:///d", "host=@abstract dbname=d",
-        "host=a.test,/tmp dbname=d", "postgresql://a.test,b.test/d", "host=a.test hostaddr=127.0.0.1",
-        "host=a.test port=1,2", "host=a.test port=-1", "postgresql://%2Ftmp/d",
+        "host=/var/run/postgresql dbname=d",
+        "dbname=d",
+        "postgresql:///d",
+        "host=@abstract dbname=d",
+        "host=a.test,/tmp dbname=d",
+        "postgresql://a.test,b.test/d",
+        "host=a.test hostaddr=127.0.0.1",
+        "host=a.test port=1,2",
+        "host=a.test port=-1",
+        "postgresql://%2Ftmp/d",
         *(f"host=a.test {word}=/etc/passwd" for word in ("passfile", "sslkey", "sslcert", "sslrootcert", "sslcrl")),
-        "host=a.test service=aos", "host=a.test sslkeylogfile=/tmp/x", "host=a.test krbsrvname=x",
+        "host=a.test service=aos",
+        "host=a.test sslkeylogfile=/tmp/x",
+        "host=a.test krbsrvname=x",
     ],
-)  # fmt: skip
+)
 async def test_a_dsn_names_one_host_and_nothing_of_this_machine(dsn: str) -> None:
     """Regression: a credential reached the sockets and key files of the machine that this program runs on."""
     with pytest.raises(DatabaseUnknown):
@@ -709,9 +755,13 @@ async def test_a_file_has_to_be_in_a_folder_that_is_named(tmp_path: Path) -> Non
     select = Statement("select a from t")
     assert await sqlite.ask(f"sqlite:///{inner}/a.db", select, {}, LIMITS, [inner]) == {"columns": ["a"], "rows": []}
     for path, folders in (
-        (f"{outer}/a.db", [inner]), (f"{inner}/../out/a.db", [inner]), (f"{inner}/link.db", [inner]),
-        (f"{inner}/folder/a.db", [inner]), (f"{inner}/%2e%2e/out/a.db", [inner]), (f"{inner}/a.db", []),
-    ):  # fmt: skip
+        (f"{outer}/a.db", [inner]),
+        (f"{inner}/../out/a.db", [inner]),
+        (f"{inner}/link.db", [inner]),
+        (f"{inner}/folder/a.db", [inner]),
+        (f"{inner}/%2e%2e/out/a.db", [inner]),
+        (f"{inner}/a.db", []),
+    ):
         with pytest.raises(FileNotAllowed):
             await sqlite.ask(f"sqlite:///{path}", select, {}, LIMITS, folders)
     assert SkillSettings().sqlite_dirs == ()
@@ -753,10 +803,12 @@ WRONG: tuple[tuple[str, Manifest], ...] = (
     ("a bound value that is no parameter", skill("select :a")),
     ("a parameter that is not bound", skill("select 1", binds=["a"])),
     ("another credential", replace(skill("select 1"), credential=CredentialType.BEARER_TOKEN)),
-    ("a free statement for everybody", replace(FREE, name="probe", risk=Risk.DESTRUCTIVE,
-                                               options={"query_argument": True, "readonly": False})),
+    (
+        "a free statement for everybody",
+        replace(FREE, name="probe", risk=Risk.DESTRUCTIVE, options={"query_argument": True, "readonly": False}),
+    ),
     ("not SQL", skill("this is ( not")),
-)  # fmt: skip
+)
 
 
 @pytest.mark.parametrize("manifest", [one for _, one in WRONG], ids=[name for name, _ in WRONG])

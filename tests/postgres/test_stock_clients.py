@@ -97,8 +97,10 @@ def test_gw_04_the_openai_client_chats_whole_and_in_a_stream(server: Server, cli
     _, asked = server.agents.asked[-1]
     assert (asked.message, asked.session) == ("Who am I?", "s-1")
     assert [(one.role, one.content) for one in asked.history] == [
-        ("system", "Be brief."), ("user", "My name is Ada."), ("assistant", "Hello, Ada."),
-    ]  # fmt: skip
+        ("system", "Be brief."),
+        ("user", "My name is Ada."),
+        ("assistant", "Hello, Ada."),
+    ]
     assert asked.options == {"stream": False, "temperature": 0.2, "max_tokens": 9}
     options: Any = {"include_usage": True}
     chunks = list(client.chat.completions.create(model="Clerk", messages=messages, stream=True, stream_options=options))
@@ -175,11 +177,15 @@ def test_gw_04_what_a_clients_tool_gave_is_in_the_answer(
     with serve_model(reply) as model:
         settings = load(
             {
-                "AOS_STATE_DIR": str(tmp_path), "DATABASE_URL": app_dsn, "REDIS_URL": redis_url,
-                "LLM_BASE_URL": model.url, "LLM_DEFAULT_MODEL": "scripted-1",
-                "AOS_LLM_SUPPORTS_TOOLS": str(native).lower(), "AOS_AGENTS_PLACEMENT": "inproc",
+                "AOS_STATE_DIR": str(tmp_path),
+                "DATABASE_URL": app_dsn,
+                "REDIS_URL": redis_url,
+                "LLM_BASE_URL": model.url,
+                "LLM_DEFAULT_MODEL": "scripted-1",
+                "AOS_LLM_SUPPORTS_TOOLS": str(native).lower(),
+                "AOS_AGENTS_PLACEMENT": "inproc",
             }
-        )  # fmt: skip
+        )
         parts = assemble(settings, FakeEmbedder(), None, ScriptedOrchestrator)
         assert isinstance(parts.replays, FewReplays), "a replay shares this process with the turns"
         with listening(parts) as url:
@@ -310,9 +316,10 @@ def test_gw_04_every_error_is_in_openais_shape(server: Server, client: openai.Op
     assert (wrong.value.param, wrong.value.type) == ("temperature", "invalid_request_error")
     broken: Any = {"type": "json_schema", "json_schema": {"name": "x", "schema": {"type": "list"}}}
     for form, place in (
-        ({"type": "xml"}, "response_format.type"), ({"type": "json_schema"}, "response_format"),
+        ({"type": "xml"}, "response_format.type"),
+        ({"type": "json_schema"}, "response_format"),
         (broken, "response_format.json_schema.schema"),
-    ):  # fmt: skip
+    ):
         with pytest.raises(openai.UnprocessableEntityError) as refused_form:
             client.chat.completions.create(**ask, response_format=form)
         assert refused_form.value.param == place

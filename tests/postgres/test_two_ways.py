@@ -132,10 +132,7 @@ async def test_in_01_an_upload_reads_as_a_scanned_folder_does(
     await run(ledger, bulk, other, "scan", {"root": str(folder), "agent_id": None}, Lane.BULK)
     for query, order in ((TEXTS, "number"), (PIECES, "chunk_index")):
         uploaded, scanned = [
-            sorted(
-                await ledger.rows(owner, query),
-                key=lambda row: (row["filename"], row[order]),
-            )
+            sorted(await ledger.rows(owner, query), key=lambda row: (row["filename"], row[order]))
             for owner in (scope, other)
         ]
         assert uploaded == scanned and uploaded
@@ -151,10 +148,17 @@ async def test_in_01_the_number_of_pages_decides_which_way(
         (tmp_path / "in" / f"{n}.txt").write_text(f"one\ftwo of file {n}")
     ways = {"here": Counting(ledger.here()), "bulk": Counting(ledger.here())}
     runner = Runner(
-        ledger.jobs, ledger.store, ledger.generations, ledger.blobs, ledger.rebuild(),
-        here=ways["here"], bulk=ways["bulk"], read=ReadSettings(small_pages=small_pages),
-        read_fingerprint="reader-1", exact_scope=10_000,
-    )  # fmt: skip
+        ledger.jobs,
+        ledger.store,
+        ledger.generations,
+        ledger.blobs,
+        ledger.rebuild(),
+        here=ways["here"],
+        bulk=ways["bulk"],
+        read=ReadSettings(small_pages=small_pages),
+        read_fingerprint="reader-1",
+        exact_scope=10_000,
+    )
     await ledger.enqueue(scope, "scan", {"root": str(tmp_path / "in"), "agent_id": None})
     job = await ledger.claim()
     while not (await runner.turn(job, await ledger.recipe(), lambda: False)).ended:

@@ -32,9 +32,14 @@ def told(what: str, *, apart: bool = False, leads: bool = True) -> list[list[int
     """Class and niceness of the thread that stepped back, those of its process afterwards, its session's niceness."""
     script = TOLD.format(what=what, apart=apart, group=str(GROUP))
     done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True, start_new_session=leads,
-        cwd=Path(__file__).parents[2], timeout=60,
-    )  # fmt: skip
+        [sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+        check=True,
+        start_new_session=leads,
+        cwd=Path(__file__).parents[2],
+        timeout=60,
+    )
     return [[int(word) for word in line.split()] for line in done.stdout.splitlines()]
 
 

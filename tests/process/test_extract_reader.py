@@ -96,8 +96,10 @@ def test_bulk_reading_runs_behind_everything_else_and_may_take_longer(three_fram
     """The child has the kernel's idle class, and its session the last place; a page that waited is not given up."""
     late = files.troubled({2: functools.partial(time.sleep, 4)})
     for priority, policy in (
-        (Priority.IDLE, os.SCHED_IDLE), (Priority.LOW, os.SCHED_OTHER), (Priority.NORMAL, os.SCHED_OTHER),
-    ):  # fmt: skip
+        (Priority.IDLE, os.SCHED_IDLE),
+        (Priority.LOW, os.SCHED_OTHER),
+        (Priority.NORMAL, os.SCHED_OTHER),
+    ):
         behind = priority is not Priority.NORMAL
         with Reader(ReadSettings(page_seconds=2), OcrSettings(), late, priority=priority) as reader:
             reader.survey(three_frames)

@@ -35,24 +35,41 @@ def written(port: int, backend: int, folder: Path) -> str:
     """As Ray's template comes out, as far as it matters here."""
     from ray.serve._private.haproxy_templates import HAPROXY_CONFIG_TEMPLATE
 
-    config = Options({
-        "log_target": "127.0.0.1:514", "socket_path": str(folder / "a.sock"), "maxconn": 500, "nbthread": 1,
-        "bufsize": 16384, "timeout_connect_s": 5, "timeout_client_s": 60, "timeout_server_s": 60,
-        "timeout_http_request_s": None, "timeout_http_keep_alive_s": 60, "retry_on": "conn-failure",
-        "balance_algorithm": "leastconn", "metrics_port": free_port(), "metrics_uri": "/metrics",
-        "frontend_host": "127.0.0.1", "frontend_port": port, "metrics_enabled": False,
-        "stats_port": free_port(), "stats_uri": "/stats",
-    })  # fmt: skip
+    config = Options(
+        {
+            "log_target": "127.0.0.1:514",
+            "socket_path": str(folder / "a.sock"),
+            "maxconn": 500,
+            "nbthread": 1,
+            "bufsize": 16384,
+            "timeout_connect_s": 5,
+            "timeout_client_s": 60,
+            "timeout_server_s": 60,
+            "timeout_http_request_s": None,
+            "timeout_http_keep_alive_s": 60,
+            "retry_on": "conn-failure",
+            "balance_algorithm": "leastconn",
+            "metrics_port": free_port(),
+            "metrics_uri": "/metrics",
+            "frontend_host": "127.0.0.1",
+            "frontend_port": port,
+            "metrics_enabled": False,
+            "stats_port": free_port(),
+            "stats_uri": "/stats",
+        }
+    )
     one = Options({"name": "api", "path_prefix": "/", "servers": [{"name": "s", "host": "127.0.0.1", "port": backend}]})
     env = Environment(autoescape=False, keep_trailing_newline=True)
     env.filters["haproxy_fmt"] = str
     return env.from_string(HAPROXY_CONFIG_TEMPLATE).render(
-        config=config, backends=[one], healthz_rules="",
+        config=config,
+        backends=[one],
+        healthz_rules="",
         route_info={"status": 200, "routes_content_type": "text/plain", "routes_message": "x"},
         backends_with_health_config=[
             {"backend": one, "health_config": Options(default_server_directive="default-server inter 1s")}
         ],
-    )  # fmt: skip
+    )
 
 
 class Echo(BaseHTTPRequestHandler):
@@ -147,9 +164,10 @@ def test_an_address_has_so_many_connections_and_this_machine_as_many_as_it_likes
 def test_an_address_that_a_caller_makes_up_is_replaced_unless_a_proxy_tells_it(place: Path) -> None:
     """Every guess of a password came from another address, of which none was true."""
     for name, given, told in (
-        ("none", {}, "127.0.0.9"), ("other", {"AOS_HTTP_PROXIES": "10.0.0.0/8"}, "127.0.0.9"),
+        ("none", {}, "127.0.0.9"),
+        ("other", {"AOS_HTTP_PROXIES": "10.0.0.0/8"}, "127.0.0.9"),
         ("proxy", {"AOS_HTTP_PROXIES": "10.0.0.0/8,127.0.0.9"}, "203.0.113.5"),
-    ):  # fmt: skip
+    ):
         folder = place / name
         folder.mkdir()
         with proxy(folder, **given) as port:

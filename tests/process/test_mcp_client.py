@@ -135,8 +135,11 @@ async def test_sk_18_over_http_with_the_token_of_the_call(url: str) -> None:
     on = over_http(url)
     found = await discover(on, call(), bearing(), Place(url=f"{url}/mcp"), "fake")
     assert {one.tool: one.manifest and one.manifest.risk for one in found} == {
-        "whoami": Risk.READ, "erase": Risk.DESTRUCTIVE, "picture": Risk.WRITE, "with.dots/and-slashes": Risk.WRITE,
-    }  # fmt: skip
+        "whoami": Risk.READ,
+        "erase": Risk.DESTRUCTIVE,
+        "picture": Risk.WRITE,
+        "with.dots/and-slashes": Risk.WRITE,
+    }
     whoami = of(found, "whoami")
     assert whoami.effect is Effect.READ and whoami.credential is CredentialType.BEARER_TOKEN
     assert "<" not in whoami.description and "\u200b" not in whoami.description
@@ -192,9 +195,12 @@ async def test_sk_18_no_two_contexts_share_a_connection(on: Ground) -> None:
     first = await pid(call())
     assert await pid(call({"text": "again"}, key="other")) == first
     others = [
-        call(session="other"), call(agent="other"), call(scope=replace(ME, user=UserId("v"))),
-        call(scope=replace(ME, workspace=WorkspaceId("w2"))), call(scope=replace(ME, tenant=TenantId("t2"))),
-    ]  # fmt: skip
+        call(session="other"),
+        call(agent="other"),
+        call(scope=replace(ME, user=UserId("v"))),
+        call(scope=replace(ME, workspace=WorkspaceId("w2"))),
+        call(scope=replace(ME, tenant=TenantId("t2"))),
+    ]
     pids = {await pid(one) for one in others}
     assert len(pids | {first}) == 6
     await on.remotes.aclose()
@@ -214,10 +220,13 @@ async def test_a_program_is_told_nothing_but_its_own_secret_and_ends_with_the_ca
 @pytest.mark.parametrize(
     ("mode", "error"),
     [
-        ("die", Unavailable), ("garbage", ServiceGarbled), ("wrong", ServiceGarbled), ("huge", TooLarge),
+        ("die", Unavailable),
+        ("garbage", ServiceGarbled),
+        ("wrong", ServiceGarbled),
+        ("huge", TooLarge),
         ("failing", RemoteToolFailed),
     ],
-)  # fmt: skip
+)
 async def test_a_program_that_misbehaves_is_a_named_error(on: Ground, mode: str, error: type[AosError]) -> None:
     began = time.monotonic()
     with pytest.raises(error) as raised:

@@ -88,9 +88,13 @@ async def test_sk_04_what_is_kept_of_its_answers(fake: FakeEngine) -> None:
     assert (one["id"], one["name"], one["ports"]) == ("4fa6e0f0c678", "web", ["0.0.0.0:8080->80/tcp", "443/tcp"])
     stats = await run("docker_stats", fake.url, container="web")
     assert stats == {
-        "cpu_percent": 80.0, "memory_bytes": 4_000_000, "memory_limit_bytes": 9_000_000, "processes": 7,
-        "received_bytes": 11, "sent_bytes": 22,
-    }  # fmt: skip
+        "cpu_percent": 80.0,
+        "memory_bytes": 4_000_000,
+        "memory_limit_bytes": 9_000_000,
+        "processes": 7,
+        "received_bytes": 11,
+        "sent_bytes": 22,
+    }
     assert (await run("docker_images", fake.url))["images"][0]["tags"] == ["nginx:1.27"]
     assert await run("docker_stop", fake.url, container="web") == {"stopped": "web"}
     assert await run("docker_prune", fake.url, what="volumes") == {"removed": ["x1"], "bytes": 12}

@@ -18,10 +18,22 @@ from tests.fakes.openstack import FakeCloud, fake_cloud
 from tests.fakes.openstack_caller import call, on, refused
 
 NAMES = {
-    "list_servers", "server_action", "create_server", "list_networks", "manage_network", "list_volumes",
-    "manage_volume", "list_images", "keystone_auth", "list_flavors", "heat_stack", "list_projects", "quota_usage",
-    "server_console", "object_storage",
-}  # fmt: skip
+    "list_servers",
+    "server_action",
+    "create_server",
+    "list_networks",
+    "manage_network",
+    "list_volumes",
+    "manage_volume",
+    "list_images",
+    "keystone_auth",
+    "list_flavors",
+    "heat_stack",
+    "list_projects",
+    "quota_usage",
+    "server_console",
+    "object_storage",
+}
 HOT = "heat_template_version: 2018-08-31\noutputs: {size: {value: {get_param: size}}}\n"
 
 
@@ -59,9 +71,12 @@ async def test_os_01_servers_are_listed_and_switched(cloud: FakeCloud) -> None:
     assert (row["id"], row["status"], row["flavor"]) == (server["id"], "ACTIVE", "m1.tiny")
     assert row["addresses"] == [{"network": "private", "address": "10.0.0.10", "type": "fixed"}]
     for action, before, after in (
-        ("stop", "ACTIVE", "SHUTOFF"), ("start", "SHUTOFF", "ACTIVE"), ("suspend", "ACTIVE", "SUSPENDED"),
-        ("resume", "SUSPENDED", "ACTIVE"), ("reboot", "ACTIVE", "REBOOT"),
-    ):  # fmt: skip
+        ("stop", "ACTIVE", "SHUTOFF"),
+        ("start", "SHUTOFF", "ACTIVE"),
+        ("suspend", "ACTIVE", "SUSPENDED"),
+        ("resume", "SUSPENDED", "ACTIVE"),
+        ("reboot", "ACTIVE", "REBOOT"),
+    ):
         done = await call(on_, "server_action", server="web-1", action=action)
         assert (done["before"], done["status"], server["status"]) == (before, after, after)
     assert server["last"] == {"reboot": {"type": "SOFT"}}
@@ -106,15 +121,23 @@ async def test_os_02_networks_subnets_groups_and_rules(cloud: FakeCloud) -> None
     assert cloud.subnets[subnet["id"]]["network_id"] == made["id"]
     group = await call(on_, "manage_network", action="create_security_group", name="web")
     rule = await call(
-        on_, "manage_network", action="create_rule", security_group="web", protocol="tcp", port_range_min=443,
-        port_range_max=443, remote_ip_prefix="10.0.0.0/8",
-    )  # fmt: skip
+        on_,
+        "manage_network",
+        action="create_rule",
+        security_group="web",
+        protocol="tcp",
+        port_range_min=443,
+        port_range_max=443,
+        remote_ip_prefix="10.0.0.0/8",
+    )
     kept = cloud.rules[rule["id"]]
     assert (kept["security_group_id"], kept["direction"], kept["port_range_min"]) == (group["id"], "ingress", 443)
     for action, what, value in (
-        ("delete_rule", "rule", rule["id"]), ("delete_security_group", "security_group", "web"),
-        ("delete_subnet", "subnet", "lab-1"), ("delete_network", "network", "lab"),
-    ):  # fmt: skip
+        ("delete_rule", "rule", rule["id"]),
+        ("delete_security_group", "security_group", "web"),
+        ("delete_subnet", "subnet", "lab-1"),
+        ("delete_network", "network", "lab"),
+    ):
         await call(on_, "manage_network", action=action, **{what: value})
     assert not cloud.rules and not cloud.groups and len(cloud.networks) == len(cloud.subnets) == 1
     assert (
@@ -207,9 +230,13 @@ async def test_os_04_objects_are_kept_and_never_replaced(cloud: FakeCloud) -> No
 
 
 COMMANDS = (
-    ("server list", "web-1"), ("network list", "private"), ("volume list", "data-1"), ("image list", "cirros"),
-    ("stack list", "app"), ("container list", "box"),
-)  # fmt: skip
+    ("server list", "web-1"),
+    ("network list", "private"),
+    ("volume list", "data-1"),
+    ("image list", "cirros"),
+    ("stack list", "app"),
+    ("container list", "box"),
+)
 
 
 @pytest.mark.parametrize(("command", "shown"), COMMANDS)
@@ -220,10 +247,16 @@ def test_os_01_the_official_command_line_takes_the_fake_for_a_cloud(
     cloud.containers["box"] = {}
     cloud.stacks["s"] = {"id": "s", "stack_name": "app", "stack_status": "CREATE_COMPLETE", "creation_time": "2026"}
     environment = {
-        "PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "OS_AUTH_URL": f"{cloud.url}/identity", "OS_USERNAME": "demo",
-        "OS_PASSWORD": cloud.password, "OS_PROJECT_NAME": "demo", "OS_USER_DOMAIN_NAME": "Default",
-        "OS_PROJECT_DOMAIN_NAME": "Default", "OS_IDENTITY_API_VERSION": "3",
-    }  # fmt: skip
+        "PATH": "/usr/bin:/bin",
+        "HOME": str(tmp_path),
+        "OS_AUTH_URL": f"{cloud.url}/identity",
+        "OS_USERNAME": "demo",
+        "OS_PASSWORD": cloud.password,
+        "OS_PROJECT_NAME": "demo",
+        "OS_USER_DOMAIN_NAME": "Default",
+        "OS_PROJECT_DOMAIN_NAME": "Default",
+        "OS_IDENTITY_API_VERSION": "3",
+    }
     program = [str(Path(sys.executable).with_name("openstack")), *command.split(), "-f", "json"]
     done = subprocess.run(program, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr[-2_000:]

@@ -43,9 +43,13 @@ async def test_os_05_both_ways_to_sign_in(cloud: FakeCloud) -> None:
     """OS-05: by name and password with the usual domains, with `key` in the place of a password, by application."""
     bare, by_key = on(cloud, user_domain_name="", region_name=""), on(cloud, password="", key=cloud.password)
     by_application = on(
-        cloud, username="", password="", project_name="", application_credential_id=APPLICATION,
+        cloud,
+        username="",
+        password="",
+        project_name="",
+        application_credential_id=APPLICATION,
         application_credential_secret=cloud.application_secret,
-    )  # fmt: skip
+    )
     for one in (bare, by_key, by_application, on(cloud, auth_url=f"{cloud.url}/identity/v3/")):
         assert (await call(one, "keystone_auth"))["username"] == "demo"
     assert "no username" in (await refused(on(cloud, username=""), "list_servers")).detail
@@ -92,9 +96,10 @@ async def test_os_03_quotas_of_three_services_have_one_name(cloud: FakeCloud) ->
     cloud.quota.update({"instances": 1, "volumes": 1, "networks": 1})
     wanted = {"name": "x", "flavor": "m1.tiny", "image": "cirros", "networks": ["private"]}
     for name, arguments in (
-        ("create_server", wanted), ("manage_volume", {"action": "create", "size_gb": 1}),
+        ("create_server", wanted),
+        ("manage_volume", {"action": "create", "size_gb": 1}),
         ("manage_network", {"action": "create_network", "name": "x"}),
-    ):  # fmt: skip
+    ):
         error = await refused(on(cloud), name, **arguments)
         assert (error.code, error.status) == ("openstack_quota_exceeded", 409), error.detail
     assert len(cloud.servers) == len(cloud.volumes) == len(cloud.networks) == 1
@@ -127,9 +132,7 @@ def _certificate(folder: Path, name: str) -> tuple[ssl.SSLContext, str]:
     builder = builder.add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), critical=False)
     builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
     shown = builder.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
-    own = key.private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    )  # fmt: skip
+    own = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
     (folder / "both.pem").write_bytes(own + shown)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(folder / "both.pem")
@@ -237,10 +240,11 @@ async def test_os_05_an_answer_that_never_ends_is_not_read(cloud: FakeCloud) -> 
 @pytest.mark.parametrize(
     "says",
     [
-        Says(b" " * 17_000_000, 202), Says(b"\x1f\x8b", 202, {"Content-Encoding": "gzip"}),
+        Says(b" " * 17_000_000, 202),
+        Says(b"\x1f\x8b", 202, {"Content-Encoding": "gzip"}),
         Says(None, 302, {"Location": "http://elsewhere.example.org/"}),
     ],
-)  # fmt: skip
+)
 async def test_os_05_what_writes_and_has_an_answer_that_is_not_read_may_have_been_done(
     cloud: FakeCloud, says: Says
 ) -> None:
@@ -274,9 +278,12 @@ async def test_os_05_no_secret_is_said_anywhere(
     cloud.faults = [Fault("GET .*/flavors/detail", echo)]
     fence, said = Fence(on(cloud), _Nowhere()), list[str]()
     for name, arguments in (
-        ("keystone_auth", {}), ("list_servers", {}), ("list_flavors", {}), ("server_action", {"server": "?"}),
+        ("keystone_auth", {}),
+        ("list_servers", {}),
+        ("list_flavors", {}),
+        ("server_action", {"server": "?"}),
         ("create_server", {"name": "x", "flavor": "m1.tiny", "image": "cirros", "networks": ["private"]}),
-    ):  # fmt: skip
+    ):
         try:
             said.append(json.dumps(await fence.around(skill(name)).run(Call(WHO, None, "k", arguments))))
         except (AosError, KeyError) as error:
@@ -291,10 +298,16 @@ async def test_os_05_no_secret_is_said_anywhere(
 
 
 ENVIRONMENT = {
-    "OS_AUTH_URL": "http://127.0.0.1:9/v3", "OS_USERNAME": "evil", "OS_PASSWORD": "evil", "OS_PROJECT_NAME": "evil",
-    "OS_CLOUD": "evil", "OS_REGION_NAME": "evil", "HTTP_PROXY": "http://127.0.0.1:9", "ALL_PROXY": "http://127.0.0.1:9",
+    "OS_AUTH_URL": "http://127.0.0.1:9/v3",
+    "OS_USERNAME": "evil",
+    "OS_PASSWORD": "evil",
+    "OS_PROJECT_NAME": "evil",
+    "OS_CLOUD": "evil",
+    "OS_REGION_NAME": "evil",
+    "HTTP_PROXY": "http://127.0.0.1:9",
+    "ALL_PROXY": "http://127.0.0.1:9",
     "http_proxy": "http://127.0.0.1:9",
-}  # fmt: skip
+}
 CLOUDS = "clouds: {evil: {auth: {auth_url: 'http://127.0.0.1:9/v3', username: evil}, region_name: evil}}\n"
 ALONE = """
 import asyncio, json, sys
@@ -311,6 +324,10 @@ def test_os_05_nothing_of_this_machines_own_setup_is_read(cloud: FakeCloud, tmp_
     environment = {**ENVIRONMENT, "PYTHONPATH": str(root), "HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
     done = subprocess.run(
         [sys.executable, "-c", ALONE, cloud.url, cloud.password],
-        cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120,
-    )  # fmt: skip
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
     assert done.stdout.strip() == '"demo"', done.stderr[-2_000:]

@@ -38,8 +38,13 @@ def test_prints_and_log_lines_of_libraries_show_nothing_that_is_open() -> None:
     lines = (done.stdout + done.stderr).splitlines()
     assert [line for line in lines if "word-one" in line] == ["before word-one", "INFO:library:after word-one"]
     for said in (
-        "printed [secret]", "lines [secret]", "written [secret]", "INFO:library:GET https://host.test/?key=[secret]",
-        "INFO:library:a line that cannot be formatted", "ERROR:library:failed with {'k': '[secret]'}",
-        "ValueError: [secret]", "KeyError: '[secret]'",
-    ):  # fmt: skip
+        "printed [secret]",
+        "lines [secret]",
+        "written [secret]",
+        "INFO:library:GET https://host.test/?key=[secret]",
+        "INFO:library:a line that cannot be formatted",
+        "ERROR:library:failed with {'k': '[secret]'}",
+        "ValueError: [secret]",
+        "KeyError: '[secret]'",
+    ):
         assert said in lines, said

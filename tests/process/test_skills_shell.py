@@ -87,8 +87,10 @@ async def test_sk_02_a_program_is_started_without_a_shell(tmp_path: Path) -> Non
     for text in ("; touch {0}", "$(touch {0})", "`touch {0}`", "x && touch {0}", "' | touch {0}", "*", "$HOME", "é'\""):
         hostile = text.format(tmp_path / "made")
         assert await run(skill(PRINTF, "%s|", "{what}", "end", what=TEXT), what=hostile) == {
-            "exit_status": 0, "stdout": f"{hostile}|end|", "stderr": "",
-        }  # fmt: skip
+            "exit_status": 0,
+            "stdout": f"{hostile}|end|",
+            "stderr": "",
+        }
     assert not (tmp_path / "made").exists()
 
 

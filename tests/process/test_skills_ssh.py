@@ -122,13 +122,18 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     record = folder / "commands"
     record.touch()
     given = {
-        "password": PASSWORD, "record": str(record), "host_key": host.export_private_key().decode(),
+        "password": PASSWORD,
+        "record": str(record),
+        "host_key": host.export_private_key().decode(),
         "authorized": client.export_public_key().decode(),
-    }  # fmt: skip
+    }
     process = subprocess.Popen(
-        [sys.executable, "-m", "tests.fakes.sshd"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        [sys.executable, "-m", "tests.fakes.sshd"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
         cwd=Path(__file__).resolve().parents[2],
-    )  # fmt: skip
+    )
     assert process.stdin is not None
     assert process.stdout is not None
     try:
@@ -154,9 +159,15 @@ def tool(manifest: Manifest, credential: Mapping[str, str]) -> Any:
 def skill(*command: str, risk: Risk = Risk.READ, seconds: float = 30, **properties: Any) -> Manifest:
     parameters = {"type": "object", "properties": {**properties}, "required": list(properties)}
     return Manifest(
-        "probe", "For tests.", Kind.SSH, parameters, risk=risk, seconds=seconds, credential=CredentialType.SSH,
+        "probe",
+        "For tests.",
+        Kind.SSH,
+        parameters,
+        risk=risk,
+        seconds=seconds,
+        credential=CredentialType.SSH,
         options={"command": list(command)},
-    )  # fmt: skip
+    )
 
 
 def free(seconds: float = 30) -> Manifest:
@@ -233,9 +244,26 @@ async def test_a_failing_command_is_a_result(server: Server) -> None:
 
 
 HOSTILE = (
-    "; touch {0}", "$(touch {0})", "`touch {0}`", "x && touch {0}", "x | tee {0}", "' ; touch {0} ; '", "${{IFS}}touch",
-    '" ; touch {0} ; "', "> {0}", "x & touch {0}", "*", "~", "$HOME", "a\\", "é'ü", "!!", "#", "{{a,b}}", "x' -o '",
-)  # fmt: skip
+    "; touch {0}",
+    "$(touch {0})",
+    "`touch {0}`",
+    "x && touch {0}",
+    "x | tee {0}",
+    "' ; touch {0} ; '",
+    "${{IFS}}touch",
+    '" ; touch {0} ; "',
+    "> {0}",
+    "x & touch {0}",
+    "*",
+    "~",
+    "$HOME",
+    "a\\",
+    "é'ü",
+    "!!",
+    "#",
+    "{{a,b}}",
+    "x' -o '",
+)
 
 
 @pytest.mark.parametrize("text", HOSTILE)
@@ -445,10 +473,13 @@ def openssh(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]
         while b"listening" not in (said := process.stderr.readline()):
             assert said, "sshd ended"
         yield {
-            "username": getpass.getuser(), "host": "127.0.0.1", "port": str(port),
-            "private_key": client.export_private_key(passphrase=PASSPHRASE).decode(), "passphrase": PASSPHRASE,
+            "username": getpass.getuser(),
+            "host": "127.0.0.1",
+            "port": str(port),
+            "private_key": client.export_private_key(passphrase=PASSPHRASE).decode(),
+            "passphrase": PASSPHRASE,
             "known_hosts": f"[127.0.0.1]:{port} {host.export_public_key().decode().strip()}",
-        }  # fmt: skip
+        }
     finally:
         process.kill()
         process.wait()

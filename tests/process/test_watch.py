@@ -232,8 +232,9 @@ def test_the_program_becomes_a_proxy_that_never_says_404_or_500(tmp_path: Path) 
 
     # The first one's manager is gone: a shell between us and it, which has ended.
     config.write_text(CONFIG.format(port=port, rays=rays.server_port))
-    shell = subprocess.run(["sh", "-c", '"$@" >/dev/null 2>&1 & echo $!', "sh", *words, str(config)],
-                           capture_output=True, check=True)  # fmt: skip
+    shell = subprocess.run(
+        ["sh", "-c", '"$@" >/dev/null 2>&1 & echo $!', "sh", *words, str(config)], capture_output=True, check=True
+    )
     orphan = psutil.Process(int(shell.stdout))
     deadline = time.monotonic() + 20
     while not listeners(port) and time.monotonic() < deadline:
@@ -269,9 +270,12 @@ def test_where_memory_runs_out_the_largest_reader_goes_and_nobody_else() -> None
     with running(SLEEPS, READER) as small, running(grown, READER) as large, running(grown, OTHER) as gateway:
         children = [psutil.Process(child.pid) for child in (small, large, gateway)]
         watch = MemoryWatch(
-            0.9, lambda: [one for one in children if one.is_running()], said.append, lambda: now[0],
+            0.9,
+            lambda: [one for one in children if one.is_running()],
+            said.append,
+            lambda: now[0],
             lambda: Use(int(share * 1000), 1000),
-        )  # fmt: skip
+        )
         assert watch.look() is None and not said
         share = 0.95
         assert watch.look() == large.pid and large.wait(20) == -signal.SIGKILL
@@ -311,8 +315,14 @@ def test_a_supervisor_that_is_killed_is_begun_anew_and_one_that_ends_is_not(tmp_
         "sys.exit(kept(work))\n"
     )
     count = tmp_path / "count"
-    done = subprocess.run([sys.executable, "-c", program, str(count)], capture_output=True, text=True, timeout=120,
-                          check=False, env={**os.environ})  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(count)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        env={**os.environ},
+    )
     assert done.returncode == 7 and count.read_text() == "xxx"
     assert done.stdout.count("ended by signal 9: it is begun anew") == 2
 

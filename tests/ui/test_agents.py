@@ -23,10 +23,17 @@ CATALOGUE = (
 
 def agent(**config: Any) -> dict[str, Any]:
     return {
-        "id": "7265424f-3f8b-4242-aef8-3b016911afec", "name": "clerk", "description": "", "system_prompt": "Be kind.",
-        "whole_workspace": False, "auto_link_uploads": False, "config": config, "metadata": {}, "documents": 3,
+        "id": "7265424f-3f8b-4242-aef8-3b016911afec",
+        "name": "clerk",
+        "description": "",
+        "system_prompt": "Be kind.",
+        "whole_workspace": False,
+        "auto_link_uploads": False,
+        "config": config,
+        "metadata": {},
+        "documents": 3,
         "updated_at": "2026-01-02T03:04:05Z",
-    }  # fmt: skip
+    }
 
 
 def desk() -> Desk:
@@ -76,9 +83,12 @@ def test_routing_is_sent_whole_because_it_is_one_value_of_the_config() -> None:
     one = agent(llm_routing={"primary_connection_id": "a", "max_fallback_attempts": 1})
     form = values_of(one, BASE) | {"task_code_gen": "b"}
     assert changes(one, form, BASE)["config"]["llm_routing"] == {
-        "primary_connection_id": "a", "fallback_chain": [], "task_routing": {"code_gen": "b"}, "cost_aware": False,
+        "primary_connection_id": "a",
+        "fallback_chain": [],
+        "task_routing": {"code_gen": "b"},
+        "cost_aware": False,
         "max_fallback_attempts": 1,
-    }  # fmt: skip
+    }
     nothing = {"primary_connection_id": "", "max_fallback_attempts": 3}
     assert changes(one, values_of(one, BASE) | nothing, BASE) == {"config": {"llm_routing": None}}
 
@@ -90,8 +100,9 @@ def test_an_error_of_the_api_belongs_to_its_field() -> None:
     )
     assert mistakes(detail) == {
         "max_iterations": "Input should be less than or equal to 50",
-        "name": "String should have at least 1 character", "task_chat": "bad",
-    }  # fmt: skip
+        "name": "String should have at least 1 character",
+        "task_chat": "bad",
+    }
     assert mistakes("the agent clerk exists already") == {}
 
 
@@ -107,9 +118,14 @@ def test_skills_are_found_by_all_words_and_offered_by_risk() -> None:
 
 def test_what_people_and_servers_wrote_is_only_text() -> None:
     rule = {
-        "tool": HOSTILE, "source": "attached", "type": "mcp", "risk": "write", "decision": "ask", "reason": HOSTILE,
+        "tool": HOSTILE,
+        "source": "attached",
+        "type": "mcp",
+        "risk": "write",
+        "decision": "ask",
+        "reason": HOSTILE,
         "conditions": [{"when": {HOSTILE: [HOSTILE, 3]}, "decision": "refuse", "reason": ""}],
-    }  # fmt: skip
+    }
     one = agent() | {"name": HOSTILE, "description": HOSTILE, "metadata": {"academy_status": HOSTILE}}
     listed = agents_view(desk(), {"items": [one], "total": 1}, 0, 50, may_make=True)
     for made in (rules_view(desk(), [rule]), listed):
@@ -119,9 +135,14 @@ def test_what_people_and_servers_wrote_is_only_text() -> None:
 
 def test_rules_say_what_becomes_of_a_call_in_words() -> None:
     rule = {
-        "tool": "http_get", "source": "base", "type": "http", "risk": "read", "decision": "refuse", "reason": "No.",
+        "tool": "http_get",
+        "source": "base",
+        "type": "http",
+        "risk": "read",
+        "decision": "refuse",
+        "reason": "No.",
         "conditions": [{"when": {"url": ["https://a/*", "https://b/*"]}, "decision": "auto", "reason": ""}],
-    }  # fmt: skip
+    }
     made = rules_view(desk(), [rule])
     assert "If url is https://a/* or https://b/*: runs." in made and "1 are refused" in made
 

@@ -42,9 +42,14 @@ class Server:
 
 def told(number: int) -> dict[str, object]:
     return {
-        "access_token": f"access{number}", "refresh_token": f"refresh{number}", "user_id": "u", "tenant_id": "t",
-        "workspace_id": "w", "role": "viewer", "must_change_password": False,
-    }  # fmt: skip
+        "access_token": f"access{number}",
+        "refresh_token": f"refresh{number}",
+        "user_id": "u",
+        "tenant_id": "t",
+        "workspace_id": "w",
+        "role": "viewer",
+        "must_change_password": False,
+    }
 
 
 def api_of(answer: Answer, number: int = 1) -> Api:
@@ -134,9 +139,11 @@ async def test_the_api_is_told_who_signs_in_and_who_signs_out() -> None:
     await door.refresh(grant)
     await door.logout(grant)
     assert [(path, client) for path, client, _ in seen] == [
-        ("/api/auth/login", "our word for 192.0.2.7"), ("/api/auth/password", "our word for 192.0.2.7"),
-        ("/api/auth/refresh", None), ("/api/auth/logout", None),
-    ]  # fmt: skip
+        ("/api/auth/login", "our word for 192.0.2.7"),
+        ("/api/auth/password", "our word for 192.0.2.7"),
+        ("/api/auth/refresh", None),
+        ("/api/auth/logout", None),
+    ]
     assert b"refresh1" in seen[-1][2]
 
 

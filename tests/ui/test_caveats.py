@@ -28,10 +28,19 @@ OUTCOME = {"completed": 1, "degraded": 1, "partial": 1, "failed": 0, "unchanged"
 
 def document(**more: Any) -> dict[str, Any]:
     plain = {
-        "id": "d" * 32, "filename": "a.docx", "file_type": "docx", "status": "partial", "page_count": 3,
-        "failure": None, "file_size": 10, "upload_date": "2026-11-22T10:00:00Z", "caveats": [PICTURES, NOTE],
-        "pages": {"expected": 3, "stored": 3, "failed": 0}, "chunk_count": 2, "fix": None,
-    }  # fmt: skip
+        "id": "d" * 32,
+        "filename": "a.docx",
+        "file_type": "docx",
+        "status": "partial",
+        "page_count": 3,
+        "failure": None,
+        "file_size": 10,
+        "upload_date": "2026-11-22T10:00:00Z",
+        "caveats": [PICTURES, NOTE],
+        "pages": {"expected": 3, "stored": 3, "failed": 0},
+        "chunk_count": 2,
+        "fix": None,
+    }
     return {**plain, **more}
 
 
@@ -106,13 +115,20 @@ async def test_a_job_lists_what_it_read_with_doubts() -> None:
 async def test_a_file_that_was_sent_says_what_was_not_read(tmp_path: Path) -> None:
     (tmp_path / "a.docx").write_text("x")
     doubtful = [
-        {"document_id": "d" * 32, "filename": "a.docx", "status": "partial", "unchanged": False,
-         "caveats": [NOTE, PICTURES]}
-    ]  # fmt: skip
+        {
+            "document_id": "d" * 32,
+            "filename": "a.docx",
+            "status": "partial",
+            "unchanged": False,
+            "caveats": [NOTE, PICTURES],
+        }
+    ]
     script = Scripted(
-        upload=(202, {"document_id": "d" * 32, "job_id": JOB, "status": "pending"}), jobs={"items": [job("partial")]},
-        progress=progress(failures=[]), failures={"items": [], "caveats": doubtful},
-    )  # fmt: skip
+        upload=(202, {"document_id": "d" * 32, "job_id": JOB, "status": "pending"}),
+        jobs={"items": [job("partial")]},
+        progress=progress(failures=[]),
+        failures={"items": [], "caveats": doubtful},
+    )
     shown = [html async for html in sent(DESK, script.api, [str(tmp_path / "a.docx")])]
     assert "Pictures were not read on pages 2, 4 and 7 more." in shown[-1] and "<script" not in shown[-1]
 

@@ -22,9 +22,16 @@ from serve_apps.ui.sessions import Role, Sessions
 from tests.ui.test_html import EVIL
 
 CITED: Mapping[str, Any] = {
-    "n": 1, "document_id": "d" * 32, "filename": EVIL, "page": 2, "quote": EVIL, "start": 3, "end": 9,
-    "ocr_confidence": 0.5, "boxes": [[2, 0.1, 0.2, 0.3, 0.4], [3, 0, 0, 1, 1], [2, 0.5, 0.5, 0.75, 0.6]],
-}  # fmt: skip
+    "n": 1,
+    "document_id": "d" * 32,
+    "filename": EVIL,
+    "page": 2,
+    "quote": EVIL,
+    "start": 3,
+    "end": 9,
+    "ocr_confidence": 0.5,
+    "boxes": [[2, 0.1, 0.2, 0.3, 0.4], [3, 0, 0, 1, 1], [2, 0.5, 0.5, 0.75, 0.6]],
+}
 
 
 class Nobody:
@@ -50,11 +57,14 @@ def heard(*events: Told) -> Heard:
 
 def test_pieces_become_one_text_and_what_stood_beside_a_call_becomes_a_thought() -> None:
     turn = heard(
-        told("text", "3.4", "I re"), told("text", "3.6", "ad"), told("thinking", "4", "I read the gauge."),
+        told("text", "3.4", "I re"),
+        told("text", "3.6", "ad"),
+        told("thinking", "4", "I read the gauge."),
         told("tool_call", "5", id="c", name="http_get", arguments={"url": "u"}, tier=1),
         told("tool_result", "6", id="c", name="http_get", result="49.42", approved=True, ms=12),
-        told("text", "6.3", "It "), told("text", "7", "is 49.42."),
-    )  # fmt: skip
+        told("text", "6.3", "It "),
+        told("text", "7", "is 49.42."),
+    )
     assert (turn.text, turn.piece, turn.thoughts, turn.last) == ("It is 49.42.", "", ["I read the gauge."], "7")
     (call,) = turn.calls
     assert (call.over, call.result, call.ms, call.tier) == (True, "49.42", 12, 1)
@@ -102,11 +112,17 @@ def test_a_citation_leads_to_its_boxes_on_its_page(desk: Desk) -> None:
 def test_hostile_text_stays_text_everywhere(desk: Desk) -> None:
     call = told("tool_call", id="c", name=EVIL, arguments={EVIL: [{EVIL: EVIL}, {EVIL: 1}]})
     turn = heard(
-        told("route", path=EVIL), told("model", model=EVIL), told("fallback", left=EVIL, taken=EVIL, why=EVIL), call,
-        told("tool_result", id="c", name=EVIL, error=EVIL), told("thinking", content=EVIL), told("citation", **CITED),
-        told("plan", steps=[{"id": 1, "label": EVIL}]), told("text", content=f"{EVIL}\n- {EVIL} [1]\n```\n{EVIL}\n```"),
+        told("route", path=EVIL),
+        told("model", model=EVIL),
+        told("fallback", left=EVIL, taken=EVIL, why=EVIL),
+        call,
+        told("tool_result", id="c", name=EVIL, error=EVIL),
+        told("thinking", content=EVIL),
+        told("citation", **CITED),
+        told("plan", steps=[{"id": 1, "label": EVIL}]),
+        told("text", content=f"{EVIL}\n- {EVIL} [1]\n```\n{EVIL}\n```"),
         told("error", code=EVIL, title=EVIL, detail=EVIL),
-    )  # fmt: skip
+    )
     asked = {"tool": EVIL, "arguments": {EVIL: EVIL}, "reason": EVIL, "expires_at": EVIL}
     for made in (answer(desk, turn, EVIL), said(EVIL), question(asked, True), question(asked, False), shown([EVIL])):
         assert "<img" not in made and not set("{}$`") & set(made)
@@ -172,5 +188,7 @@ def test_messages_are_grouped_by_their_run() -> None:
     rows = [("user", "q1", "r1"), ("assistant", "a1", "r1"), ("user", "q2", "r2"), ("user", "q3", "r3")]
     found = grouped([{"role": role, "text": text, "run_id": run} for role, text, run in rows], "keeper")
     assert [(one.question, one.turn.run, one.turn.text) for one in found] == [
-        ("q1", "r1", "a1"), ("q2", "r2", ""), ("q3", "r3", ""),
-    ]  # fmt: skip
+        ("q1", "r1", "a1"),
+        ("q2", "r2", ""),
+        ("q3", "r3", ""),
+    ]

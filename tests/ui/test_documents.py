@@ -17,9 +17,17 @@ DESK: Desk = Desk(None, None, ())  # type: ignore[arg-type]  # only links are as
 
 def page(text: str, words: list[list[float | str]], **more: Any) -> dict[str, Any]:
     plain = {
-        "document_id": "d" * 32, "version_id": "e" * 32, "number": 2, "page_count": 3, "text": text, "words": words,
-        "confidence": 0.9, "engine": "tesseract", "ms": 1200, "failure": None,
-    }  # fmt: skip
+        "document_id": "d" * 32,
+        "version_id": "e" * 32,
+        "number": 2,
+        "page_count": 3,
+        "text": text,
+        "words": words,
+        "confidence": 0.9,
+        "engine": "tesseract",
+        "ms": 1200,
+        "failure": None,
+    }
     return {**plain, **more}
 
 
@@ -84,9 +92,15 @@ def test_a_page_that_failed_says_why() -> None:
 
 def test_hostile_names_stay_text_in_the_list_and_filters() -> None:
     one = {
-        "id": "d" * 32, "filename": HOSTILE, "file_type": HOSTILE, "status": "failed", "page_count": None,
-        "failure": {"reason": HOSTILE}, "file_size": None, "upload_date": "2026-11-22T10:00:00Z",
-    }  # fmt: skip
+        "id": "d" * 32,
+        "filename": HOSTILE,
+        "file_type": HOSTILE,
+        "status": "failed",
+        "page_count": None,
+        "failure": {"reason": HOSTILE},
+        "file_size": None,
+        "upload_date": "2026-11-22T10:00:00Z",
+    }
     wanted = {"search": HOSTILE, "type": HOSTILE}
     html = listed(DESK, {"items": [one], "total": 51, "skip": 0, "limit": 50}, wanted, Role.ADMIN)
     assert "<script" not in html and "${" not in html and "{{" not in html and "&lt;script&gt;" in html

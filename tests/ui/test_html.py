@@ -47,12 +47,21 @@ def test_attributes_are_left_out_or_stand_alone() -> None:
 
 def test_figures_read_well() -> None:
     assert [number(12345), number(None), short(12_345), short(2_500_000), short(7), short(0.5)] == [
-        "12,345", "–", "12.3k", "2.5M", "7", "0.50",
-    ]  # fmt: skip
+        "12,345",
+        "–",
+        "12.3k",
+        "2.5M",
+        "7",
+        "0.50",
+    ]
     assert [size(512), size(1536), size(5 * 2**30)] == ["512 B", "1.5 KiB", "5.0 GiB"]
     assert [span(0.35), span(4.21), span(200), span(7500), span(90_000)] == [
-        "350 ms", "4.2 s", "3 min 20 s", "2 h 5 min", "1 d 1 h",
-    ]  # fmt: skip
+        "350 ms",
+        "4.2 s",
+        "3 min 20 s",
+        "2 h 5 min",
+        "1 d 1 h",
+    ]
 
 
 def test_a_pager_knows_its_ends() -> None:

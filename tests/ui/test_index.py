@@ -15,38 +15,75 @@ DESK = Desk(Sessions(60, lambda: 0.0), Door(open_client("http://127.0.0.1:1")), 
 
 def _recall(**more: Any) -> dict[str, Any]:
     return {
-        "name": "contracts", "asked": 10, "recall": 0.7, "mrr": 0.5, "before": 0.9, "baseline": None, "least": None,
-        "skipped": 0, "digest": "", "fell": [],
-    } | more  # fmt: skip
+        "name": "contracts",
+        "asked": 10,
+        "recall": 0.7,
+        "mrr": 0.5,
+        "before": 0.9,
+        "baseline": None,
+        "least": None,
+        "skipped": 0,
+        "digest": "",
+        "fell": [],
+    } | more
 
 
 def _report(verdict: str = "refused", **more: Any) -> dict[str, Any]:
     return {
-        "generation": 2, "live": 1, "expected": 12, "held": 11, "at": 5, "items": None, "golden": [_recall(**more)],
-        "reasons": ["contracts: 0.700 of 10 questions found, before 0.900"], "verdict": verdict, "ms": 900,
-    }  # fmt: skip
+        "generation": 2,
+        "live": 1,
+        "expected": 12,
+        "held": 11,
+        "at": 5,
+        "items": None,
+        "golden": [_recall(**more)],
+        "reasons": ["contracts: 0.700 of 10 questions found, before 0.900"],
+        "verdict": verdict,
+        "ms": 900,
+    }
 
 
 def _generation(id_: int, role: str, **more: Any) -> dict[str, Any]:
     return {
-        "id": id_, "role": role, "embedder": "small", "dimension": 384, "chunker": "ab", "documents": 12, "chunks": 60,
-        "embedded": 12, "graph": False, "made_at": "2026-01-01T00:00:00Z", "checked_at": None, "switched_at": None,
-        "forced_by": None, "job_id": None, "report": None,
-    } | more  # fmt: skip
+        "id": id_,
+        "role": role,
+        "embedder": "small",
+        "dimension": 384,
+        "chunker": "ab",
+        "documents": 12,
+        "chunks": 60,
+        "embedded": 12,
+        "graph": False,
+        "made_at": "2026-01-01T00:00:00Z",
+        "checked_at": None,
+        "switched_at": None,
+        "forced_by": None,
+        "job_id": None,
+        "report": None,
+    } | more
 
 
 def _body(*items: dict[str, Any], embedder: str = "small") -> dict[str, Any]:
     made_now: dict[str, Any] = {
-        "embedder": embedder, "dimension": 384, "chunker": "ab", "chunk_size": 1500, "chunk_overlap": 300,
+        "embedder": embedder,
+        "dimension": 384,
+        "chunker": "ab",
+        "chunk_size": 1500,
+        "chunk_overlap": 300,
         "live": embedder == "small",
-    }  # fmt: skip
+    }
     return {"live": 1, "previous": None, "configured": made_now, "items": list(items)}
 
 
 STATS: dict[str, Any] = {
-    "documents": 12, "by_status": {"completed": 11, "failed": 1}, "without_vectors": 1, "pages": 17, "chunks": 68,
-    "embeddings": 68, "generation": {"dimension": 384, "vector_index": "exact", "keyword_engine": "bm25"},
-}  # fmt: skip
+    "documents": 12,
+    "by_status": {"completed": 11, "failed": 1},
+    "without_vectors": 1,
+    "pages": 17,
+    "chunks": 68,
+    "embeddings": 68,
+    "generation": {"dimension": 384, "vector_index": "exact", "keyword_engine": "bm25"},
+}
 
 
 def test_the_report_names_the_questions_that_fell() -> None:
@@ -92,10 +129,20 @@ def test_a_switch_says_beforehand_what_changes() -> None:
 
 def test_the_cache_says_why_near_questions_were_refused() -> None:
     stats = {
-        "entries": 3, "places": 1, "hits": 6, "misses": 4, "bypasses": 1, "refused": 3, "shared": 0, "stored": 4,
-        "garbage": 2, "hit_rate": 0.6, "similarity_threshold": 0.95, "ttl_seconds": 86400,
+        "entries": 3,
+        "places": 1,
+        "hits": 6,
+        "misses": 4,
+        "bypasses": 1,
+        "refused": 3,
+        "shared": 0,
+        "stored": 4,
+        "garbage": 2,
+        "hit_rate": 0.6,
+        "similarity_threshold": 0.95,
+        "ttl_seconds": 86400,
         "refusals": {"another number": 1, "another name": 2},
-    }  # fmt: skip
+    }
     drawn = cache_view(stats)
     assert "60%" in drawn and "6 of 10 questions" in drawn and "2 entries could not be read" in drawn
     assert drawn.index("another name") < drawn.index("another number"), "the commonest first"
@@ -114,9 +161,19 @@ def test_hostile_names_are_text_everywhere() -> None:
     )
     body = _body(evil, _generation(2, "refused", embedder=EVIL, report=_report() | {"reasons": [EVIL]}), embedder=EVIL)
     stats = {
-        "entries": 3, "places": 1, "hits": 6, "misses": 4, "bypasses": 1, "refused": 3, "shared": 0, "garbage": 0,
-        "hit_rate": 0.6, "similarity_threshold": 0.95, "ttl_seconds": 60, "refusals": {EVIL: 2},
-    }  # fmt: skip
+        "entries": 3,
+        "places": 1,
+        "hits": 6,
+        "misses": 4,
+        "bypasses": 1,
+        "refused": 3,
+        "shared": 0,
+        "garbage": 0,
+        "hit_rate": 0.6,
+        "similarity_threshold": 0.95,
+        "ttl_seconds": 60,
+        "refusals": {EVIL: 2},
+    }
     made = {"generation": 2, "carried": 3, "job_id": None, "note": EVIL}
     drawn = [index_view(DESK, Held(body, STATS, {(EVIL, EVIL): EVIL})), switch_view(body, "2"), cache_view(stats)]
     for one in [*drawn, switched_view(made, DESK), language_view({"language": EVIL, "chunks": 1})]:

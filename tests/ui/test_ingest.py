@@ -24,23 +24,42 @@ DESK: Desk = Desk(None, None, ())  # type: ignore[arg-type]  # only links are as
 
 def job(state: str, **more: Any) -> dict[str, Any]:
     plain = {
-        "id": JOB, "kind": "scan", "state": state, "phase": "run", "pages": {**NONE, "expected": 10, "done": 4},
-        "documents": {**NONE, "expected": 3, "done": 1, "unchanged": 1}, "failures": {}, "cancel_requested": False,
-        "created_at": "2026-11-22T10:00:00Z", "started_at": None, "finished_at": None, "error": None,
-    }  # fmt: skip
+        "id": JOB,
+        "kind": "scan",
+        "state": state,
+        "phase": "run",
+        "pages": {**NONE, "expected": 10, "done": 4},
+        "documents": {**NONE, "expected": 3, "done": 1, "unchanged": 1},
+        "failures": {},
+        "cancel_requested": False,
+        "created_at": "2026-11-22T10:00:00Z",
+        "started_at": None,
+        "finished_at": None,
+        "error": None,
+    }
     return {**plain, **more}
 
 
 def progress(**more: Any) -> dict[str, Any]:
     plain = {
-        "job_id": JOB, "about": HOSTILE, "elapsed_seconds": 10.0, "pages_per_second": 0.4, "seconds_left": 15.0,
+        "job_id": JOB,
+        "about": HOSTILE,
+        "elapsed_seconds": 10.0,
+        "pages_per_second": 0.4,
+        "seconds_left": 15.0,
         "stages": [{"stage": "read", **NONE, "expected": 10, "done": 4, "failed": 1}],
         "engines": [{"engine": "tesseract", "pages": 4, "confidence": 0.93, "ms": 800.0}],
-        "failures": [{
-            "stage": "read", "reason": "timeout", "count": 1, "retryable": True, "title": "Took too long",
-            "fix": "Retry.",
-        }],
-    }  # fmt: skip
+        "failures": [
+            {
+                "stage": "read",
+                "reason": "timeout",
+                "count": 1,
+                "retryable": True,
+                "title": "Took too long",
+                "fix": "Retry.",
+            }
+        ],
+    }
     return {**plain, **more}
 
 
@@ -84,9 +103,13 @@ async def test_a_job_that_waits_says_why_and_what_to_do() -> None:
 
 async def test_failures_are_grouped_with_the_fix_and_can_be_retried_once_it_ended() -> None:
     unit = {
-        "stage": "read", "document_id": "d" * 32, "filename": HOSTILE, "page": 3, "attempts": 3,
+        "stage": "read",
+        "document_id": "d" * 32,
+        "filename": HOSTILE,
+        "page": 3,
+        "attempts": 3,
         "failure": {"reason": "timeout", "detail": HOSTILE},
-    }  # fmt: skip
+    }
     ended = job("partial", pages={**NONE, "expected": 10, "done": 9, "failed": 1})
     script = Scripted(job=ended, progress=progress(seconds_left=None), failures={"items": [unit] * 25})
     html, live = await job_view(DESK, script.api, JOB, 25)
@@ -120,10 +143,20 @@ def test_history_names_jobs_and_keeps_the_state_when_it_turns() -> None:
 
 def test_a_dry_run_tells_files_pages_time_and_reasons() -> None:
     found = {
-        "root": HOSTILE, "files": 1200, "complete": True, "looked_at": 300, "exact": False, "unchanged": 40,
-        "pages": 9000, "kinds": {"pdf": 290}, "reasons": {"encrypted": 10},
-        "pages_per_second": 2.5, "seconds": 3600.0, "jobs": 7, "passed_over": {"lock_files": 3},
-    }  # fmt: skip
+        "root": HOSTILE,
+        "files": 1200,
+        "complete": True,
+        "looked_at": 300,
+        "exact": False,
+        "unchanged": 40,
+        "pages": 9000,
+        "kinds": {"pdf": 290},
+        "reasons": {"encrypted": 10},
+        "pages_per_second": 2.5,
+        "seconds": 3600.0,
+        "jobs": 7,
+        "passed_over": {"lock_files": 3},
+    }
     html = estimated(found)
     assert "<script" not in html
     for told in (

@@ -97,6 +97,4 @@ def test_controls_are_read_from_what_screen_readers_are_told() -> None:
   - link "New \\"agent\\"":
     - /url: /console/agents?new=1
 """
-    assert named(told) == {
-        "button Sign out", "textbox Name: of it", "listbox Agent", "button", 'link New \\"agent\\"',
-    }  # fmt: skip
+    assert named(told) == {"button Sign out", "textbox Name: of it", "listbox Agent", "button", 'link New \\"agent\\"'}

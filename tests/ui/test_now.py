@@ -10,7 +10,7 @@ HEALTH = {
         {"part": "models", "kind": "model", "colour": "grey", "detail": "", "fix": "Add one.", "ms": 0},
         {"part": "postgres", "kind": "state", "colour": "green", "detail": "", "fix": "", "ms": 3},
     ],
-}  # fmt: skip
+}
 
 
 def test_the_health_of_models_leads_to_their_connections() -> None:

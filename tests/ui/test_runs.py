@@ -18,27 +18,52 @@ BEGAN = "2026-03-01T12:00:00+00:00"
 
 def step(seq: int, kind: str, ends: str, ms: int, **more: Any) -> dict[str, Any]:
     return {
-        "seq": seq, "kind": kind, "name": EVIL, "state": "done", "ms": ms, "prompt_tokens": 10, "completion_tokens": 2,
-        "cost_usd": 0.25, "at": f"2026-03-01T12:00:{ends}+00:00", "request": {EVIL: EVIL}, "reply": EVIL, **more,
-    }  # fmt: skip
+        "seq": seq,
+        "kind": kind,
+        "name": EVIL,
+        "state": "done",
+        "ms": ms,
+        "prompt_tokens": 10,
+        "completion_tokens": 2,
+        "cost_usd": 0.25,
+        "at": f"2026-03-01T12:00:{ends}+00:00",
+        "request": {EVIL: EVIL},
+        "reply": EVIL,
+        **more,
+    }
 
 
 def run(**more: Any) -> dict[str, Any]:
     return {
-        "id": "7" * 32, "session_id": "8" * 32, "agent_id": "9" * 32, "path": EVIL, "state": "failed", "ms": 10,
-        "outcome": {"answer": EVIL}, "error": {"code": EVIL, "title": EVIL, "detail": EVIL}, "prompt_tokens": 10,
-        "completion_tokens": 2, "cost_usd": 0.25, "thumbs_up": 1, "thumbs_down": 2, "created_at": BEGAN,
-        "started_at": BEGAN, "finished_at": "2026-03-01T12:00:04+00:00", "steps": [step(1, "model", "01.500", 1500)],
+        "id": "7" * 32,
+        "session_id": "8" * 32,
+        "agent_id": "9" * 32,
+        "path": EVIL,
+        "state": "failed",
+        "ms": 10,
+        "outcome": {"answer": EVIL},
+        "error": {"code": EVIL, "title": EVIL, "detail": EVIL},
+        "prompt_tokens": 10,
+        "completion_tokens": 2,
+        "cost_usd": 0.25,
+        "thumbs_up": 1,
+        "thumbs_down": 2,
+        "created_at": BEGAN,
+        "started_at": BEGAN,
+        "finished_at": "2026-03-01T12:00:04+00:00",
+        "steps": [step(1, "model", "01.500", 1500)],
         **more,
-    }  # fmt: skip
+    }
 
 
 def test_a_step_is_drawn_from_its_begin_to_its_end() -> None:
     steps = [step(1, "model", "01.500", 1500), step(2, "tool", "04.000", 500), step(3, "else", "04.000", 0)]
     bars, total = placed(steps, BEGAN)
     assert [(bar.start, bar.seconds, bar.kind) for bar in bars] == [
-        (0.0, 1.5, "model"), (3.5, 0.5, "tool"), (4.0, 0.0, "other"),
-    ]  # fmt: skip
+        (0.0, 1.5, "model"),
+        (3.5, 0.5, "tool"),
+        (4.0, 0.0, "other"),
+    ]
     assert total == 4.0
     made = waterfall(steps, BEGAN)
     assert 'x="875.0"' in made and "10 + 2 tokens, 0.2500 USD" in made
@@ -65,18 +90,30 @@ def test_a_replay_tells_whether_it_came_out_the_same(same: bool, word: str) -> N
 
 def test_hostile_text_stays_text_everywhere(desk: Desk) -> None:
     asked = {
-        "id": "a", "run_id": "r", "tool": EVIL, "arguments": {EVIL: EVIL}, "decided_arguments": None, "reason": EVIL,
-        "created_at": BEGAN, "expires_at": BEGAN, "decided_at": None, "state": EVIL, "execution": EVIL, "notes": EVIL,
-    }  # fmt: skip
+        "id": "a",
+        "run_id": "r",
+        "tool": EVIL,
+        "arguments": {EVIL: EVIL},
+        "decided_arguments": None,
+        "reason": EVIL,
+        "created_at": BEGAN,
+        "expires_at": BEGAN,
+        "decided_at": None,
+        "state": EVIL,
+        "execution": EVIL,
+        "notes": EVIL,
+    }
     events = [told("text", "1", EVIL), told("tool_result", "2", id=EVIL, result={EVIL: EVIL})]
     opinion = {"thumb": "down", "word": EVIL, "at": BEGAN}
     seen = Seen(run(), EVIL, EVIL, heard(*events), events, [asked], [opinion])
     names = {"9" * 32: EVIL}
     for made in (
-        head(desk, seen), body(desk, seen), waiting_view(desk, [asked], 1, "", 0),
+        head(desk, seen),
+        body(desk, seen),
+        waiting_view(desk, [asked], 1, "", 0),
         listed(desk, {"items": [run()], "total": 1}, names, "/console/runs", 0, filtered=False),
         filters({"state": EVIL}, [{"id": EVIL, "name": EVIL}], True),
-    ):  # fmt: skip
+    ):
         assert "<img" not in made and not set("{}$`") & set(made)
 
 

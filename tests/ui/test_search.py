@@ -26,10 +26,16 @@ def _pages(*paths: str) -> Desk:
 
 def _hit(chunk: str, name: str = "a.pdf") -> dict[str, Any]:
     return {
-        "chunk_id": chunk, "document_id": "d" * 32, "filename": name, "page": 2, "headings": [name], "text": name,
-        "engine": "tesseract", "ocr_confidence": 0.8,
+        "chunk_id": chunk,
+        "document_id": "d" * 32,
+        "filename": name,
+        "page": 2,
+        "headings": [name],
+        "text": name,
+        "engine": "tesseract",
+        "ocr_confidence": 0.8,
         "boxes": [[2, 0.1, 0.2, 0.3, 0.4], [3, 0, 0, 1, 1], [2, 0.5, 0.5, 0.6, 0.6]],
-    }  # fmt: skip
+    }
 
 
 def _found(name: str = "a.pdf", rerank: bool = False) -> dict[str, Any]:
@@ -50,23 +56,39 @@ def _found(name: str = "a.pdf", rerank: bool = False) -> dict[str, Any]:
         for name_, on in (("keyword", True), ("vector", True), ("fuse", True), ("rerank", rerank), ("pack", True))
     ]
     cache = {
-        "outcome": "miss", "reason": f"near, but {name}", "similarity": 0.97, "age_seconds": None, "question": name,
+        "outcome": "miss",
+        "reason": f"near, but {name}",
+        "similarity": 0.97,
+        "age_seconds": None,
+        "question": name,
         "shared": False,
-    }  # fmt: skip
+    }
     return {
-        "results": [_hit("c1", name), _hit("c2", name)], "packed": None, "generation": 1, "total_results": 3,
-        "keyword_engine": "bm25", "vector": "exact", "fallback": name, "timings_ms": {"keyword": 2.0, "total": 5.0},
+        "results": [_hit("c1", name), _hit("c2", name)],
+        "packed": None,
+        "generation": 1,
+        "total_results": 3,
+        "keyword_engine": "bm25",
+        "vector": "exact",
+        "fallback": name,
+        "timings_ms": {"keyword": 2.0, "total": 5.0},
         "explain": {
-            "candidates": candidates, "stages": stages, "cache": cache, "min_similarity": None, "variations": [name],
+            "candidates": candidates,
+            "stages": stages,
+            "cache": cache,
+            "min_similarity": None,
+            "variations": [name],
         },
-    }  # fmt: skip
+    }
 
 
 def test_a_passage_is_followed_from_stage_to_stage() -> None:
     one, two, three = journey(_found() | {"packed": {"chunks": [_hit("c2")]}})
     assert (one.ranks, two.ranks, three.ranks) == (
-        {"vector": 1, "fused": 1}, {"keyword": 2, "vector": 2, "fused": 2, "pack": 1}, {"keyword": 1, "fused": 3},
-    )  # fmt: skip
+        {"vector": 1, "fused": 1},
+        {"keyword": 2, "vector": 2, "fused": 2, "pack": 1},
+        {"keyword": 1, "fused": 3},
+    )
     assert one.name == "a.pdf, p. 2" and three.hit is None and "dddddddd" in three.name
 
 
@@ -114,19 +136,36 @@ def test_hostile_names_are_text_everywhere() -> None:
 def _answer(name: str) -> dict[str, Any]:
     cited = {"n": 1, "document_id": "d" * 32, "page": 2, "boxes": [[2, 0.1, 0.1, 0.2, 0.2]]}
     return {
-        "mode": "generated", "model": name, "fallback": None, "abstained": None, "answer": name, "citations": [cited],
-        "claims": [{"text": name, "citations": [1]}], "dropped": [{"text": name, "why": name}],
+        "mode": "generated",
+        "model": name,
+        "fallback": None,
+        "abstained": None,
+        "answer": name,
+        "citations": [cited],
+        "claims": [{"text": name, "citations": [1]}],
+        "dropped": [{"text": name, "why": name}],
         "conflicts": [[{"value": name, "n": 1}, {"value": "8", "n": 2}]],
-    }  # fmt: skip
+    }
 
 
 def _why(name: str, withheld: str | None = None) -> dict[str, Any]:
     cited = {
-        "n": 1, "withheld": withheld, "document_id": "d" * 32, "filename": name, "page": 2, "is_current": False,
-        "boxes": [[2, 0.1, 0.1, 0.2, 0.2]], "quote": name, "chunk": {"index": 4, "headings": [name]}, "engine": name,
-        "ocr_confidence": 0.96, "attempts": [{"engine": name, "kept": False}], "read_at": None, "file_hash": "ab" * 32,
+        "n": 1,
+        "withheld": withheld,
+        "document_id": "d" * 32,
+        "filename": name,
+        "page": 2,
+        "is_current": False,
+        "boxes": [[2, 0.1, 0.1, 0.2, 0.2]],
+        "quote": name,
+        "chunk": {"index": 4, "headings": [name]},
+        "engine": name,
+        "ocr_confidence": 0.96,
+        "attempts": [{"engine": name, "kept": False}],
+        "read_at": None,
+        "file_hash": "ab" * 32,
         "job": {"id": "7", "kind": "scan", "state": "completed", "finished_at": None},
-    }  # fmt: skip
+    }
     claims = [{"text": name, "citations": [1], "supported": True, "basis": "attributed"}]
     return {"claims": claims, "citations": [cited], "generation": 3, "corpus_version": 4, "corpus_now": 6}
 
@@ -162,21 +201,40 @@ def _run(id_: str, ndcg: float) -> dict[str, Any]:
         "search_ms": {"p50": 20, "p95": 30},
     }
     return {
-        "id": id_, "state": "completed", "figures": figures, "created_at": "2026-01-01T00:00:00Z",
-        "done": 3, "total": 3, "finished_at": "2026-01-01T00:00:09Z", "generation_id": 1,
-    }  # fmt: skip
+        "id": id_,
+        "state": "completed",
+        "figures": figures,
+        "created_at": "2026-01-01T00:00:00Z",
+        "done": 3,
+        "total": 3,
+        "finished_at": "2026-01-01T00:00:09Z",
+        "generation_id": 1,
+    }
 
 
 def _compared(name: str) -> dict[str, Any]:
     one = {
-        "measure": "ndcg@10", "n": 3, "baseline": 0.9, "candidate": 0.5, "delta": -0.4, "low": -0.6, "high": -0.2,
-        "p": 0.1, "better": 0, "worse": 2, "equal": 1,
-    }  # fmt: skip
+        "measure": "ndcg@10",
+        "n": 3,
+        "baseline": 0.9,
+        "candidate": 0.5,
+        "delta": -0.4,
+        "low": -0.6,
+        "high": -0.2,
+        "p": 0.1,
+        "better": 0,
+        "worse": 2,
+        "equal": 1,
+    }
     changed = [{"question": name, "baseline": 0.9, "candidate": 0.5}]
     return {
-        "candidate": _run("b", 0.5), "baseline": _run("a", 0.9), "settings_changed": [name], "differences": [one],
-        "measure": "ndcg@10", "changed": changed,
-    }  # fmt: skip
+        "candidate": _run("b", 0.5),
+        "baseline": _run("a", 0.9),
+        "settings_changed": [name],
+        "differences": [one],
+        "measure": "ndcg@10",
+        "changed": changed,
+    }
 
 
 def test_runs_are_a_trend_and_each_can_be_compared_with_the_one_before() -> None:
@@ -206,10 +264,16 @@ def test_a_question_travels_as_form_link_and_request() -> None:
     )
     assert Asked.of({name: str(value) for name, value in asked.query().items()}) == asked
     assert asked.body() == {
-        "query": "Why?", "limit": 60, "strategy": "vector", "explain": True, "pack": "chat", "rerank": False,
-        "preset": "general", "cache": False,
+        "query": "Why?",
+        "limit": 60,
+        "strategy": "vector",
+        "explain": True,
+        "pack": "chat",
+        "rerank": False,
+        "preset": "general",
+        "cache": False,
         "filters": {"doc_type": "pdf", "source_file": "annual", "upload_date_from": "2026-01-01"},
-    }  # fmt: skip
+    }
     assert "cache" not in Asked("Why?").body() and Asked("Why?").query() == {"question": "Why?"}
 
 

@@ -35,13 +35,31 @@ SCHEMA = {
     "required": ["city", "unit"],
 }
 SKILL: dict[str, Any] = {
-    "name": "weather", "description": "The weather.", "type": "http", "category": "Office/Web", "risk": "read",
-    "permissions": ["viewer", "developer", "operator", "admin"], "timeout": 30.0, "credential": None,
-    "parameters": SCHEMA, "options": {"url": "https://w.example"}, "version": 2, "origin": "registered",
+    "name": "weather",
+    "description": "The weather.",
+    "type": "http",
+    "category": "Office/Web",
+    "risk": "read",
+    "permissions": ["viewer", "developer", "operator", "admin"],
+    "timeout": 30.0,
+    "credential": None,
+    "parameters": SCHEMA,
+    "options": {"url": "https://w.example"},
+    "version": 2,
+    "origin": "registered",
     "sandbox": False,
-    "versions": [{"version": 2, "description": "d", "text": "t", "code": "", "sha256": "ab" * 32,
-                  "created_by": None, "created_at": "2026-01-02T03:04:05Z"}],
-}  # fmt: skip
+    "versions": [
+        {
+            "version": 2,
+            "description": "d",
+            "text": "t",
+            "code": "",
+            "sha256": "ab" * 32,
+            "created_by": None,
+            "created_at": "2026-01-02T03:04:05Z",
+        }
+    ],
+}
 
 
 def desk() -> Desk:
@@ -52,9 +70,14 @@ def test_a_schema_becomes_fields_the_needed_ones_first() -> None:
     form = fields(SCHEMA)
     assert [one.name for one in form[:2]] == ["city", "unit"] and form[0].required and not form[2].required
     assert {one.name: one.sort for one in form} == {
-        "city": "text", "unit": "choice", "days": "whole", "exact": "yes_no", "tags": "lines", "more": "json",
+        "city": "text",
+        "unit": "choice",
+        "days": "whole",
+        "exact": "yes_no",
+        "tags": "lines",
+        "more": "json",
         "any": "text",
-    }  # fmt: skip
+    }
     days = next(one for one in form if one.name == "days")
     assert (days.limits, days.default) == ("at least 1, at most 7", 3)
     assert kind_of({"type": "array", "items": {"type": "string"}}) == "list of text"
@@ -65,8 +88,13 @@ def test_what_is_typed_becomes_arguments_of_their_types() -> None:
     form = fields(SCHEMA)
     typed = {"city": "Bern", "unit": "C", "days": 2.0, "exact": "no", "tags": "a\n\n b ", "more": '{"x": 1}', "any": ""}
     assert arguments(form, [typed[one.name] for one in form]) == {
-        "city": "Bern", "unit": "C", "days": 2, "exact": False, "tags": ["a", "b"], "more": {"x": 1},
-    }  # fmt: skip
+        "city": "Bern",
+        "unit": "C",
+        "days": 2,
+        "exact": False,
+        "tags": ["a", "b"],
+        "more": {"x": 1},
+    }
 
 
 @pytest.mark.parametrize(("name", "value", "said"), [("city", "", "city is needed"), ("more", "{", "more is not JSON")])
@@ -89,9 +117,14 @@ def test_the_catalogue_is_filtered_by_words_category_type_and_risk() -> None:
 
 @pytest.mark.parametrize(
     ("change", "said"),
-    [({}, ""), ({"risk": "write"}, "changes something"), ({"risk": "destructive"}, "for good"),
-     ({"type": "internal"}, "prompt"), ({"type": "delegate"}, "turn")],
-)  # fmt: skip
+    [
+        ({}, ""),
+        ({"risk": "write"}, "changes something"),
+        ({"risk": "destructive"}, "for good"),
+        ({"type": "internal"}, "prompt"),
+        ({"type": "delegate"}, "turn"),
+    ],
+)
 def test_only_what_reads_is_offered_to_be_tried(change: dict[str, str], said: str) -> None:
     reason = why_not(SKILL | change)
     assert (reason == "") if not said else said in reason
@@ -99,14 +132,26 @@ def test_only_what_reads_is_offered_to_be_tried(change: dict[str, str], said: st
 
 def standing(**other: Any) -> dict[str, Any]:
     report = {
-        "track": "legal", "score": 0.5, "pass_mark": 0.8, "passed": False, "status": "studying",
+        "track": "legal",
+        "score": 0.5,
+        "pass_mark": 0.8,
+        "passed": False,
+        "status": "studying",
         "at": "2026-01-03T00:00:00Z",
         "questions": [
-            {"question": HOSTILE, "source": "a.md", "answer": HOSTILE, "mode": "extractive", "found": 1, "expected": 2,
-             "cited": [{"file": HOSTILE, "page": 4}], "right_source": True,
-             "missed": [{"fact": "15 minutes", "why": "not_retrieved"}]},
+            {
+                "question": HOSTILE,
+                "source": "a.md",
+                "answer": HOSTILE,
+                "mode": "extractive",
+                "found": 1,
+                "expected": 2,
+                "cited": [{"file": HOSTILE, "page": 4}],
+                "right_source": True,
+                "missed": [{"fact": "15 minutes", "why": "not_retrieved"}],
+            }
         ],
-    }  # fmt: skip
+    }
     made = {"agent_id": "a", "status": "studying", "track": "legal", "enrolled_at": "2026-01-02T00:00:00Z"}
     return {**made, "report": report, **other}
 
@@ -132,14 +177,22 @@ def test_what_servers_packages_and_people_wrote_is_only_text() -> None:
     schema = {"type": "object", "properties": {HOSTILE: {"enum": [HOSTILE], "description": HOSTILE}}}
     bad = SKILL | {"description": HOSTILE, "parameters": schema, "options": {HOSTILE: [HOSTILE]}, "category": HOSTILE}
     imported = {
-        "skill": bad | {"name": HOSTILE}, "scripts": [], "created": [], "attached": [], "job_id": None,
-        "documents": [{"path": HOSTILE, "document_id": "d" * 32, "change": "new"}], "trust": "unsigned",
+        "skill": bad | {"name": HOSTILE},
+        "scripts": [],
+        "created": [],
+        "attached": [],
+        "job_id": None,
+        "documents": [{"path": HOSTILE, "document_id": "d" * 32, "change": "new"}],
+        "trust": "unsigned",
         "ignored": [HOSTILE],
-    }  # fmt: skip
+    }
     views = (
-        skill_view(bad), parameters_view(schema), list_view(desk(), [bad], 1), imported_view(desk(), imported),
+        skill_view(bad),
+        parameters_view(schema),
+        list_view(desk(), [bad], 1),
+        imported_view(desk(), imported),
         standing_view(desk(), "a", standing(), []),
-    )  # fmt: skip
+    )
     for made in views:
         assert "<img src=x" not in made and "${" not in made and "&lt;img src=x" in made
 
@@ -147,10 +200,11 @@ def test_what_servers_packages_and_people_wrote_is_only_text() -> None:
 @pytest.mark.parametrize(
     ("role", "shown"),
     [
-        (Role.VIEWER, ["catalogue", "academy"]), (Role.DEVELOPER, ["catalogue", "write", "academy"]),
+        (Role.VIEWER, ["catalogue", "academy"]),
+        (Role.DEVELOPER, ["catalogue", "write", "academy"]),
         (Role.OPERATOR, ["catalogue", "import", "write", "academy"]),
     ],
-)  # fmt: skip
+)
 def test_au_04_developers_are_offered_the_place_where_scripts_are_tried(role: Role, shown: list[str]) -> None:
     """AU-04: a developer runs code; skills are the operator's."""
     assert [tab for tab in (*TABS, "nowhere") if offers(role, tab)] == shown

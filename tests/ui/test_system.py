@@ -18,11 +18,25 @@ HOSTILE = '"><script>alert(1)</script>'
 def key(name: str = "search.k1", **more: Any) -> dict[str, Any]:
     """A setting as the API tells it."""
     plain = {
-        "key": name, "name": name.upper().replace(".", "_"), "type": "number", "value": 1.2, "default": 1.2,
-        "source": "default", "editable": True, "why": "", "secret": False, "nullable": False, "minimum": None,
-        "maximum": None, "above": None, "choices": [], "pattern": None, "live": ["gateway"], "restart": [],
+        "key": name,
+        "name": name.upper().replace(".", "_"),
+        "type": "number",
+        "value": 1.2,
+        "default": 1.2,
+        "source": "default",
+        "editable": True,
+        "why": "",
+        "secret": False,
+        "nullable": False,
+        "minimum": None,
+        "maximum": None,
+        "above": None,
+        "choices": [],
+        "pattern": None,
+        "live": ["gateway"],
+        "restart": [],
         "changed_at": None,
-    }  # fmt: skip
+    }
     return plain | more
 
 
@@ -35,9 +49,15 @@ def answer(*keys: dict[str, Any], **more: Any) -> dict[str, Any]:
 @pytest.mark.parametrize("role", list(Role))
 def test_a_role_is_offered_its_parts_only(role: Role) -> None:
     least = {
-        "config": Role.ADMIN, "models": Role.OPERATOR, "people": Role.ADMIN, "keys": Role.DEVELOPER,
-        "credentials": Role.OPERATOR, "schedules": Role.VIEWER, "audit": Role.ADMIN, "tenants": Role.VIEWER,
-    }  # fmt: skip
+        "config": Role.ADMIN,
+        "models": Role.OPERATOR,
+        "people": Role.ADMIN,
+        "keys": Role.DEVELOPER,
+        "credentials": Role.OPERATOR,
+        "schedules": Role.VIEWER,
+        "audit": Role.ADMIN,
+        "tenants": Role.VIEWER,
+    }
     assert [one.id for one in offered(role)] == [name for name, needed in least.items() if role.reaches(needed)]
     assert chosen(role, {"part": "config"}).id == ("config" if role is Role.ADMIN else offered(role)[0].id)
 
@@ -106,25 +126,42 @@ def test_hostile_texts_are_escaped_everywhere() -> None:
 
 def _entry(**more: Any) -> dict[str, Any]:
     plain = {
-        "seq": 7, "at": "2026-01-01T00:00:00Z", "actor": "worker", "actor_email": None, "action": "user.add",
-        "object": "x", "outcome": "done", "detail": {}, "hash": "ab", "intact": True,
-    }  # fmt: skip
+        "seq": 7,
+        "at": "2026-01-01T00:00:00Z",
+        "actor": "worker",
+        "actor_email": None,
+        "action": "user.add",
+        "object": "x",
+        "outcome": "done",
+        "detail": {},
+        "hash": "ab",
+        "intact": True,
+    }
     return plain | more
 
 
 def _found(**more: Any) -> dict[str, Any]:
     plain = {
-        "ok": True, "endpoint": "http://h/v1", "models": ["m"], "model_listed": True, "latency_ms": 42.0,
-        "reason": None, "detail": "",
-    }  # fmt: skip
+        "ok": True,
+        "endpoint": "http://h/v1",
+        "models": ["m"],
+        "model_listed": True,
+        "latency_ms": 42.0,
+        "reason": None,
+        "detail": "",
+    }
     return plain | more
 
 
 def _restart(**more: Any) -> dict[str, Any]:
     plain = {
-        "id": 1, "parts": ["worker"], "asked_at": "2026-01-01T00:00:00Z", "taken_at": None, "done_at": None,
+        "id": 1,
+        "parts": ["worker"],
+        "asked_at": "2026-01-01T00:00:00Z",
+        "taken_at": None,
+        "done_at": None,
         "error": None,
-    }  # fmt: skip
+    }
     return plain | more
 
 
@@ -159,9 +196,10 @@ def test_ad_04_what_is_live_and_what_waits_is_said() -> None:
 
 def test_ad_06_a_restart_is_told_step_by_step() -> None:
     taken = "2026-01-01T00:00:02Z"
-    assert [restart_banner.state(_restart(**more))[0] for more in (
-        {}, {"taken_at": taken}, {"taken_at": taken, "done_at": "2026-01-01T00:00:12Z"}, {"error": "no"},
-    )] == ["waiting", "rolling", "done", "failed"]  # fmt: skip
+    assert [
+        restart_banner.state(_restart(**more))[0]
+        for more in ({}, {"taken_at": taken}, {"taken_at": taken, "done_at": "2026-01-01T00:00:12Z"}, {"error": "no"})
+    ] == ["waiting", "rolling", "done", "failed"]
     assert "took 12.0 s" in restart_banner.latest([_restart(taken_at=taken, done_at="2026-01-01T00:00:12Z")])
 
 

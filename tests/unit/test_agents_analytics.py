@@ -60,15 +60,22 @@ def test_a_question_becomes_a_plan(
 @pytest.mark.parametrize(
     ("text", "since", "until"),
     [
-        ("today", "2026-11-18", "2026-11-19"), ("this month", "2026-11-01", "2026-12-01"),
-        ("last week", "2026-11-09", "2026-11-16"), ("this year", "2026-01-01", "2027-01-01"),
-        ("last year", "2025-01-01", "2026-01-01"), ("this quarter", "2026-10-01", "2027-01-01"),
-        ("last three days", "2026-11-16", "2026-11-19"), ("ytd", "2026-01-01", "2026-11-19"),
-        ("on 2026-02-28", "2026-02-28", "2026-03-01"), ("in 2024", "2024-01-01", "2025-01-01"),
-        ("before 2026-02-28", "2000-01-01", "2026-02-28"), ("november 2025", "2025-11-01", "2025-12-01"),
-        ("last day", "2026-11-17", "2026-11-18"), ("past month", "2026-10-20", "2026-11-19"),
+        ("today", "2026-11-18", "2026-11-19"),
+        ("this month", "2026-11-01", "2026-12-01"),
+        ("last week", "2026-11-09", "2026-11-16"),
+        ("this year", "2026-01-01", "2027-01-01"),
+        ("last year", "2025-01-01", "2026-01-01"),
+        ("this quarter", "2026-10-01", "2027-01-01"),
+        ("last three days", "2026-11-16", "2026-11-19"),
+        ("ytd", "2026-01-01", "2026-11-19"),
+        ("on 2026-02-28", "2026-02-28", "2026-03-01"),
+        ("in 2024", "2024-01-01", "2025-01-01"),
+        ("before 2026-02-28", "2000-01-01", "2026-02-28"),
+        ("november 2025", "2025-11-01", "2025-12-01"),
+        ("last day", "2026-11-17", "2026-11-18"),
+        ("past month", "2026-10-20", "2026-11-19"),
     ],
-)  # fmt: skip
+)
 def test_words_of_time(text: str, since: str, until: str) -> None:
     found = ranges.find(f" {text.replace('-', ' ')} ", TODAY)
     assert found is not None
@@ -93,11 +100,19 @@ def test_ranges_hold_at_the_edges_of_years_and_months(moment: date) -> None:
 
 
 INJECTIONS = [
-    "documents'; drop table documents; --", "metric documents by status or 1=1", "documents where tenant_id = 'x'",
-    "documents by %(tenant)s", "documents by day; select * from users", "pages union select password_hash from users",
-    "documents by status', 'x'); delete from runs; --", "documents since 2026-01-01' or '1'='1",
-    "documents by {0.__class__}", "approvals \\x00 by agent", "documents limit 1000000", "documents by tenant",
-]  # fmt: skip
+    "documents'; drop table documents; --",
+    "metric documents by status or 1=1",
+    "documents where tenant_id = 'x'",
+    "documents by %(tenant)s",
+    "documents by day; select * from users",
+    "pages union select password_hash from users",
+    "documents by status', 'x'); delete from runs; --",
+    "documents since 2026-01-01' or '1'='1",
+    "documents by {0.__class__}",
+    "approvals \\x00 by agent",
+    "documents limit 1000000",
+    "documents by tenant",
+]
 
 
 @pytest.mark.parametrize("text", INJECTIONS)
@@ -116,11 +131,13 @@ def test_the_gate_lets_nothing_unknown_through(catalogue: Catalogue) -> None:
     assert isinstance(good, MetricPlan)
     whole = good.when
     for forged in (
-        MetricPlan("users", None, None, whole), MetricPlan("documents", "password", None, whole),
-        MetricPlan("documents", "status; drop", None, whole), MetricPlan("documents", None, "' or 1=1", whole),
+        MetricPlan("users", None, None, whole),
+        MetricPlan("documents", "password", None, whole),
+        MetricPlan("documents", "status; drop", None, whole),
+        MetricPlan("documents", None, "' or 1=1", whole),
         MetricPlan("documents", None, None, ranges.Range(TODAY, TODAY, "")),
         MetricPlan("documents", None, None, ranges.Range(date(2027, 1, 1), date(2028, 1, 1), "")),
-    ):  # fmt: skip
+    ):
         assert isinstance(gate(forged, catalogue, TODAY), Unanswerable)
     assert gate(good, catalogue, TODAY) == good
 
@@ -132,10 +149,14 @@ METRIC = "{name: m, title: M, unit: u, definition: d, synonyms: [m], dimensions:
 @pytest.mark.parametrize(
     "query",
     [
-        QUERY.replace("%(tenant)s", "x"), QUERY.replace("%(workspace)s", "x"), QUERY + " %(free)s",
-        QUERY + "; drop table x", "delete from t where" + QUERY[21:], QUERY.replace("from", "into y from"),
+        QUERY.replace("%(tenant)s", "x"),
+        QUERY.replace("%(workspace)s", "x"),
+        QUERY + " %(free)s",
+        QUERY + "; drop table x",
+        "delete from t where" + QUERY[21:],
+        QUERY.replace("from", "into y from"),
     ],
-)  # fmt: skip
+)
 def test_a_template_without_its_filters_is_refused(tmp_path: Path, query: str) -> None:
     """OR-02: tenant, workspace and limits cannot be left out of a metric."""
     (tmp_path / "m.yaml").write_text(f"{{rows: 5, spike: 5, spike_points: 4, dimensions: {{}}, metrics: [{METRIC}]}}")

@@ -31,9 +31,16 @@ def test_the_list_that_is_shipped() -> None:
     """HI-07: what only reads what the user may read runs; an address is asked for; the unknown is refused (B-11)."""
     shipped = load(SHIPPED)
     tools = [
-        "search_knowledge", "semantic_search", "search_graph", "calculator", "get_time", "delegate", "http_get",
-        "ssh_exec", "",
-    ]  # fmt: skip
+        "search_knowledge",
+        "semantic_search",
+        "search_graph",
+        "calculator",
+        "get_time",
+        "delegate",
+        "http_get",
+        "ssh_exec",
+        "",
+    ]
     assert [decide(shipped, tool) for tool in tools] == ["auto"] * 6 + ["ask", "refuse", "refuse"]
     assert shipped.decide("http_get", {}, Effect.READ).reason == "The address is sent to another machine."
 
@@ -42,18 +49,29 @@ def test_the_first_pattern_that_matches_decides(tmp_path: Path) -> None:
     """HI-07: order counts, * stands for any characters, names are compared with their case."""
     found = policy(tmp_path, "patterns: [{tool: ssh_reboot, decision: refuse}, {tool: 'ssh_*', decision: ask}]")
     assert [decide(found, tool) for tool in ("ssh_reboot", "ssh_ls", "SSH_ls", "xssh_ls")] == [
-        "refuse", "ask", "refuse", "refuse",
-    ]  # fmt: skip
+        "refuse",
+        "ask",
+        "refuse",
+        "refuse",
+    ]
 
 
 @pytest.mark.parametrize(
     ("kind", "risk", "expected"),
     [
-        ("python", "read", "auto"), ("python", "destructive", "ask"), ("ssh", "read", "ask"), ("sql", "write", "ask"),
-        ("shell", "read", "ask"), ("mcp", "read", "ask"), ("knowledge", "read", "auto"), ("", "read", "refuse"),
-        ("", "write", "refuse"), ("brandnew", "read", "refuse"), ("brandnew", "destructive", "ask"),
+        ("python", "read", "auto"),
+        ("python", "destructive", "ask"),
+        ("ssh", "read", "ask"),
+        ("sql", "write", "ask"),
+        ("shell", "read", "ask"),
+        ("mcp", "read", "ask"),
+        ("knowledge", "read", "auto"),
+        ("", "read", "refuse"),
+        ("", "write", "refuse"),
+        ("brandnew", "read", "refuse"),
+        ("brandnew", "destructive", "ask"),
     ],
-)  # fmt: skip
+)
 def test_hi_07_the_list_that_is_shipped_goes_by_kind_and_risk(kind: str, risk: str, expected: str) -> None:
     """HI-07: a skill that nobody named is judged by its kind and what it may do; an unknown kind is refused."""
     shipped = load(SHIPPED)
@@ -95,14 +113,25 @@ def test_conditions_hold_all_or_not(tmp_path: Path, arguments: dict[str, Any], e
 @pytest.mark.parametrize(
     "text",
     [
-        "", "[]", "patterns: {}", "patterns: [{tool: a}]", "patterns: [{tool: a, decision: yes}]",
-        "patterns: [{tool: a, decision: allow}]", "patterns: [{tool: '', decision: auto}]", "pattern: []",
-        "patterns: [{tool: a, decision: auto, if: {}}]", "patterns: [{tool: 1, decision: auto}]", "patterns: [", "\x00",
-        "patterns: [{decision: auto}]", "patterns: [{kind: '', decision: auto}]",
+        "",
+        "[]",
+        "patterns: {}",
+        "patterns: [{tool: a}]",
+        "patterns: [{tool: a, decision: yes}]",
+        "patterns: [{tool: a, decision: allow}]",
+        "patterns: [{tool: '', decision: auto}]",
+        "pattern: []",
+        "patterns: [{tool: a, decision: auto, if: {}}]",
+        "patterns: [{tool: 1, decision: auto}]",
+        "patterns: [",
+        "\x00",
+        "patterns: [{decision: auto}]",
+        "patterns: [{kind: '', decision: auto}]",
         "patterns: [{risk: low, decision: ask}]",
-        "patterns: [{tool: a, decision: auto, when: {b: {c: 1}}}]", "patterns: [{tool: a, decision: auto, when: [b]}]",
+        "patterns: [{tool: a, decision: auto, when: {b: {c: 1}}}]",
+        "patterns: [{tool: a, decision: auto, when: [b]}]",
     ],
-)  # fmt: skip
+)
 def test_a_list_of_another_form_is_refused(tmp_path: Path, text: str) -> None:
     """B-11: a list that cannot be read allows nothing; starting with it is an error."""
     with pytest.raises(InvalidSettings):

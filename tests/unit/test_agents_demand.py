@@ -124,10 +124,13 @@ ONE = '{"n": 1, "ids": [1]}'
 @pytest.mark.parametrize(
     "reply",
     [
-        ONE, f"```json\n{ONE}\n```", f"Here it is:\n```\n{ONE}\n```\nAnything else?", f"<think>{{}}</think>\n{ONE}",
+        ONE,
+        f"```json\n{ONE}\n```",
+        f"Here it is:\n```\n{ONE}\n```\nAnything else?",
+        f"<think>{{}}</think>\n{ONE}",
         calls((ANSWER, ONE), text="I answer."),
     ],
-)  # fmt: skip
+)
 @pytest.mark.parametrize("response_format", [FORMAT, {"type": "json_object"}])
 async def test_an_answer_in_its_form_is_the_text(reply: Any, response_format: Mapping[str, Any]) -> None:
     """GW-04, EX-08: bare, fenced, or as a call; passages are there, and what looks like a mark of one stays."""

@@ -49,10 +49,14 @@ DATA: dict[EventKind, dict[str, Any]] = {
     EventKind.USAGE: {"prompt_tokens": 3, "completion_tokens": 2, "cost_usd": 0.5, "connection": "c"},
     EventKind.ERROR: {"code": "c", "title": "t", "detail": "d", "fix": "f", "traceback": "File x.py"},
     EventKind.DONE: {
-        "answer": "Hello.", "finish_reason": "stop", "confidence": 0.9, "citations": [],
-        "usage": {"prompt_tokens": 3, "completion_tokens": 2, "cost_usd": 0.5}, "agent_trace": [{"step": "model"}],
+        "answer": "Hello.",
+        "finish_reason": "stop",
+        "confidence": 0.9,
+        "citations": [],
+        "usage": {"prompt_tokens": 3, "completion_tokens": 2, "cost_usd": 0.5},
+        "agent_trace": [{"step": "model"}],
     },
-}  # fmt: skip
+}
 
 
 def event(kind: EventKind, seq: int = 1) -> Event:

@@ -56,8 +56,14 @@ def test_an_option_is_chosen_by_its_text_or_its_number() -> None:
     """HI-06: anything else chooses none."""
     options = ["Berlin", "New York", "berlin west"]
     assert [chosen(said, options) for said in ("berlin", "2", "option 3", " New  York. ", "4", "York", "0")] == [
-        "Berlin", "New York", "berlin west", "New York", None, None, None,
-    ]  # fmt: skip
+        "Berlin",
+        "New York",
+        "berlin west",
+        "New York",
+        None,
+        None,
+        None,
+    ]
 
 
 def asking(category: str = "clarification", question: str = "Which city?", **more: Any) -> Any:
@@ -197,9 +203,10 @@ async def test_a_planned_turn_may_ask_too() -> None:
 
 
 ASKED = Event(
-    4, EventKind.INPUT_REQUIRED,
+    4,
+    EventKind.INPUT_REQUIRED,
     {"input": {"id": "i1", "question": "Which?", "category": "selection", "options": ["a", "b"], "expires_at": None}},
-)  # fmt: skip
+)
 
 
 def test_every_stream_shows_the_question_and_ends_with_it() -> None:

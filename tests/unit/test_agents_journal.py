@@ -103,8 +103,11 @@ async def test_ob_02_a_second_walk_performs_nothing_and_tells_the_same() -> None
     assert (world.asked, world.moved) == (0, [])
     assert told([e for e in shown if not e.piece]) == events
     assert [(s.kind, s.name, s.state) for s in record.steps.values()] == [
-        ("model", "chat", "done"), ("approval", "move", "done"), ("tool", "move", "done"), ("model", "chat", "done"),
-    ]  # fmt: skip
+        ("model", "chat", "done"),
+        ("approval", "move", "done"),
+        ("tool", "move", "done"),
+        ("model", "chat", "done"),
+    ]
     assert journal.usage == {"prompt_tokens": 30, "completion_tokens": 9, "cost_usd": 0.75}
 
 
@@ -129,8 +132,9 @@ async def test_it_can_be_taken_up_after_a_death_at_any_write(when: str, redo: Re
                 (one,) = (a for a in record.asked.values() if a.state == "pending")
                 if one.wanted.category == "reconcile":
                     happened = bool(world.moved)
-                    record.decide("approved", {"found": "happened" if happened else "run",
-                                               "result": {"moved": True, "at": 1}})  # fmt: skip
+                    record.decide(
+                        "approved", {"found": "happened" if happened else "run", "result": {"moved": True, "at": 1}}
+                    )
                 else:
                     record.decide("approved")
         assert answer == "It is moved."
@@ -295,8 +299,10 @@ async def test_errors_are_recorded_and_come_back_as_they_were() -> None:
         with pytest.raises(Unavailable) as caught:
             await journal_on(record).step("retrieval", "search", {"q": 1}, failing)
         assert (caught.value.detail, caught.value.hint, caught.value.code) == (
-            "no route", "Look at the cable.", "unavailable",
-        )  # fmt: skip
+            "no route",
+            "Look at the cable.",
+            "unavailable",
+        )
     assert record.steps[1].state is StepState.FAILED
 
     async def gone() -> AsyncIterator[Said]:

@@ -108,9 +108,15 @@ async def test_tools_get_what_leads_by_rank_and_fused_score() -> None:
 def test_a_quote_spans_what_its_source_spans() -> None:
     """EX-02: places are in page texts, not in the passage; a quote over two pages is none."""
     passage = {
-        "document_id": "d", "version_id": "v", "chunk_id": "c", "filename": "f", "page": 1, "score": 1.0,
-        "text": "ends of page one\nstart of page two", "spans": [[1, 50, 66], [2, 0, 17]],
-    }  # fmt: skip
+        "document_id": "d",
+        "version_id": "v",
+        "chunk_id": "c",
+        "filename": "f",
+        "page": 1,
+        "score": 1.0,
+        "text": "ends of page one\nstart of page two",
+        "spans": [[1, 50, 66], [2, 0, 17]],
+    }
     sources = Sources()
     source = sources.add([passage])[0]
     assert source.place("of page one") == (1, 55, 66) and source.at((1, 55, 66)) == "of page one"

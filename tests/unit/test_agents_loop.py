@@ -293,8 +293,9 @@ async def test_quotes_are_checked_before_they_are_shown() -> None:
     outcome, journal = await ran(models, hits=[passage], asked=turn("When does it end?"))
     assert outcome.answer == "It ends in May [1]. It is free. Rent is due early [2]. Again [1]. See."
     assert [(one["n"], one["quote"], one["start"]) for one in outcome.citations] == [
-        (1, "The lease ends in May 2027", 100), (2, "due on the first", 100 + passage.text.index("due on")),
-    ]  # fmt: skip
+        (1, "The lease ends in May 2027", 100),
+        (2, "due on the first", 100 + passage.text.index("due on")),
+    ]
     assert [data["n"] for data in journal.of(EventKind.CITATION)] == [1, 2]
     assert journal.of(EventKind.CITATION)[0]["boxes"] == [[2, 0.1, 0.2, 0.3, 0.4]]
     assert sum(line["step"] == "quote_removed" for line in outcome.trace) == 3

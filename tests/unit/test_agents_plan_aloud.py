@@ -48,10 +48,13 @@ def test_an_answer_is_read_out_of_json_however_it_is_cut(text: str, cuts: list[i
     [
         '{"answer": "early", "context_adequacy": "insufficient"}',
         '{"context_adequacy": "insufficient", "answer": "no"}',
-        '{"steps": ["a"], "answer": "after what is not known"}', "Just prose with \"answer\": \"x\"", '["answer"]',
-        '{"nested": {"answer": "x"}}', "x" * 3_000 + '{"context_adequacy": "sufficient", "answer": "late"}',
+        '{"steps": ["a"], "answer": "after what is not known"}',
+        'Just prose with "answer": "x"',
+        '["answer"]',
+        '{"nested": {"answer": "x"}}',
+        "x" * 3_000 + '{"context_adequacy": "sufficient", "answer": "late"}',
     ],
-)  # fmt: skip
+)
 def test_nothing_is_shown_before_it_is_known_that_it_counts(raw: str) -> None:
     """EX-13: what is insufficient, or may turn out to be, waits until all is read."""
     reader = AnswerReader(lambda adequacy: adequacy == "sufficient")
@@ -132,8 +135,8 @@ async def test_a_model_that_fails_in_the_last_step_takes_back_what_it_said() -> 
 async def test_notices_follow_a_streamed_answer() -> None:
     """EX-13: as a text of their own, so that the answer is the beginning of all that was told."""
     models = scripted(
-        plan(act("n"), do("a")), plan(), review=[ruled("REPLAN")], reasoning=[first("Done as far as it went.")],
-    )  # fmt: skip
+        plan(act("n"), do("a")), plan(), review=[ruled("REPLAN")], reasoning=[first("Done as far as it went.")]
+    )
     outcome, journal = await carry(models, turn("Do it"), FakeTool(), max_replans=0)
     texts = pieces_of(journal)
     assert texts[0] == ("Done as far as it went.", 23) and texts[1][0].startswith("\n\nNote: ")

@@ -27,8 +27,16 @@ def judged(*steps: Step, most: int = 6, grounded: bool = False, **other: Any) ->
 
 def test_a_plan_has_every_field_of_its_schema() -> None:
     """PL-09."""
-    wanted = {"id": "s1", "label": "Ask the clock", "executor": "action", "action": "call", "tool": "get_time",
-              "args": {"zone": "UTC"}, "description": "d", "depends_on": ["s0"]}  # fmt: skip
+    wanted = {
+        "id": "s1",
+        "label": "Ask the clock",
+        "executor": "action",
+        "action": "call",
+        "tool": "get_time",
+        "args": {"zone": "UTC"},
+        "description": "d",
+        "depends_on": ["s0"],
+    }
     found = read_plan(json.dumps({"steps": [wanted]}))
     assert isinstance(found, Plan)
     assert dict(found.steps[0].data) == wanted
@@ -57,13 +65,23 @@ def test_a_plan_is_found_in_what_stands_around_it(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "", "No plan is needed.", "{", '{"steps": 5}', '{"steps": [5]}', '{"steps": [{"executor": null}]}',
-        '{"steps": [{"executor": "reasoning", "args": []}]}', "[" * 50_000, '{"a":' * 30_000, "null",
-        '{"steps": [' + ",".join(['{"executor": "reasoning"}'] * 1_000) + "]}", '{"steps": {"0": {}}}',
-        '{"steps": [{"executor": "' + "x" * 9_000 + '"}]}', "\x00" * 100,
+        "",
+        "No plan is needed.",
+        "{",
+        '{"steps": 5}',
+        '{"steps": [5]}',
+        '{"steps": [{"executor": null}]}',
+        '{"steps": [{"executor": "reasoning", "args": []}]}',
+        "[" * 50_000,
+        '{"a":' * 30_000,
+        "null",
+        '{"steps": [' + ",".join(['{"executor": "reasoning"}'] * 1_000) + "]}",
+        '{"steps": {"0": {}}}',
+        '{"steps": [{"executor": "' + "x" * 9_000 + '"}]}',
+        "\x00" * 100,
         '{"steps": [{"executor": "r", "depends_on": ' + "[" * 900,
     ],
-)  # fmt: skip
+)
 def test_garbage_is_no_plan_and_says_why(text: str) -> None:
     """PL-09."""
     began = time.perf_counter()
@@ -171,15 +189,21 @@ def test_the_same_plan_is_judged_alike() -> None:
 @pytest.mark.parametrize(
     ("error", "outcome"),
     [
-        ("forbidden: no", "REPLAN"), ("unauthenticated: sign in", "REPLAN"), ("not_found: page", "REPLAN"),
-        ("invalid: the server answered 404", "REPLAN"), ("invalid: HTTP 401", "REPLAN"),
+        ("forbidden: no", "REPLAN"),
+        ("unauthenticated: sign in", "REPLAN"),
+        ("not_found: page", "REPLAN"),
+        ("invalid: the server answered 404", "REPLAN"),
+        ("invalid: HTTP 401", "REPLAN"),
         ("refused: not allowed", "REPLAN"),
         ("out_of_time: get did not end within the 3 s that were left", "REPLAN"),
-        ("unavailable: it did not answer within 5 s", "REPLAN"), ("tool_broken: timed out", "REPLAN"),
-        ("unavailable: no connection", "RETRY"), ("overloaded: later", "RETRY"), ("tool_broken: ValueError", None),
+        ("unavailable: it did not answer within 5 s", "REPLAN"),
+        ("tool_broken: timed out", "REPLAN"),
+        ("unavailable: no connection", "RETRY"),
+        ("overloaded: later", "RETRY"),
+        ("tool_broken: ValueError", None),
         (None, None),
     ],
-)  # fmt: skip
+)
 def test_rules_come_before_models(error: str | None, outcome: str | None) -> None:
     """PL-06: 401, 403, 404 and timeouts need no model; PL-07."""
     found = rule(error)

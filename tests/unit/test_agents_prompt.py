@@ -10,10 +10,14 @@ from serve_apps.agents.turn.tool_loop import converse
 from tests.fakes.agents import AGENT, MemoryJournal, ScriptedModels, calls, turn
 from tests.fakes.crew import FakeTool, crew, hit
 
-SKILLS = {"skills": [
-    {"name": "tone", "type": "internal", "instructions": "Be brief."},
-    {"name": "ssh", "type": "ssh", "instructions": "not for the prompt"}, "garbage", {"type": "internal"},
-]}  # fmt: skip
+SKILLS = {
+    "skills": [
+        {"name": "tone", "type": "internal", "instructions": "Be brief."},
+        {"name": "ssh", "type": "ssh", "instructions": "not for the prompt"},
+        "garbage",
+        {"type": "internal"},
+    ]
+}
 
 
 def source(text: str, n: int = 1) -> Source:

@@ -24,9 +24,15 @@ def quotes(cited: bool) -> Quotes:
     sources = Sources()
     if cited:
         passage = {
-            "document_id": "d", "version_id": "v", "chunk_id": "c", "filename": "lease.pdf", "page": 1, "score": 1.0,
-            "text": PAGE, "spans": [[1, 0, len(PAGE)]],
-        }  # fmt: skip
+            "document_id": "d",
+            "version_id": "v",
+            "chunk_id": "c",
+            "filename": "lease.pdf",
+            "page": 1,
+            "score": 1.0,
+            "text": PAGE,
+            "spans": [[1, 0, len(PAGE)]],
+        }
         sources.add([passage])
     return Quotes(sources)
 

@@ -171,11 +171,15 @@ async def test_a_model_that_cannot_be_asked_is_an_error_and_no_divergence() -> N
 def test_a_turn_is_frozen_and_thawed_whole() -> None:
     calls = (ToolCall("c", "act", '{"a":1}'),)
     made = turn(
-        "Grüße \N{ROCKET}", config={"b": 1, "a": {"z": [1, 2.5], "y": None}},
+        "Grüße \N{ROCKET}",
+        config={"b": 1, "a": {"z": [1, 2.5], "y": None}},
         history=(Message("user", "x"), Message("assistant", "", calls), Message("tool", "y", tool_call_id="c")),
-        memory="likes tea", path=Path.DOCUMENTS, options={"tools": [{"name": "n"}], "stream": True}, depth=2,
+        memory="likes tea",
+        path=Path.DOCUMENTS,
+        options={"tools": [{"name": "n"}], "stream": True},
+        depth=2,
         ancestors=(AgentId("a"), AgentId("b")),
-    )  # fmt: skip
+    )
     thawed = load(dump(made))
     assert thawed == replace(made, agent=replace(made.agent, config={"a": {"y": None, "z": [1, 2.5]}, "b": 1}))
     assert thawed.scope == made.scope
@@ -189,9 +193,16 @@ def test_requests_and_replies_come_back_as_they_were() -> None:
     request = ChatRequest((Message("user", "x"),), (ACT,), 0.2, 10, ("OBSERVATION",), 7, True)
     assert request_from_json(request_to_json(request)) == request
     reply = Reply(
-        "t", (ToolCall("c", "n", "{"),), "length", Usage(1, 2, True), "m", "hm", "conn", 0.5,
+        "t",
+        (ToolCall("c", "n", "{"),),
+        "length",
+        Usage(1, 2, True),
+        "m",
+        "hm",
+        "conn",
+        0.5,
         (Fallback("a", "b", "why"),),
-    )  # fmt: skip
+    )
     assert reply_from_json(reply_to_json(reply)) == reply
 
 

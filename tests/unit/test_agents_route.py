@@ -237,8 +237,17 @@ async def test_other_rules_have_another_memory(rules: Rules, tmp_path: Path) -> 
     assert (await cached(read_rules(file), store).route("quokka")).routed.path is D
 
 
-@pytest.mark.parametrize("lie", ["{", "[]", '{"path": "root", "rule": "kpi", "words": []}', "null", '"x"',
-                                 '{"path": "general", "rule": "unheard", "words": []}'])  # fmt: skip
+@pytest.mark.parametrize(
+    "lie",
+    [
+        "{",
+        "[]",
+        '{"path": "root", "rule": "kpi", "words": []}',
+        "null",
+        '"x"',
+        '{"path": "general", "rule": "unheard", "words": []}',
+    ],
+)
 async def test_garbage_in_redis_is_not_believed(rules: Rules, lie: str) -> None:
     store = Store()
     router = cached(rules, store)

@@ -27,9 +27,7 @@ def test_a_head_comes_back_as_it_was_and_anything_else_is_none() -> None:
     """SC-05."""
     kept = head(1)
     found = unpacked(kept.packed())
-    assert found is not None and (found.name, found.version, found.at, found.question) == (
-        kept.name, 7, 1.0, "q1 é",
-    )  # fmt: skip
+    assert found is not None and (found.name, found.version, found.at, found.question) == (kept.name, 7, 1.0, "q1 é")
     assert np.array_equal(found.vector, kept.vector)
     raw = kept.packed()
     rng = np.random.default_rng(3)

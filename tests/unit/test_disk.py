@@ -53,11 +53,7 @@ def test_a_full_disk_is_known_by_whatever_it_was_wrapped_in() -> None:
 
 
 def test_what_is_written_to_a_full_disk_has_a_name(tmp_path: Path) -> None:
-    with (
-        pytest.raises(DiskFull) as refused,
-        Room(tmp_path).writing(),
-        Path("/dev/full").open("wb") as device,
-    ):
+    with pytest.raises(DiskFull) as refused, Room(tmp_path).writing(), Path("/dev/full").open("wb") as device:
         device.write(b"x")
     assert str(tmp_path) in refused.value.detail and "AOS_STATE_DIR" in refused.value.hint
     with pytest.raises(PermissionError), Room(tmp_path).writing():

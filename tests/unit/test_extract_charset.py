@@ -103,8 +103,12 @@ def test_what_a_person_chose_wins_over_everything() -> None:
 
 def test_names_of_encodings() -> None:
     assert [known(name) for name in ("ISO-8859-1", "gb2312", "shift_jis", "UTF-8", "ks_c_5601-1987")] == [
-        "cp1252", "gb18030", "cp932", "utf-8", "cp949",
-    ]  # fmt: skip
+        "cp1252",
+        "gb18030",
+        "cp932",
+        "utf-8",
+        "cp949",
+    ]
     assert [known(name) for name in ("base64", "nonsense", "", "a\0b")] == [None] * 4
 
 
@@ -137,7 +141,7 @@ B64 = base64.b64encode("Größe".encode()).decode()
         ("=?utf-8?B?!!!?=", ""),
         ("=?utf-8?Q?cut", "=?utf-8?Q?cut"),
     ],
-)  # fmt: skip
+)
 def test_headers_are_read_however_they_were_written(raw: str, shown: str) -> None:
     assert header_text(raw) == shown
 

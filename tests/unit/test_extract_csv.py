@@ -54,7 +54,7 @@ def test_a_preamble_does_not_choose_the_delimiter(tmp_path: Path) -> None:
     assert shown(tmp_path / "a", quoted) == (
         "Auszug: Depot 88\nSaldo: 1.250,00\n\n"
         "| Tag | Was; wie | Betrag |\n| --- | --- | --- |\n| 1.3. | Zins; halb | -0,75 |"
-    )  # fmt: skip
+    )
 
 
 def test_a_preamble_padded_to_the_tables_width_is_no_head(tmp_path: Path) -> None:

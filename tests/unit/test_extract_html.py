@@ -75,8 +75,11 @@ def test_cells_merged_downwards_repeat_in_every_row() -> None:
         "</tr><tr><td>B</td></tr><tr><td>C</td><td>2</td></tr><tr><td colspan=2>Total</td><td>3</td></tr></table>"
     )
     assert text(html).split("\n")[2:] == [
-        "| North | A | 1 |", "| North | B | 1 |", "| North | C | 2 |", "| Total |  | 3 |",
-    ]  # fmt: skip
+        "| North | A | 1 |",
+        "| North | B | 1 |",
+        "| North | C | 2 |",
+        "| Total |  | 3 |",
+    ]
 
 
 def test_a_cell_merged_over_many_rows_or_to_the_end_reaches_the_last() -> None:

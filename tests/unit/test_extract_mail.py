@@ -59,8 +59,9 @@ def test_what_is_attached_and_not_read_shows(tmp_path: Path) -> None:
     (page,) = read(tmp_path / "a.eml", message.as_bytes())
     assert page.text.endswith("Attachments: Prüfplan.pdf, scan.png")
     assert {one.kind: one.count for one in page.caveats} == {
-        CaveatKind.ATTACHMENTS_UNREAD: 1, CaveatKind.PICTURES_UNREAD: 1,
-    }  # fmt: skip
+        CaveatKind.ATTACHMENTS_UNREAD: 1,
+        CaveatKind.PICTURES_UNREAD: 1,
+    }
     assert "Prüfplan.pdf" in page.caveats[0].detail
 
 
@@ -129,7 +130,7 @@ def test_a_notebook_is_its_cells_without_pictures_as_letters(tmp_path: Path) -> 
                 {"output_type": "error", "ename": "ValueError", "evalue": "no tide"},
             ],
         },
-    ]  # fmt: skip
+    ]
     book = {"nbformat": 4, "metadata": {"kernelspec": {"language": "python"}}, "cells": cells}
     (page,) = read(tmp_path / "a.ipynb", json.dumps(book).encode())
     assert page.text == (
@@ -151,7 +152,7 @@ def test_rtf_keeps_tables_notes_and_raised_numbers_apart(tmp_path: Path) -> None
         rb"two\cell 5\cell\row\pard After. " + "Остаток".encode("cp1251") + rb"\par{\*\shppict{\pict\pngblip 89}}"
         rb"{\nonshppict{\pict 01}}"
         rb"{\shp{\*\shpinst{\shptxt In a box}}}}"
-    )  # fmt: skip
+    )
     (page,) = read(tmp_path / "a.rtf", data)
     assert page.text == (
         "730⁴ pieces, H₂O [Да.]\n\n| Site | N |\n| --- | --- |\n| North two | 5 |\n\nAfter. Остаток\n\nIn a box"

@@ -126,9 +126,13 @@ def test_pptx_titles_stand_below_the_decks_also_where_they_are_only_bold(tmp_pat
     presentation.slides.add_slide(presentation.slide_layouts[5]).shapes.title.text = "How to apply"
     presentation.save(str(tmp_path / "a.pptx"))
     assert read(tmp_path / "a.pptx") == [
-        "# Gold Loan", "## Interest rate\n\nIt is 9.5 % a year.", "Just a line\nand another", "Alone",
-        "It is bold and ends.\nIt goes on", "## How to apply",
-    ]  # fmt: skip
+        "# Gold Loan",
+        "## Interest rate\n\nIt is 9.5 % a year.",
+        "Just a line\nand another",
+        "Alone",
+        "It is bold and ends.\nIt goes on",
+        "## How to apply",
+    ]
 
 
 def test_xlsx_has_a_page_a_sheet_with_values_and_comments(tmp_path: Path) -> None:

@@ -90,9 +90,10 @@ def test_tables_with_merged_and_repeated_cells(tmp_path: Path) -> None:
     covered = "<table:covered-table-cell/>"
     table = sheet(
         row(cell("Yard"), cell("Part")),
-        row(cell("North", 'table:number-rows-spanned="2"'), cell("W1")), row(covered, cell("W2")),
+        row(cell("North", 'table:number-rows-spanned="2"'), cell("W1")),
+        row(covered, cell("W2")),
         row(cell("same", 'table:number-columns-repeated="2"')),
-    )  # fmt: skip
+    )
     assert text(open_document(tmp_path / "a.odt", "text", table)).endswith(
         "| North | W1 |\n| North | W2 |\n| same | same |"
     )
@@ -123,12 +124,14 @@ def test_sheets_are_read_as_they_are_shown_and_empty_ones_cost_nothing(tmp_path:
     stock = sheet(
         row(cell("Item"), cell("Count"), cell("Day"), cell("Share")),
         row(
-            cell("Chain"), cell("019", 'office:value-type="float" office:value="19"'),
-            typed.format("date", "date-value", "2031-03-02T00:00:00"), typed.format("percentage", "value", "0.155"),
+            cell("Chain"),
+            cell("019", 'office:value-type="float" office:value="19"'),
+            typed.format("date", "date-value", "2031-03-02T00:00:00"),
+            typed.format("percentage", "value", "0.155"),
         ),
         far,
         row(cell("stray")),
-    )  # fmt: skip
+    )
     started = time.process_time()
     path = open_document(tmp_path / "a.ods", "spreadsheet", stock)
     assert text(path).startswith(
@@ -164,8 +167,9 @@ def test_merged_hidden_and_commented_cells(tmp_path: Path) -> None:
         row(cell("Yard"), cell("Part")),
         row(cell("North", 'table:number-rows-spanned="2"'), noted),
         row("<table:covered-table-cell/>", cell("W2"), more='table:visibility="collapse"'),
-        name="Secret", more='table:style-name="H"',
-    )  # fmt: skip
+        name="Secret",
+        more='table:style-name="H"',
+    )
     path = open_document(tmp_path / "a.ods", "spreadsheet", secret, styles)
     assert text(path).endswith("| North | W1 |\n| North | W2 |\n\nComments:\n[B2] counted twice")
     assert marks(path) == {CaveatKind.HIDDEN_CONTENT: 1}
@@ -174,14 +178,20 @@ def test_merged_hidden_and_commented_cells(tmp_path: Path) -> None:
 def test_slides_with_titles_tables_and_notes(tmp_path: Path) -> None:
     frame = "<draw:frame{}><draw:text-box>{}</draw:text-box></draw:frame>"
     first = (
-        "<draw:page>" + frame.format(' presentation:class="title"', "<text:p>Plan</text:p>")
-        + frame.format("", ("<text:list><text:list-item><text:p>dredge</text:p><text:list><text:list-item>"
-"<text:p>in June</text:p></text:list-item></text:list></text:list-item></text:list>"))
+        "<draw:page>"
+        + frame.format(' presentation:class="title"', "<text:p>Plan</text:p>")
+        + frame.format(
+            "",
+            (
+                "<text:list><text:list-item><text:p>dredge</text:p><text:list><text:list-item>"
+                "<text:p>in June</text:p></text:list-item></text:list></text:list-item></text:list>"
+            ),
+        )
         + f"<draw:frame>{sheet(row(cell('Year'), cell('Sum')), row(cell('2025'), cell('7')))}</draw:frame>"
         + "<draw:custom-shape><text:p>in a shape</text:p></draw:custom-shape>"
         + f"<presentation:notes>{frame.format('', '<text:p>Slowly.</text:p>')}</presentation:notes>"
         + "<office:annotation><text:p>Why?</text:p></office:annotation></draw:page>"
-    )  # fmt: skip
+    )
     hidden = (
         '<style:style style:name="P" style:family="drawing-page">'
         '<style:drawing-page-properties presentation:visibility="hidden"/></style:style>'

@@ -71,8 +71,12 @@ def test_a_table_without_rules_keeps_its_rows_and_its_empty_cells(
 
 
 def test_where_a_figure_has_no_head_the_table_is_marked(tmp_path: Path) -> None:
-    rows = [["Part", "Expected", "", "Found"], ["Hawser", "450", "17", "3"], ["Fender", "20", "18", "4"],
-            ["Lamp", "7", "19", "5"]]  # fmt: skip
+    rows = [
+        ["Part", "Expected", "", "Found"],
+        ["Hawser", "450", "17", "3"],
+        ["Fender", "20", "18", "4"],
+        ["Lamp", "7", "19", "5"],
+    ]
     page = read(tmp_path, table(rows, [20, 140, 220, 300]))
     assert [caveat.kind for caveat in page.caveats] == [CaveatKind.TABLE_UNSURE]
 
@@ -128,10 +132,12 @@ def test_lists_and_contents_are_no_tables(tmp_path: Path) -> None:
 
 
 def test_lines_set_with_double_spacing_are_one_paragraph(tmp_path: Path) -> None:
-    words = ("The conveyor in the tank farm has been certified for another year by",
-             "the crew that came from the east hall, which has its own filters and a",
-             "panel that is inspected in each of the months when the boiler is not in",
-             "use, and a crane that is lifted out of the way when the dock is full at")  # fmt: skip
+    words = (
+        "The conveyor in the tank farm has been certified for another year by",
+        "the crew that came from the east hall, which has its own filters and a",
+        "panel that is inspected in each of the months when the boiler is not in",
+        "use, and a crane that is lifted out of the way when the dock is full at",
+    )
 
     def draw(sheet: Sheet) -> None:
         sheet.setFont("Helvetica", 11)

@@ -158,14 +158,20 @@ def test_a_sign_that_begins_several_lines_is_a_bullet(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("before", "after", "text"),
     [
-        ("the part KX-", "4471 is listed", "KX-4471"), ("after DIN-EN-", "1717 of it", "DIN-EN-1717"),
-        ("die E-Mail-", "Adresse des", "E-Mail-Adresse"), ("model ABC-", "DEF is not", "ABC-DEF"),
-        ("an inter-", "national treaty", "international treaty"), ("der Kündi-", "gungsfrist von", "Kündigungsfrist"),
-        ("a well-", "known fact", "well-known fact"), ("the state-of-", "the-art pump", "state-of-the-art pump"),
-        ("in den Jahren 2025-", "2026 und", "2025-2026"), ("with the X-", "ray image", "X-ray image"),
-        ("die Haupt- und Neben-", "anlagen sind", "Haupt- und Nebenanlagen"), ("high-", "er than", "higher than"),
+        ("the part KX-", "4471 is listed", "KX-4471"),
+        ("after DIN-EN-", "1717 of it", "DIN-EN-1717"),
+        ("die E-Mail-", "Adresse des", "E-Mail-Adresse"),
+        ("model ABC-", "DEF is not", "ABC-DEF"),
+        ("an inter-", "national treaty", "international treaty"),
+        ("der Kündi-", "gungsfrist von", "Kündigungsfrist"),
+        ("a well-", "known fact", "well-known fact"),
+        ("the state-of-", "the-art pump", "state-of-the-art pump"),
+        ("in den Jahren 2025-", "2026 und", "2025-2026"),
+        ("with the X-", "ray image", "X-ray image"),
+        ("die Haupt- und Neben-", "anlagen sind", "Haupt- und Nebenanlagen"),
+        ("high-", "er than", "higher than"),
     ],
-)  # fmt: skip
+)
 def test_a_hyphen_at_a_line_end_stays_where_it_belongs_to_the_word(
     tmp_path: Path, before: str, after: str, text: str
 ) -> None:

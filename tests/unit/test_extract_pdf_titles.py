@@ -52,9 +52,13 @@ def titles(page: Page) -> list[str]:
 def test_larger_lines_are_titles_by_how_much_larger_they_are(tmp_path: Path) -> None:
     """IN-03, CH-01: chunks begin at them; words stand where they say, and marks are no words."""
     draw = set_in(
-        (BOLD, 18, 20, "Halls of the north"), *prose(50), (BOLD, 14, 110, "Pumps"), *prose(130),
-        (PLAIN, 12, 190, "Bearings of pumps"), *prose(210),
-    )  # fmt: skip
+        (BOLD, 18, 20, "Halls of the north"),
+        *prose(50),
+        (BOLD, 14, 110, "Pumps"),
+        *prose(130),
+        (PLAIN, 12, 190, "Bearings of pumps"),
+        *prose(210),
+    )
     page = read(tmp_path, draw)
     assert titles(page) == ["# Halls of the north", "## Pumps", "### Bearings of pumps"]
     assert all(page.text[word.start : word.start + len(word.text)] == word.text for word in page.words)
@@ -65,9 +69,13 @@ def test_larger_lines_are_titles_by_how_much_larger_they_are(tmp_path: Path) -> 
 
 def test_a_bold_line_is_a_title_only_where_it_stands_alone(tmp_path: Path) -> None:
     draw = set_in(
-        (BOLD, 10, 20, "Bearings of pumps"), *prose(50), (BOLD, 10, 74, "Never mix greases"), *prose(86),
-        (BOLD, 10, 140, "This is a sentence in bold type."), *prose(170),
-    )  # fmt: skip
+        (BOLD, 10, 20, "Bearings of pumps"),
+        *prose(50),
+        (BOLD, 10, 74, "Never mix greases"),
+        *prose(86),
+        (BOLD, 10, 140, "This is a sentence in bold type."),
+        *prose(170),
+    )
     assert titles(read(tmp_path, draw)) == ["#### Bearings of pumps"]
 
 
@@ -120,21 +128,41 @@ def test_type_is_as_large_as_it_is_set_whatever_its_font_and_however_it_is_turne
 def test_large_type_alone_makes_no_title(tmp_path: Path) -> None:
     """Not a sentence, not a number, not a lead of many lines, and nothing on a poster."""
     lead = [(PLAIN, 14, 20 + 20 * at, "A lead in large type goes on and on over lines") for at in range(4)]
-    draw = set_in(*lead, *prose(120), (BOLD, 14, 150, "1,204.50"), *prose(180), (BOLD, 14, 220, "It ends here."),
-                  *prose(250), *prose(290), *prose(330))  # fmt: skip
+    draw = set_in(
+        *lead,
+        *prose(120),
+        (BOLD, 14, 150, "1,204.50"),
+        *prose(180),
+        (BOLD, 14, 220, "It ends here."),
+        *prose(250),
+        *prose(290),
+        *prose(330),
+    )
     assert titles(read(tmp_path, draw)) == []
     poster = set_in(
-        (BOLD, 40, 60, "Summer fair"), (BOLD, 30, 140, "Harrow Mill"), (BOLD, 24, 180, "Music, cakes and a lake"),
+        (BOLD, 40, 60, "Summer fair"),
+        (BOLD, 30, 140, "Harrow Mill"),
+        (BOLD, 24, 180, "Music, cakes and a lake"),
         (PLAIN, 10, 240, "Doors open at ten, by the old gate"),
-    )  # fmt: skip
+    )
     assert titles(read(tmp_path, poster)) == []
 
 
 def test_sentences_in_large_type_are_no_titles_wherever_their_lines_end(tmp_path: Path) -> None:
-    lead = ("It was decided by the council of the county,", "after a night of talks.",
-            "The new contract begins in March and it", "ends in December of the same year.")  # fmt: skip
-    draw = set_in(*[(PLAIN, 14, 20 + 17 * at, line) for at, line in enumerate(lead)],
-                  *prose(120), *prose(160), *prose(200), *prose(240), *prose(280))  # fmt: skip
+    lead = (
+        "It was decided by the council of the county,",
+        "after a night of talks.",
+        "The new contract begins in March and it",
+        "ends in December of the same year.",
+    )
+    draw = set_in(
+        *[(PLAIN, 14, 20 + 17 * at, line) for at, line in enumerate(lead)],
+        *prose(120),
+        *prose(160),
+        *prose(200),
+        *prose(240),
+        *prose(280),
+    )
     assert titles(read(tmp_path, draw)) == []
 
 
@@ -146,12 +174,19 @@ def line(text: str, size: float) -> list[Token]:
 @pytest.mark.parametrize(
     ("text", "title"),
     [
-        ("The new hall", True), ("“The new hall” of Harrow", True), ("What is it?", True), ("Pumps.", False),
-        ("It ended badly for the mill.”", False), ("これは大きな文字の文です。", False),
+        ("The new hall", True),
+        ("“The new hall” of Harrow", True),
+        ("What is it?", True),
+        ("Pumps.", False),
+        ("It ended badly for the mill.”", False),
+        ("これは大きな文字の文です。", False),
         ("هذه جملة كاملة بخط كبير،", False),
-        ("x" * 115, True), ("x" * 116, False), ("14", False), ("1,204.50 EUR", False),
+        ("x" * 115, True),
+        ("x" * 116, False),
+        ("14", False),
+        ("1,204.50 EUR", False),
     ],
-)  # fmt: skip
+)
 def test_a_title_is_short_and_no_sentence_in_any_script(text: str, title: bool) -> None:
     page = "".join(token.gap + token.text for token in mark_titles([*line(text, 15), *line("prose " * 60, 10)]))
     marked = page.lstrip().startswith("#")

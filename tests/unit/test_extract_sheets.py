@@ -230,9 +230,11 @@ def test_threads_of_comments_replace_the_notes_that_repeat_them(tmp_path: Path) 
     )
     kind = "http://schemas.microsoft.com/office/2017/10/relationships/threadedComment"
     path = related(
-        saved(book, tmp_path / "a.xlsx"), "xl/worksheets/sheet1.xml",
-        {"t1": (kind, "/xl/threadedComments/t.xml")}, {"xl/threadedComments/t.xml": thread.encode()},
-    )  # fmt: skip
+        saved(book, tmp_path / "a.xlsx"),
+        "xl/worksheets/sheet1.xml",
+        {"t1": (kind, "/xl/threadedComments/t.xml")},
+        {"xl/threadedComments/t.xml": thread.encode()},
+    )
     assert text(path).endswith("Comments:\n[A1] Is that so?\n[A1] It is.")
 
 

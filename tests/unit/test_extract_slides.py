@@ -73,9 +73,11 @@ def test_texts_of_diagrams_are_read(tmp_path: Path) -> None:
         "</dgm:ptLst></dgm:dataModel>"
     )
     path = related(
-        saved(deck("Steps"), tmp_path / "a.pptx"), SLIDE, {"d1": ("diagramData", "../diagrams/data1.xml")},
+        saved(deck("Steps"), tmp_path / "a.pptx"),
+        SLIDE,
+        {"d1": ("diagramData", "../diagrams/data1.xml")},
         {"ppt/diagrams/data1.xml": data.encode()},
-    )  # fmt: skip
+    )
     assert text(path) == "# Steps\n\nHarbour master signs\n\nFire officer inspects"
 
 
@@ -93,10 +95,11 @@ def test_comments_of_both_kinds_and_notes_are_read(tmp_path: Path) -> None:
         f"{body.format('In May.')}</p188:reply></p188:replyLst>{body.format('Or when?')}</p188:cm></p188:cmLst>"
     )
     path = related(
-        saved(made, tmp_path / "a.pptx"), SLIDE,
+        saved(made, tmp_path / "a.pptx"),
+        SLIDE,
         {"c1": ("comments", "../comments/c1.xml"), "c2": (NEWER_COMMENTS, "../comments/c2.xml")},
         {"ppt/comments/c1.xml": old.encode(), "ppt/comments/c2.xml": new.encode()},
-    )  # fmt: skip
+    )
     read = text(path)
     assert "[comment] Only in June?" in read and "[comment] Or when?\n[comment] In May." in read
     assert "Notes: Speak slowly." in read

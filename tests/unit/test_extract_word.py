@@ -85,10 +85,7 @@ def t(said: str) -> str:
         (f"<m:rad><m:deg>{t('3')}</m:deg><m:e>{t('27')}</m:e></m:rad>", "∛27"),
         (f"<m:sSub><m:e>{t('v')}</m:e><m:sub>{t('0')}</m:sub></m:sSub>{t('t')}", "v₀t"),
         (f"<m:sSup><m:e>{t('e')}</m:e><m:sup>{t('−x/T')}</m:sup></m:sSup>", "e^(−x/T)"),
-        (
-            f"<m:func><m:fName>{t('sin')}</m:fName><m:e><m:d><m:e>{t('α')}</m:e></m:d></m:e></m:func>",
-            "sin(α)",
-        ),
+        (f"<m:func><m:fName>{t('sin')}</m:fName><m:e><m:d><m:e>{t('α')}</m:e></m:d></m:e></m:func>", "sin(α)"),
         (
             f"<m:d><m:dPr><m:begChr m:val='['/><m:endChr m:val=']'/></m:dPr><m:e><m:m><m:mr><m:e>{t('1')}</m:e>"
             f"<m:e>{t('2')}</m:e></m:mr><m:mr><m:e>{t('3')}</m:e><m:e>{t('4')}</m:e></m:mr></m:m></m:e></m:d>",
@@ -112,12 +109,14 @@ def test_boxes_show_their_state(tmp_path: Path) -> None:
     field = "<w:r><w:fldChar w:fldCharType='begin'><w:ffData><w:checkBox>{}</w:checkBox></w:ffData></w:fldChar></w:r>"
     said = "<w:r><w:t xml:space='preserve'> {}</w:t></w:r>"
     boxes = (
-        (control.format(1), "☒"), (control.format(0), "☐"),
-        (field.format("<w:checked/>"), "☒"), (field.format('<w:default w:val="1"/>'), "☒"),
+        (control.format(1), "☒"),
+        (control.format(0), "☐"),
+        (field.format("<w:checked/>"), "☒"),
+        (field.format('<w:default w:val="1"/>'), "☒"),
         (field.format('<w:default w:val="1"/><w:checked w:val="0"/>'), "☐"),
         ("<w:r><w:sym w:font='Wingdings' w:char='F0FD'/></w:r>", "☒"),
         ("<w:r><w:sym w:font='Wingdings' w:char='F0A8'/></w:r>", "☐"),
-    )  # fmt: skip
+    )
     body = "".join(f"<w:p>{box}{said.format(number)}</w:p>" for number, (box, _) in enumerate(boxes))
     assert text(word(tmp_path / "a.docx", body)) == "\n\n".join(
         f"{sign} {number}" for number, (_, sign) in enumerate(boxes)
@@ -220,9 +219,11 @@ def test_notes_are_numbered_as_the_text_refers_to_them(tmp_path: Path) -> None:
     )
     end = f"<w:endnotes {WORD}><w:endnote w:id='3'>{runs(('', 'dry season'))}</w:endnote></w:endnotes>"
     related(
-        path, "word/document.xml", {"f": ("footnotes", "footnotes.xml"), "e": ("endnotes", "endnotes.xml")},
+        path,
+        "word/document.xml",
+        {"f": ("footnotes", "footnotes.xml"), "e": ("endnotes", "endnotes.xml")},
         {"word/footnotes.xml": note.encode(), "word/endnotes.xml": end.encode()},
-    )  # fmt: skip
+    )
     assert text(path) == "Flow 12[footnote 1][endnote 1]\n\n[footnote 1] litres\n\n[endnote 1] dry season"
 
 
@@ -261,8 +262,15 @@ def test_clauses_have_the_numbers_of_all_their_levels(tmp_path: Path) -> None:
         (1, 1, "f"),
     ]
     assert text(numbered(tmp_path / "a.docx", clauses)).split("\n") == [
-        "Article 1 Scope", "1.1 a", "1.2 b", "    (a) c", "    (b) d", "      i. e", "Article 2 Terms", "2.1 f",
-    ]  # fmt: skip
+        "Article 1 Scope",
+        "1.1 a",
+        "1.2 b",
+        "    (a) c",
+        "    (b) d",
+        "      i. e",
+        "Article 2 Terms",
+        "2.1 f",
+    ]
 
 
 def test_lists_of_one_definition_count_on_unless_told_to_start_anew(tmp_path: Path) -> None:
@@ -354,22 +362,25 @@ def test_embedded_workbooks_are_read_behind_the_text(tmp_path: Path) -> None:
     buffer = io.BytesIO()
     book.save(buffer)
     path = related(
-        tmp_path / "a.docx", "word/document.xml", {"o": ("package", "embeddings/Stock.xlsx")},
+        tmp_path / "a.docx",
+        "word/document.xml",
+        {"o": ("package", "embeddings/Stock.xlsx")},
         {"word/embeddings/Stock.xlsx": buffer.getvalue()},
-    )  # fmt: skip
+    )
     assert "[embedded document Stock.xlsx]\n\n## Sheet: Sheet\n\n| Item | Qty |" in text(path) and marks(path) == {}
 
 
 def test_embedded_objects_nobody_can_open_are_told(tmp_path: Path) -> None:
     docx.Document().save(str(tmp_path / "a.docx"))
     path = related(
-        tmp_path / "a.docx", "word/document.xml",
+        tmp_path / "a.docx",
+        "word/document.xml",
         {"o": ("oleObject", "embeddings/o.bin"), "p": ("package", "embeddings/p.xlsx")},
         {
             "word/embeddings/o.bin": b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\0" * 900,
             "word/embeddings/p.xlsx": b"PK\x03\x04 cut",
         },
-    )  # fmt: skip
+    )
     assert marks(path) == {CaveatKind.PARTS_SKIPPED: 2}
 
 

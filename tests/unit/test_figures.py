@@ -17,13 +17,19 @@ from serve_apps.http.routes.operations.metrics import Known, _counted
 NAMES = {
     *(figure.name + suffix for figure in FIGURES.values() for suffix in ("_total", "_bucket", "_count", "_sum")),
     *(name for name, _, _ in metrics.GAUGES.values()),
-    *(name for name, _, _ in metrics.LANES), *(name for name, _, _ in metrics.REPLICAS), metrics.UP[0],
-}  # fmt: skip
+    *(name for name, _, _ in metrics.LANES),
+    *(name for name, _, _ in metrics.REPLICAS),
+    metrics.UP[0],
+}
 LABELS = {
-    "le", "lane", "application", "deployment", "source",
+    "le",
+    "lane",
+    "application",
+    "deployment",
+    "source",
     *(label for figure in FIGURES.values() for label in figure.labels.values()),
     *(label for _, _, labels in metrics.GAUGES.values() for label in labels),
-}  # fmt: skip
+}
 WORDS = {"sum", "by", "rate", "histogram_quantile", "topk", "deriv", "increase", "min", "max", "h", "m"}
 
 

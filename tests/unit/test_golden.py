@@ -46,11 +46,7 @@ def test_questions_are_read_from_yaml_and_json_lines_and_written_back() -> None:
         ("- question: Q?", "yaml", "entry 1: Value error, give documents"),
         ("- question: Q?\n  documents: [a]\n  unanswerable: true", "yaml", "entry 1"),
         ("- question: Q?\n  answer: a\n  colour: red", "yaml", "entry 1: colour"),
-        (
-            "- {key: k, question: Q, answer: a}\n- {key: k, question: R, answer: a}",
-            "yaml",
-            "entry 2: there is another",
-        ),
+        ("- {key: k, question: Q, answer: a}\n- {key: k, question: R, answer: a}", "yaml", "entry 2: there is another"),
         ('{"question": "Q?", "answer": "a"}\nnot json', "jsonl", "line 2 is no JSON"),
         ('{"question": "", "answer": "a"}', "jsonl", "entry 1: question"),
         ('{"question": "a\\u0000b", "answer": "a"}', "jsonl", "entry 1: question"),

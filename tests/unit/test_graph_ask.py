@@ -41,8 +41,10 @@ def test_kg_03_what_the_pages_bear_out_is_believed_with_its_place() -> None:
     found = believed(GOOD)
     assert found is not None and found.dropped == 0
     assert [(one.key.name, one.confidence, one.mentions[0].page) for one in found.entities] == [
-        ("quibble", 0.9, 2), ("blorp labs", 0.9, 2), ("frobnicator", 0.9, 2),
-    ]  # fmt: skip
+        ("quibble", 0.9, 2),
+        ("blorp labs", 0.9, 2),
+        ("frobnicator", 0.9, 2),
+    ]
     for entity in found.entities:
         (mention,) = entity.mentions
         text = PAGES[mention.page - 1].text
@@ -64,9 +66,12 @@ def test_kg_03_what_the_pages_bear_out_is_believed_with_its_place() -> None:
         {"name": "Quibble", "type": "product", "evidence": "   "},
         {"name": ["Quibble"], "type": "product", "evidence": "Quibble"},
         {"name": "--", "type": "product", "evidence": "--"},
-        "Quibble", 7, None, [],
+        "Quibble",
+        7,
+        None,
+        [],
     ],
-)  # fmt: skip
+)
 def test_an_entity_without_evidence_is_dropped(wrong: object) -> None:
     found = believed({"entities": [wrong, *GOOD["entities"]], "relations": []})
     assert found is not None and found.dropped == 1 and len(found.entities) == 3
@@ -75,10 +80,15 @@ def test_an_entity_without_evidence_is_dropped(wrong: object) -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        {"type": "owns"}, {"source": "Nobody"}, {"target": "Quibble"}, {"evidence": "Quibble was made by Blorp Labs."},
-        {"evidence": "It runs on Frobnicator."}, {"type": "created_by", "target": "Frobnicator"}, {"source": None},
+        {"type": "owns"},
+        {"source": "Nobody"},
+        {"target": "Quibble"},
+        {"evidence": "Quibble was made by Blorp Labs."},
+        {"evidence": "It runs on Frobnicator."},
+        {"type": "created_by", "target": "Frobnicator"},
+        {"source": None},
     ],
-)  # fmt: skip
+)
 def test_a_relation_without_evidence_is_dropped(change: Mapping[str, Any]) -> None:
     """KG-05: its sentence has to hold both names, and they have to be able to stand so."""
     found = believed({**GOOD, "relations": [{**GOOD["relations"][0], **change}]})
@@ -182,10 +192,8 @@ async def test_a_model_is_asked_in_its_agents_name() -> None:
 
 @pytest.mark.parametrize(
     ("says", "why"),
-    [
-        (NoModel("nothing is configured"), "no_model"), (Unavailable("gone"), "unavailable"), ("garbage", "no JSON"),
-    ],
-)  # fmt: skip
+    [(NoModel("nothing is configured"), "no_model"), (Unavailable("gone"), "unavailable"), ("garbage", "no JSON")],
+)
 async def test_without_an_answer_there_is_a_reason(says: str | Exception, why: str) -> None:
     found = await through(ScriptedRouter(says))
     assert isinstance(found, str) and why in found

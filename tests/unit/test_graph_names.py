@@ -6,8 +6,12 @@ from pipelines.documents.graph.model import EntityType, Key, RelationType, entit
 from pipelines.documents.graph.names import canonical, expansion, singular
 
 ORG, PERSON, TECH, CONCEPT, PLACE = (
-    EntityType.ORGANIZATION, EntityType.PERSON, EntityType.TECHNOLOGY, EntityType.CONCEPT, EntityType.LOCATION,
-)  # fmt: skip
+    EntityType.ORGANIZATION,
+    EntityType.PERSON,
+    EntityType.TECHNOLOGY,
+    EntityType.CONCEPT,
+    EntityType.LOCATION,
+)
 
 
 @pytest.mark.parametrize(
@@ -43,11 +47,18 @@ def test_a_name_is_bounded_and_signs_alone_are_none() -> None:
 @pytest.mark.parametrize(
     ("plural", "one"),
     [
-        ("networks", "network"), ("policies", "policy"), ("branches", "branch"), ("boxes", "box"),
+        ("networks", "network"),
+        ("policies", "policy"),
+        ("branches", "branch"),
+        ("boxes", "box"),
         ("analysis", "analysis"),
-        ("status", "status"), ("class", "class"), ("physics", "physics"), ("gas", "gas"), ("series", "sery"),
+        ("status", "status"),
+        ("class", "class"),
+        ("physics", "physics"),
+        ("gas", "gas"),
+        ("series", "sery"),
     ],
-)  # fmt: skip
+)
 def test_plurals(plural: str, one: str) -> None:
     assert singular(plural) == one
 

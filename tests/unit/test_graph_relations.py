@@ -19,8 +19,10 @@ SAYS = [
     ("Kubernetes depends on etcd.", ("kubernetes", "depends_on", "etcd")),
     ("Grafana requires PostgreSQL.", ("grafana", "depends_on", "postgresql")),
     ("etcd is required by Kubernetes.", ("kubernetes", "depends_on", "etcd")),
-    ("Machine learning is part of artificial intelligence.",
-     ("machine learning", "is_part_of", "artificial intelligence")),
+    (
+        "Machine learning is part of artificial intelligence.",
+        ("machine learning", "is_part_of", "artificial intelligence"),
+    ),
     ("DeepMind is a subsidiary of Alphabet.", ("deepmind", "is_part_of", "alphabet")),
     ("Aventro Motors is headquartered in Mumbai.", ("aventro motors", "is_part_of", "mumbai")),
     ("Microsoft 365 includes SharePoint.", ("sharepoint", "is_part_of", "microsoft 365")),
@@ -33,7 +35,7 @@ SAYS = [
     ("Valkey replaces Redis.", ("valkey", "alternative_to", "redis")),
     ("Jane Smith, CEO of Aventro Motors, spoke.", ("jane smith", "related_to", "aventro motor")),
     ("Siemens partnered with Microsoft.", ("siemens", "related_to", "microsoft")),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("text", "said"), [(text, said) for text, said in SAYS if said])
@@ -73,9 +75,7 @@ def test_what_a_sentence_does_not_say_is_no_relation(text: str) -> None:
 
 def test_lists_say_it_of_each() -> None:
     found = related(graph_of("Onyx and GitHub use PostgreSQL, Redis and Docker."))
-    assert found == {
-        (one, "uses", two) for one in ("onyx", "github") for two in ("postgresql", "redis", "docker")
-    }  # fmt: skip
+    assert found == {(one, "uses", two) for one in ("onyx", "github") for two in ("postgresql", "redis", "docker")}
 
 
 def test_kg_05_evidence_is_the_sentence_on_its_page() -> None:

@@ -74,10 +74,7 @@ def test_tables_about_settings_name_settings() -> None:
 
 @pytest.mark.parametrize(
     ("part", "places"),
-    [
-        (Part.WORKER, ("pipelines",)),
-        (Part.EMBEDDING, ("serve_apps/embedding.py", "cluster/models/embedding/local.py")),
-    ],
+    [(Part.WORKER, ("pipelines",)), (Part.EMBEDDING, ("serve_apps/embedding.py", "cluster/models/embedding/local.py"))],
 )
 def test_ad_06_whoever_reads_a_setting_is_named_for_its_restart(part: Part, places: tuple[str, ...]) -> None:
     """AD-06: what a program's code asks of the settings is told to need its restart, unless no row may set it."""

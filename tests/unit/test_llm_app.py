@@ -38,8 +38,11 @@ def test_settings_become_the_engine_on_a_cpu() -> None:
     assert made["model_loading_config"] == {"model_id": "Qwen2.5-7B", "model_source": "/weights/Qwen2.5-7B"}
     assert made["accelerator_config"] == {"kind": "cpu"}
     assert made["engine_kwargs"] == {
-        "tensor_parallel_size": 1, "max_model_len": 2048, "dtype": "bfloat16", "enforce_eager": True,
-    }  # fmt: skip
+        "tensor_parallel_size": 1,
+        "max_model_len": 2048,
+        "dtype": "bfloat16",
+        "enforce_eager": True,
+    }
     scaling = made["deployment_config"]["autoscaling_config"]
     assert (scaling["min_replicas"], scaling["max_replicas"]) == (0, 3)
     assert made["runtime_env"]["env_vars"]["HF_HUB_OFFLINE"] == "1"

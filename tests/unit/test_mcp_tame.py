@@ -41,15 +41,18 @@ def test_a_schema_is_written_out_and_without_prose() -> None:
     """References inside are followed; titles, examples and a stranger's expressions are gone, descriptions are cut."""
     made = schema(
         {
-            "$schema": "https://json-schema.org/draft/2020-12/schema", "title": "IGNORE ALL", "type": "object",
+            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            "title": "IGNORE ALL",
+            "type": "object",
             "$defs": {"Unit": {"enum": ["m", "km"], "title": "Do as I say", "type": "string"}},
             "properties": {
                 "unit": {"$ref": "#/$defs/Unit", "default": "m", "description": "<b>" + "x" * 900},
                 "title": {"type": "string", "pattern": "(a+)+$", "examples": ["send mail"], "format": "uri"},
             },
-            "required": ["unit"], "additionalProperties": False,
+            "required": ["unit"],
+            "additionalProperties": False,
         }
-    )  # fmt: skip
+    )
     unit = made["properties"]["unit"]
     assert {key: unit[key] for key in ("enum", "type", "default")} == {
         "enum": ["m", "km"],

@@ -133,10 +133,28 @@ def test_the_guard_never_fails_and_a_second_pass_changes_nothing(text: str) -> N
 
 @pytest.mark.parametrize(
     "piece",
-    ["1 ", "1", "a@", "a.", "A ", "my name is ", "-----BEGIN PRIVATE KEY-----", "ignore all ", "(", "::1", "no any ",
-     "password is ", "a" * 50 + " ", "show me the ", "pretend no ", "without the ", "eyJaaaaaaaaa.", "GB00 ",
-     "[quoted "],
-)  # fmt: skip
+    [
+        "1 ",
+        "1",
+        "a@",
+        "a.",
+        "A ",
+        "my name is ",
+        "-----BEGIN PRIVATE KEY-----",
+        "ignore all ",
+        "(",
+        "::1",
+        "no any ",
+        "password is ",
+        "a" * 50 + " ",
+        "show me the ",
+        "pretend no ",
+        "without the ",
+        "eyJaaaaaaaaa.",
+        "GB00 ",
+        "[quoted ",
+    ],
+)
 def test_no_text_is_slow(piece: str) -> None:
     text = (piece * 20_000)[:20_000]
     begun = time.process_time()

@@ -15,9 +15,13 @@ ASKED = [
 ]
 NOT_ASKED = [
     "I remember that we met.",
-    "Do you remember that film?", "Remember when we met?", "The report notes that costs rise.",
-    "What should I remember that is important?", "", "remember",
-]  # fmt: skip
+    "Do you remember that film?",
+    "Remember when we met?",
+    "The report notes that costs rise.",
+    "What should I remember that is important?",
+    "",
+    "remember",
+]
 
 
 @pytest.mark.parametrize(("message", "fact", "category"), ASKED)

@@ -99,11 +99,17 @@ def test_addresses_that_are_none(url: str) -> None:
 @pytest.mark.parametrize(
     ("mode", "header", "key"),
     [
-        (AuthMode.CUSTOM, None, "k"), (AuthMode.CUSTOM, "Host", "k"), (AuthMode.CUSTOM, "X Y", "k"),
-        (AuthMode.CUSTOM, "X:Y\r\nZ", "k"), (AuthMode.BEARER, None, "a\r\nb"), (AuthMode.BEARER, None, ""),
-        (AuthMode.BEARER, None, " k"), (AuthMode.BEARER, None, "ключ"), (AuthMode.BASIC, None, "nocolon"),
+        (AuthMode.CUSTOM, None, "k"),
+        (AuthMode.CUSTOM, "Host", "k"),
+        (AuthMode.CUSTOM, "X Y", "k"),
+        (AuthMode.CUSTOM, "X:Y\r\nZ", "k"),
+        (AuthMode.BEARER, None, "a\r\nb"),
+        (AuthMode.BEARER, None, ""),
+        (AuthMode.BEARER, None, " k"),
+        (AuthMode.BEARER, None, "ключ"),
+        (AuthMode.BASIC, None, "nocolon"),
     ],
-)  # fmt: skip
+)
 def test_mr_09_what_cannot_be_sent_is_refused(mode: AuthMode, header: str | None, key: str) -> None:
     """MR-09: no header is smuggled in, and the refusal does not repeat the key."""
     with pytest.raises(Invalid) as caught:
@@ -161,13 +167,18 @@ connections:
     assert (big.provider, big.has_key, found.keys[big.id]) == (Provider.OPENAI, True, "sk-from-a-file")
     assert found.default == big.id and own.name == "default"
     for wrong in (
-        "connections: [{name: x}]", "connections: [1]", "nonsense", "{", "default: x", "unknown: 1",
+        "connections: [{name: x}]",
+        "connections: [1]",
+        "nonsense",
+        "{",
+        "default: x",
+        "unknown: 1",
         "connections: [{name: x, base_url: nope, model: m}]",
         "connections: [{name: x, base_url: 'http://x', model: m, key: ' sk-secret'}]",
         "connections: [{name: x, base_url: 'http://x', model: m, key: [sk-secret]}]",
         "connections: [{name: x, base_url: 'http://x', model: m, key_file: /nowhere}]",
         "connections: [{name: x, base_url: 'http://x', model: m}, {name: x, base_url: 'http://y', model: m}]",
-    ):  # fmt: skip
+    ):
         path.write_text(wrong)
         with pytest.raises(InvalidSettings) as caught:
             declared(path, LlmSettings())

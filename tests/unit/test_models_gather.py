@@ -39,29 +39,42 @@ def whole(*chunks: Any, finish: str | None = "stop") -> Reply:
     [
         # OpenAI: id and name first, arguments in fragments, two calls interleaved.
         (
-            [call(index=0, id="a", name="f", arguments=""), call(index=1, id="b", name="g", arguments='{"y"'),
-             call(index=0, arguments='{"x":'), call(index=1, arguments=": 2}"), call(index=0, arguments=" 1}")],
+            [
+                call(index=0, id="a", name="f", arguments=""),
+                call(index=1, id="b", name="g", arguments='{"y"'),
+                call(index=0, arguments='{"x":'),
+                call(index=1, arguments=": 2}"),
+                call(index=0, arguments=" 1}"),
+            ],
             [("a", "f", '{"x": 1}'), ("b", "g", '{"y": 2}')],
         ),
         # Every call whole, without indices, or all of them with index 0 and ids of their own.
-        ([call(name="f", arguments="{}"), call(name="f", arguments='{"x": 1}')],
-         [("call_0", "f", "{}"), ("call_1", "f", '{"x": 1}')]),
-        ([call(index=0, id="a", name="f", arguments="{}"), call(index=0, id="b", name="f", arguments="{}")],
-         [("a", "f", "{}"), ("b", "f", "{}")]),
+        (
+            [call(name="f", arguments="{}"), call(name="f", arguments='{"x": 1}')],
+            [("call_0", "f", "{}"), ("call_1", "f", '{"x": 1}')],
+        ),
+        (
+            [call(index=0, id="a", name="f", arguments="{}"), call(index=0, id="b", name="f", arguments="{}")],
+            [("a", "f", "{}"), ("b", "f", "{}")],
+        ),
         # The same id or name in every fragment.
-        ([call(index=0, id="a", name="f", arguments="{"), call(index=0, id="a", name="f", arguments="}")],
-         [("a", "f", "{}")]),
+        (
+            [call(index=0, id="a", name="f", arguments="{"), call(index=0, id="a", name="f", arguments="}")],
+            [("a", "f", "{}")],
+        ),
         ([call(index=0, name="f", arguments="{"), call(index=0, name="f", arguments="}")], [("call_0", "f", "{}")]),
         # Arguments as an object; none at all; an id that comes late; the field of before.
         ([call(name="f", arguments={"x": 1})], [("call_0", "f", '{"x": 1}')]),
         ([call(index=0, id="a", name="f")], [("a", "f", "{}")]),
         ([call(index=0, name="f", arguments="{"), call(index=0, id="a", arguments="}")], [("a", "f", "{}")]),
-        ([chunk({"function_call": {"name": "f", "arguments": "{"}}), chunk({"function_call": {"arguments": "}"}})],
-         [("call_0", "f", "{}")]),
+        (
+            [chunk({"function_call": {"name": "f", "arguments": "{"}}), chunk({"function_call": {"arguments": "}"}})],
+            [("call_0", "f", "{}")],
+        ),
         # Fragments of nothing are no calls.
         ([call(arguments="{}"), chunk({"tool_calls": [None, 1, {"function": "f"}]})], []),
     ],
-)  # fmt: skip
+)
 def test_mr_11_calls_from_fragments(chunks: list[Any], calls: list[tuple[str, str, str]]) -> None:
     """MR-11: whatever of index, id and name a server leaves out; missing ids are derived from the position."""
     reply = whole(*chunks)
@@ -110,14 +123,36 @@ def test_a_reply_that_broke_off_is_none() -> None:
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=8),
-    lambda inner: st.lists(inner, max_size=3)
-    | st.dictionaries(
-        st.sampled_from(["choices", "delta", "message", "tool_calls", "function", "name", "arguments", "id", "index",
-                         "content", "usage", "error", "type", "content_block", "text", "input", "stop_reason"]),
-        inner, max_size=4,
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                [
+                    "choices",
+                    "delta",
+                    "message",
+                    "tool_calls",
+                    "function",
+                    "name",
+                    "arguments",
+                    "id",
+                    "index",
+                    "content",
+                    "usage",
+                    "error",
+                    "type",
+                    "content_block",
+                    "text",
+                    "input",
+                    "stop_reason",
+                ]
+            ),
+            inner,
+            max_size=4,
+        )
     ),
     max_leaves=12,
-)  # fmt: skip
+)
 
 
 @settings(max_examples=50, deadline=None)
@@ -134,16 +169,23 @@ def test_garbage_is_unavailable_and_nothing_else(events: list[Any]) -> None:
 @pytest.mark.parametrize(
     ("message", "field"),
     [
-        ("Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
-         "max_tokens"),
-        ("Unsupported value: 'temperature' does not support 0.2 with this model. Only the default (1) value is.",
-         "temperature"),
-        ('[{"type":"extra_forbidden","loc":["body","stream_options"],"msg":"Extra inputs are not permitted"}]',
-         "stream_options"),
+        (
+            "Unsupported parameter: 'max_tokens' is not supported with this model. "
+            "Use 'max_completion_tokens' instead.",
+            "max_tokens",
+        ),
+        (
+            "Unsupported value: 'temperature' does not support 0.2 with this model. Only the default (1) value is.",
+            "temperature",
+        ),
+        (
+            '[{"type":"extra_forbidden","loc":["body","stream_options"],"msg":"Extra inputs are not permitted"}]',
+            "stream_options",
+        ),
         ("This model's maximum context length is 4096 tokens; reduce max_tokens", None),
         ("unknown model 'stopper'", None),
     ],
-)  # fmt: skip
+)
 def test_which_field_a_refusal_is_about(message: str, field: str | None) -> None:
     body = openai_body(ASK, "m") | {"stream": True, "stream_options": {}}
     assert refused_field(message, body) == field
@@ -176,10 +218,18 @@ def test_x_07_waits() -> None:
 @pytest.mark.parametrize(
     ("value", "seconds"),
     [
-        ("7", 7), ("0.5", 0.5), ("", 0), ("soon", 0), ("-3", 0), ("nan", 0), ("inf", 1e6),
-        ("Wed, 21 Oct 2026 07:28:30 GMT", 30), ("Wed, 21 Oct 2026 07:27:00 GMT", 0), ("Wed, 21 Oct 2026 07:28:30", 0),
+        ("7", 7),
+        ("0.5", 0.5),
+        ("", 0),
+        ("soon", 0),
+        ("-3", 0),
+        ("nan", 0),
+        ("inf", 1e6),
+        ("Wed, 21 Oct 2026 07:28:30 GMT", 30),
+        ("Wed, 21 Oct 2026 07:27:00 GMT", 0),
+        ("Wed, 21 Oct 2026 07:28:30", 0),
     ],
-)  # fmt: skip
+)
 def test_retry_after(value: str, seconds: float) -> None:
     """X-07: a number of seconds or a date, counted from the server's own clock."""
     assert retry_after({"retry-after": value, "date": "Wed, 21 Oct 2026 07:28:00 GMT"}) == seconds

@@ -21,8 +21,13 @@ def names(route: Route) -> list[str]:
     return [stop.connection.name for stop in route.stops]
 
 
-def ordered(config: dict[str, Any], wanted: Wanted = CHAT, known: Any = (A, B, C, D, E), default: str | None = "e",
-            most: int = 3) -> Route:  # fmt: skip
+def ordered(
+    config: dict[str, Any],
+    wanted: Wanted = CHAT,
+    known: Any = (A, B, C, D, E),
+    default: str | None = "e",
+    most: int = 3,
+) -> Route:
     return plan(routing_of({"llm_routing": config}), wanted, known, default, most)
 
 
@@ -145,9 +150,12 @@ ROUTINGS = st.builds(
     max_fallback_attempts=st.integers(0, 5),
 )
 KNOWN: tuple[Connection, ...] = (
-    connection("a", price=3), connection("b", price=2), connection("c", price=1, tools=False), connection("d"),
+    connection("a", price=3),
+    connection("b", price=2),
+    connection("c", price=1, tools=False),
+    connection("d"),
     connection("off", enabled=False),
-)  # fmt: skip
+)
 
 
 @settings(max_examples=60, deadline=None)

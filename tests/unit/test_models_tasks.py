@@ -191,9 +191,17 @@ def test_a_sentence_is_of_its_kind(message: str, task: Task) -> None:
 def test_there_are_ten_kinds_and_each_but_chat_has_triggers() -> None:
     """MR-01: the ten names of the documents."""
     assert {str(task) for task in Task} == {
-        "reasoning", "code_gen", "rag_answer", "summarize", "classify", "extract", "translate", "chat", "tool_call",
+        "reasoning",
+        "code_gen",
+        "rag_answer",
+        "summarize",
+        "classify",
+        "extract",
+        "translate",
+        "chat",
+        "tool_call",
         "planning",
-    }  # fmt: skip
+    }
     assert set(_TABLE) == set(Task) - {Task.CHAT} and set(Task) > SIMPLE
     assert sum(map(len, SENTENCES.values())) >= 60
 

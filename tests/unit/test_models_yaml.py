@@ -29,10 +29,13 @@ def test_its_example_can_be_taken_over(tmp_path: Path) -> None:
     found = declared(tmp_path / "models.yaml", LlmSettings())
     assert [c.name for c in found.connections] == ["fast", "careful", "here"]
     assert sorted(found.keys.values()) == ["key-of-anthropic", "key-of-openai", "key-of-vllm"]
-    routing = yaml.safe_load("\n".join(
-        line[2:].strip().partition("   ")[0] for line in lines[:begin]
-        if line.startswith("#   ") and ": " in line and not line.startswith("#     ")
-    ))  # fmt: skip
+    routing = yaml.safe_load(
+        "\n".join(
+            line[2:].strip().partition("   ")[0]
+            for line in lines[:begin]
+            if line.startswith("#   ") and ": " in line and not line.startswith("#     ")
+        )
+    )
     route = plan(routing_of({"llm_routing": routing}), Wanted(Task.CODE_GEN), found.connections, found.default)
     assert [stop.connection.name for stop in route.stops] == ["careful", "fast", "here"]
     cheap = plan(routing_of({"llm_routing": routing}), Wanted(Task.CLASSIFY), found.connections, found.default)

@@ -35,7 +35,7 @@ READ_AS_ENGLISH = {
     " meg, akkor kamat jar, mert az kell.",
     "ron": "Contractul este valabil doi ani si nu poate fi prelungit. Suma trebuie platita de client pana la sfarsitul"
     " lunii, iar dobanda este cea din lege.",
-}  # fmt: skip
+}
 HARMLESS = (
     "The contract is valid for two years and cannot be renewed. The sum is to be paid by the client before the end of"
     " the month, as was agreed.",
@@ -46,7 +46,7 @@ HARMLESS = (
     " menu had pain au chocolat and a carte des vins.",
     "Die casting and den construction: the man hat sold in a site sale, per lot, due date 3 May.",
     "",
-)  # fmt: skip
+)
 
 
 @pytest.mark.parametrize("language", READ_AS_ENGLISH)

@@ -61,8 +61,11 @@ def test_what_is_not_said_is_not_found(text: str, fact: str) -> None:
 
 def test_tokens_are_words_and_values() -> None:
     assert tokens("The fees: 1,000.50 EUR") == ["fee", "1000.5", "\u20ac"] and tokens("007 0,5 0 1.5.0") == [
-        "7", "0.5", "0", "1.5.0",
-    ]  # fmt: skip
+        "7",
+        "0.5",
+        "0",
+        "1.5.0",
+    ]
 
 
 def judged(answer: Answered) -> list[tuple[str, Why]]:

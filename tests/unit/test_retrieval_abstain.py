@@ -10,9 +10,23 @@ from serve_apps.retrieval.text.words import Name
 
 NONE = Foreign()
 HIT = Hit(
-    "c", "d", "v", "ZX Bank loans.md", "md", 1, 1, 0, "The gold loan has a rate of 9 %. It needs no guarantor.",
-    ("Gold loan",), (Span(1, 0, 50),), (), None, "native", 1.0, {},
-)  # fmt: skip
+    "c",
+    "d",
+    "v",
+    "ZX Bank loans.md",
+    "md",
+    1,
+    1,
+    0,
+    "The gold loan has a rate of 9 %. It needs no guarantor.",
+    ("Gold loan",),
+    (Span(1, 0, 50),),
+    (),
+    None,
+    "native",
+    1.0,
+    {},
+)
 
 
 def judged(coverage: float, similarity: float | None) -> Judged:
@@ -42,9 +56,15 @@ def test_a_question_about_somebody_unknown_needs_more_than_any_sentence_has() ->
 
 @pytest.mark.parametrize(
     ("coverage", "similarity", "enough"),
-    [(0.9, 0.05, False), (0.05, 0.9, False), (LEAST_SCORE, LEAST_SCORE, True), (0.36, 0.36, False), (0.9, None, True),
-     (0.5, None, False)],
-)  # fmt: skip
+    [
+        (0.9, 0.05, False),
+        (0.05, 0.9, False),
+        (LEAST_SCORE, LEAST_SCORE, True),
+        (0.36, 0.36, False),
+        (0.9, None, True),
+        (0.5, None, False),
+    ],
+)
 def test_words_and_meaning_both_count(coverage: float, similarity: float | None, enough: bool) -> None:
     assert supports(judged(coverage, similarity), NONE) is enough
 

@@ -23,8 +23,9 @@ PLAIN = "How many days of notice does the lease require?"
 WHOLE = {
     "passage": "The warranty runs for two years.",
     "questions": ["What is the warranty of the pump?", "And the valve's?"],
-    "concepts": ["guarantee", "liability", "term"], "paraphrases": ["Which guarantee has which part?"],
-}  # fmt: skip
+    "concepts": ["guarantee", "liability", "term"],
+    "paraphrases": ["Which guarantee has which part?"],
+}
 
 
 async def enhanced(writer: Writer | None, text: str = SEVERAL, settings: Any = None, **query: Any) -> Enhanced:
@@ -52,12 +53,18 @@ def test_help_is_for_several_parts_several_documents_and_the_vague(text: str, te
 @pytest.mark.parametrize(
     "query",
     [
-        Query(PLAIN), Query("What does invoice_2024.pdf say about it, and what else?"), Query("error E0425"),
-        Query("compare ORA-00942 and ORA-01017"), Query("AB-1234/7"), Query("what is 0x80070005; why"),
-        Query('which documents say "force majeure"?'), Query(SEVERAL, filters=Filters(document_ids=("d",))),
-        Query(SEVERAL, filters=Filters(source_file="lease")), Query(SEVERAL, patience_ms=900),
+        Query(PLAIN),
+        Query("What does invoice_2024.pdf say about it, and what else?"),
+        Query("error E0425"),
+        Query("compare ORA-00942 and ORA-01017"),
+        Query("AB-1234/7"),
+        Query("what is 0x80070005; why"),
+        Query('which documents say "force majeure"?'),
+        Query(SEVERAL, filters=Filters(document_ids=("d",))),
+        Query(SEVERAL, filters=Filters(source_file="lease")),
+        Query(SEVERAL, patience_ms=900),
     ],
-)  # fmt: skip
+)
 def test_help_is_not_for_codes_files_one_document_or_those_in_a_hurry(query: Query) -> None:
     """RE-09: off, and the reason is told."""
     verdict = expansion_gate.judge(query, 1_000)
@@ -109,11 +116,25 @@ async def test_the_question_travels_as_data() -> None:
 
 
 GARBAGE = [
-    "", "no", "{", "{}", "[]", "null", '{"questions": 5}', '{"questions": [5]}', '{"questions": "a"}',
+    "",
+    "no",
+    "{",
+    "{}",
+    "[]",
+    "null",
+    '{"questions": 5}',
+    '{"questions": [5]}',
+    '{"questions": "a"}',
     '{"passage": []}',
-    '{"questions": ["' + "a" * 3_000 + '"]}', "{" * 5_000, "[" * 100_000, '{"questions": [' * 3_000, "\x00" * 100,
-    '{"questions": [""]}', "x" * (LONGEST_REPLY + 1) + json.dumps(WHOLE), '{"questions": [null]}',
-]  # fmt: skip
+    '{"questions": ["' + "a" * 3_000 + '"]}',
+    "{" * 5_000,
+    "[" * 100_000,
+    '{"questions": [' * 3_000,
+    "\x00" * 100,
+    '{"questions": [""]}',
+    "x" * (LONGEST_REPLY + 1) + json.dumps(WHOLE),
+    '{"questions": [null]}',
+]
 
 
 @pytest.mark.parametrize("reply", GARBAGE)
@@ -126,10 +147,11 @@ async def test_garbage_switches_the_stage_off_with_the_reason(reply: str) -> Non
 @pytest.mark.parametrize(
     "reply",
     [
-        f"<think>Hm {{}} hm</think>\n```json\n{json.dumps(WHOLE)}\n```\nDone.", f"Here: {json.dumps(WHOLE)} {{",
+        f"<think>Hm {{}} hm</think>\n```json\n{json.dumps(WHOLE)}\n```\nDone.",
+        f"Here: {json.dumps(WHOLE)} {{",
         json.dumps({"other": 1}) + json.dumps(WHOLE),
     ],
-)  # fmt: skip
+)
 async def test_talk_around_the_object_does_no_harm(reply: str) -> None:
     assert len((await enhanced(FakeWriter(reply), enhance=True)).variations) == 4  # the rule leaves the passage out
 
@@ -148,10 +170,13 @@ def test_what_a_model_writes_is_bounded() -> None:
 @pytest.mark.parametrize(
     ("failing", "missing"),
     [
-        (Unavailable("gone"), True), (Overloaded("busy"), True), (OverBudget("spent"), True), (Invalid("bad"), True),
+        (Unavailable("gone"), True),
+        (Overloaded("busy"), True),
+        (OverBudget("spent"), True),
+        (Invalid("bad"), True),
         (NoModel("none is configured"), False),
     ],
-)  # fmt: skip
+)
 async def test_a_model_that_cannot_be_asked_is_left_out(failing: Exception, missing: bool) -> None:
     """RE-01: nothing is swallowed; that no model is there at all is no failure, unless somebody asks for it."""
     found = await enhanced(FakeWriter(failing=failing))
@@ -169,11 +194,17 @@ async def test_a_slow_model_is_not_waited_for() -> None:
 @pytest.mark.parametrize(
     ("question", "leans"),
     [
-        ("And in winter?", True), ("What about the valve?", True), ("Why?", True), ("How much does it cost?", True),
-        ("Who signed that?", True), ("more", True), (PLAIN, False), ("What is the notice period of the lease?", False),
+        ("And in winter?", True),
+        ("What about the valve?", True),
+        ("Why?", True),
+        ("How much does it cost?", True),
+        ("Who signed that?", True),
+        ("more", True),
+        (PLAIN, False),
+        ("What is the notice period of the lease?", False),
         ("Which supplier of gaskets has delivered late in the months before the fire that destroyed it?", False),
     ],
-)  # fmt: skip
+)
 def test_a_follow_up_is_read_with_the_last_two_messages(question: str, leans: bool) -> None:
     """RE-26: and a question that stands alone is not."""
     history = ["first", "The pump needs oil.", "Every spring. " * 100]

@@ -43,8 +43,10 @@ def test_sentences_carry_their_place_on_the_page() -> None:
 def test_a_number_sign_makes_a_title_only_as_markdown_has_it() -> None:
     page = "The pump ran.\n#1 cause of all failures is dirt in the oil filter.\n## Filters\nIt was cleaned twice."
     assert texts(split([hit(page, Span(1, 0, len(page)))])) == [
-        "The pump ran.", "#1 cause of all failures is dirt in the oil filter.", "It was cleaned twice.",
-    ]  # fmt: skip
+        "The pump ran.",
+        "#1 cause of all failures is dirt in the oil filter.",
+        "It was cleaned twice.",
+    ]
 
 
 def test_a_span_in_the_middle_of_a_page_keeps_the_pages_offsets() -> None:

@@ -84,8 +84,9 @@ def test_by_score_a_leg_that_sees_a_gap_outweighs_one_that_sees_none() -> None:
     words, meaning = found(a=10.0, b=2.0), found(b=0.52, a=0.51)
     assert [one.chunk_id for one in fuse(words, meaning, Weights(0.5, 0.5), by="score")] == ["a", "b"]
     assert [one.chunk_id for one in fuse(found(b=2.1, a=2.0), found(a=0.9, b=0.2), Weights(0.7, 0.3), by="score")] == [
-        "a", "b",
-    ]  # fmt: skip
+        "a",
+        "b",
+    ]
     first, second = fuse(words, [], Weights(1, 1), by="score")
     assert first.score == pytest.approx(1 / 61 - 1 / 160)
     assert second.score == pytest.approx(1 / (61 + 0.8 * 99) - 1 / 160)

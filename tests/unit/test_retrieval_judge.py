@@ -134,10 +134,19 @@ async def test_a_language_model_judges_all_passages_in_one_call() -> None:
 
 
 REPLIES: list[Any] = [
-    "", "0.5 0.4 0.3", {"scores": [1, 1]}, {"scores": [0.1, 0.2, 1.2]}, {"scores": [0.1, -0.1, 1]}, {"scores": None},
-    {"scores": ["1", "0", "0"]}, {"scores": [True, False, True]}, '{"scores": [NaN, 0, 1]}', {"score": [0, 0, 1]},
-    '{"scores": [0, 0, 1e999]}', {"scores": {"1": 0.1}},
-]  # fmt: skip
+    "",
+    "0.5 0.4 0.3",
+    {"scores": [1, 1]},
+    {"scores": [0.1, 0.2, 1.2]},
+    {"scores": [0.1, -0.1, 1]},
+    {"scores": None},
+    {"scores": ["1", "0", "0"]},
+    {"scores": [True, False, True]},
+    '{"scores": [NaN, 0, 1]}',
+    {"score": [0, 0, 1]},
+    '{"scores": [0, 0, 1e999]}',
+    {"scores": {"1": 0.1}},
+]
 
 
 @pytest.mark.parametrize("reply", REPLIES)

@@ -65,10 +65,17 @@ def test_a_large_budget_is_never_overfilled() -> None:
 @pytest.mark.parametrize(
     ("text", "share"),
     [
-        ("", 0.1), (" \n ", 0.1), ("Four words and box.", 0.5 * 1.0), ("word " * 10, 0.7), ("word " * 30, 0.85),
-        (PROSE * 4, 1.0), (PROSE * 4 + "─" * 40, 0.5), (PROSE * 4 + "─" * 90, 0.2), ("| a | b |\n" * 30, 1.0),
+        ("", 0.1),
+        (" \n ", 0.1),
+        ("Four words and box.", 0.5 * 1.0),
+        ("word " * 10, 0.7),
+        ("word " * 30, 0.85),
+        (PROSE * 4, 1.0),
+        (PROSE * 4 + "─" * 40, 0.5),
+        (PROSE * 4 + "─" * 90, 0.2),
+        ("| a | b |\n" * 30, 1.0),
     ],
-)  # fmt: skip
+)
 def test_formatting_and_scraps_are_worth_less(text: str, share: float) -> None:
     """RE-17: drawings of boxes above 5 % and 15 %, fewer than 5, 20 and 50 words, nothing at all."""
     assert quality(text) == pytest.approx(share)
@@ -79,10 +86,11 @@ def passages(*texts: str, documents: str = "abcdefgh") -> list[Hit]:
     return [
         replace(
             hit(text, document=documents[n % len(documents)], filename=f"{documents[n % len(documents)]}.pdf"),
-            chunk_id=f"c{n}", scores={"vector_rank": n + 1, "vector_score": 0.8 - n / 20},
+            chunk_id=f"c{n}",
+            scores={"vector_rank": n + 1, "vector_score": 0.8 - n / 20},
         )
         for n, text in enumerate(texts)
-    ]  # fmt: skip
+    ]
 
 
 def test_a_context_says_what_it_holds() -> None:

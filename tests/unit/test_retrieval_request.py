@@ -52,11 +52,16 @@ def test_a_command_alone_is_about_nothing(message: str) -> None:
 @pytest.mark.parametrize(
     "message",
     [
-        "How heavy is the pump?", "In which year was the report on emissions published?", "Who wrote the report?",
-        "What is the search engine of Corvane called?", "What files does the installer write?",
-        "How many pages does the PDF have?", "What does the contract require?", "and what about its weight?",
+        "How heavy is the pump?",
+        "In which year was the report on emissions published?",
+        "Who wrote the report?",
+        "What is the search engine of Corvane called?",
+        "What files does the installer write?",
+        "How many pages does the PDF have?",
+        "What does the contract require?",
+        "and what about its weight?",
     ],
-)  # fmt: skip
+)
 def test_a_question_stays_as_it_is(message: str) -> None:
     """What a kind of document is called may be what a question asks about."""
     assert subject(message) == message

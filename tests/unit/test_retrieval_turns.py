@@ -29,8 +29,12 @@ def test_nearly_as_good_is_enough_for_another_document() -> None:
 def test_what_counts_is_noted_and_orders_them() -> None:
     made = spread_out([*MANY, of("b0", 0.95)], 0.1, 10)
     assert [one.scores.get("spread") for one in made] == [
-        None, None, pytest.approx(0.99 * 0.9), pytest.approx(0.98 * 0.81), pytest.approx(0.97 * 0.729),
-    ]  # fmt: skip
+        None,
+        None,
+        pytest.approx(0.99 * 0.9),
+        pytest.approx(0.98 * 0.81),
+        pytest.approx(0.97 * 0.729),
+    ]
     assert [one.score for one in made] == sorted((one.score for one in made), reverse=True)
 
 

@@ -7,9 +7,17 @@ from serve_apps.retrieval.text.words import Name, content, fold, known, names, t
 
 @pytest.mark.parametrize(
     ("one", "other"),
-    [("Pumps", "pump"), ("policies", "policy"), ("weighed", "weigh"), ("running", "run"), ("Étude", "etude"),
-     ("services", "service"), ("classes", "class"), ("offering", "offers")],
-)  # fmt: skip
+    [
+        ("Pumps", "pump"),
+        ("policies", "policy"),
+        ("weighed", "weigh"),
+        ("running", "run"),
+        ("Étude", "etude"),
+        ("services", "service"),
+        ("classes", "class"),
+        ("offering", "offers"),
+    ],
+)
 def test_forms_of_a_word_fold_to_one(one: str, other: str) -> None:
     assert fold(one) == fold(other)
 

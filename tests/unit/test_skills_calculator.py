@@ -51,13 +51,40 @@ def test_values(expression: str, exact: str | None, decimal: str | None) -> None
 @pytest.mark.parametrize(
     "expression",
     [
-        "", "()", "1 +", "* 2", "2 3", "2(3)", "1/0", "1 % 0", "0^0", "0^-1", "log(0)", "tan(pi/2)", "x + 1", "sqrt()",
+        "",
+        "()",
+        "1 +",
+        "* 2",
+        "2 3",
+        "2(3)",
+        "1/0",
+        "1 % 0",
+        "0^0",
+        "0^-1",
+        "log(0)",
+        "tan(pi/2)",
+        "x + 1",
+        "sqrt()",
         "sqrt(1, 2)",
-        "__import__('os').system('id')", "().__class__", "[1]", "lambda: 1", "a.b", "1 if 1 else 2", "1; 2", "'a' * 9",
-        "f\"{1}\"", "sqrt", "max(1, sqrt(-1))", "round(sqrt(-1))", "factorial(-1)", "factorial(1.5)", "1..2",
-        "0x10", "eval(1)",
+        "__import__('os').system('id')",
+        "().__class__",
+        "[1]",
+        "lambda: 1",
+        "a.b",
+        "1 if 1 else 2",
+        "1; 2",
+        "'a' * 9",
+        'f"{1}"',
+        "sqrt",
+        "max(1, sqrt(-1))",
+        "round(sqrt(-1))",
+        "factorial(-1)",
+        "factorial(1.5)",
+        "1..2",
+        "0x10",
+        "eval(1)",
     ],
-)  # fmt: skip
+)
 def test_what_is_no_arithmetic_is_refused(expression: str) -> None:
     """B-05: nothing is evaluated as code; the detail is for the model."""
     with pytest.raises(Invalid) as raised:
@@ -68,11 +95,24 @@ def test_what_is_no_arithmetic_is_refused(expression: str) -> None:
 @pytest.mark.parametrize(
     "expression",
     [
-        "9^9^9", "9**9**9**9", "factorial(1001)", "1000!!", "exp(exp(exp(10)))", "2^100000", "10^-5000", "e^e^e^e^e",
-        "(2^3999)*(2^3999)", "1" * 600, "(" * 300, "-" * 100 + "1", "+".join(["1"] * 220), "binomial(10^9, 5)",
-        "cosh(10^6)", "sqrt(2)^(10^9)",
+        "9^9^9",
+        "9**9**9**9",
+        "factorial(1001)",
+        "1000!!",
+        "exp(exp(exp(10)))",
+        "2^100000",
+        "10^-5000",
+        "e^e^e^e^e",
+        "(2^3999)*(2^3999)",
+        "1" * 600,
+        "(" * 300,
+        "-" * 100 + "1",
+        "+".join(["1"] * 220),
+        "binomial(10^9, 5)",
+        "cosh(10^6)",
+        "sqrt(2)^(10^9)",
     ],
-)  # fmt: skip
+)
 def test_what_would_run_away_is_refused(expression: str) -> None:
     """EX-18: digits, length and depth are bounded, and each in milliseconds."""
     began = perf_counter()

@@ -37,15 +37,26 @@ def named(*known: Credential, config: Mapping[str, Any] | None = None, **other: 
 def test_cv_03_what_is_secret_is_sealed_whatever_it_was_given_as() -> None:
     """CV-03: S0 puts openstack's password into `extra` of an api_key."""
     extra = {
-        "auth_url": "https://keystone.example:5000/v3", "project_name": "demo", "username": "ann", "password": "pw-1",
-        "port": 22, "insecure": False, "db": "postgresql://u:pw-2@h/d", "client_secret": "pw-3", "region": "one",
-    }  # fmt: skip
+        "auth_url": "https://keystone.example:5000/v3",
+        "project_name": "demo",
+        "username": "ann",
+        "password": "pw-1",
+        "port": 22,
+        "insecure": False,
+        "db": "postgresql://u:pw-2@h/d",
+        "client_secret": "pw-3",
+        "region": "one",
+    }
     content = divide(API, {}, extra)
     assert content.sealed == {"password": "pw-1", "db": "postgresql://u:pw-2@h/d", "client_secret": "pw-3"}
     assert dict(content.extra) == {
-        "auth_url": "https://keystone.example:5000/v3", "project_name": "demo", "username": "ann", "port": 22,
-        "insecure": False, "region": "one",
-    }  # fmt: skip
+        "auth_url": "https://keystone.example:5000/v3",
+        "project_name": "demo",
+        "username": "ann",
+        "port": 22,
+        "insecure": False,
+        "region": "one",
+    }
     ssh = divide(SSH, {"username": "root", "host": "h", "port": 22, "private_key": "k", "note": "n"}, {"rack": "7"})
     assert ssh.sealed == {"private_key": "k", "note": "n"}, "what nobody knows is sealed"
     assert dict(ssh.extra) == {"username": "root", "host": "h", "port": 22, "rack": "7"}
@@ -85,9 +96,10 @@ def test_cv_04_the_agent_names_its_credential() -> None:
     """CV-04, first tier: by skill, by kind or by type, the nearest first; what is named is taken or refused."""
     both = (CLOUD, OTHER)
     for config, name in (
-        ({"api_key": "other"}, "other"), ({"openstack": "cloud", "api_key": "other"}, "cloud"),
+        ({"api_key": "other"}, "other"),
+        ({"openstack": "cloud", "api_key": "other"}, "cloud"),
         ({"list_servers": "other", "openstack": "cloud"}, "other"),
-    ):  # fmt: skip
+    ):
         assert named(*both, config={"credentials": config}) == (name, "agent")
     bound = [Binding("1", agent="agent-1")]
     assert named(*both, config={"credentials": {"api_key": "other"}}, bindings=bound) == ("other", "agent")
@@ -108,13 +120,16 @@ def test_au_05_bindings_say_who_may() -> None:
     """CV-04, second tier, and AU-05: agent, skill and role, where each is given."""
     closed = replace(CLOUD, bound=True)
     for binding, fits in (
-        (Binding("1", agent="agent-1"), True), (Binding("1", agent="agent-2"), False),
-        (Binding("1", skill="list_servers"), True), (Binding("1", skill="delete_server"), False),
-        (Binding("1", role=Role.DEVELOPER), True), (Binding("1", role=Role.OPERATOR), False),
+        (Binding("1", agent="agent-1"), True),
+        (Binding("1", agent="agent-2"), False),
+        (Binding("1", skill="list_servers"), True),
+        (Binding("1", skill="delete_server"), False),
+        (Binding("1", role=Role.DEVELOPER), True),
+        (Binding("1", role=Role.OPERATOR), False),
         (Binding("1", "agent-1", "list_servers", Role.DEVELOPER), True),
         (Binding("1", "agent-1", "list_servers", Role.VIEWER), False),
         (Binding("2", agent="agent-1"), False),
-    ):  # fmt: skip
+    ):
         if fits:
             assert named(closed, OTHER, bindings=[binding]) == ("cloud", "binding")
             continue
@@ -186,9 +201,12 @@ def test_au_05_a_binding_is_for_the_content_that_it_was_made_for() -> None:
     """AU-05: whoever registers the next version of a skill does not get what was bound to the one before."""
     now: dict[str, Any] = {"shipped": False, "sha256": "now"}
     for binding in (
-        Binding("1", skill="list_servers", sha256="before"), Binding("1", skill="list_servers"),
-        Binding("1", agent="agent-1"), Binding("1", role=Role.DEVELOPER), Binding("1", agent="agent-1", sha256="now"),
-    ):  # fmt: skip
+        Binding("1", skill="list_servers", sha256="before"),
+        Binding("1", skill="list_servers"),
+        Binding("1", agent="agent-1"),
+        Binding("1", role=Role.DEVELOPER),
+        Binding("1", agent="agent-1", sha256="now"),
+    ):
         for config in ({}, {"credentials": {"api_key": "cloud"}}):
             with pytest.raises(CredentialForbidden, match="not for this skill as it is now") as refused:
                 named(replace(CLOUD, bound=True), bindings=[binding], config=config, **now)

@@ -130,11 +130,17 @@ async def test_a_result_that_is_small_until_it_is_written_out_is_refused() -> No
 @pytest.mark.parametrize(
     "expression",
     [
-        "|".join(["[@,@]"] * 12), "[@,@][]|" * 8 + "@", "[@,@].[@,@].[@,@].[@,@].[@,@].[@,@].[@,@]",
-        "map(&[@,@,@,@,@,@,@,@,@], [@,@,@,@,@,@,@,@,@])", "join(a, b)", "to_string([to_string([to_string([@])])])",
-        "(" * 400 + "a" + ")" * 90, "!" * 499 + "a", "a" * 501,
+        "|".join(["[@,@]"] * 12),
+        "[@,@][]|" * 8 + "@",
+        "[@,@].[@,@].[@,@].[@,@].[@,@].[@,@].[@,@]",
+        "map(&[@,@,@,@,@,@,@,@,@], [@,@,@,@,@,@,@,@,@])",
+        "join(a, b)",
+        "to_string([to_string([to_string([@])])])",
+        "(" * 400 + "a" + ")" * 90,
+        "!" * 499 + "a",
+        "a" * 501,
     ],
-)  # fmt: skip
+)
 def test_an_expression_that_multiplies_what_it_reads_is_refused(expression: str) -> None:
     """Regression: a short JMESPath took all memory there is."""
     with pytest.raises(BadManifest):
@@ -144,8 +150,9 @@ def test_an_expression_that_multiplies_what_it_reads_is_refused(expression: str)
 def test_an_expression_that_chooses_is_taken() -> None:
     value = {"a": [{"b": n, "c": str(n), "d": None} for n in range(9)]}
     assert Choice("{n: length(a), all: a[?b > `6`].{b: b, c: c} | [0]}", "s").of(value) == {
-        "n": 9, "all": {"b": 7, "c": "7"},
-    }  # fmt: skip
+        "n": 9,
+        "all": {"b": 7, "c": "7"},
+    }
     assert Choice("join(', ', a[:2].c)", "s").of(value) == "0, 1"
 
 
@@ -220,11 +227,19 @@ def test_sk_01_internal_skills_and_delegation_are_no_tools_of_their_own() -> Non
 @pytest.mark.parametrize(
     ("alias", "kind"),
     [
-        ("python_inline", "python"), ("http_call", "http"), ("shell_exec", "shell"), ("ssh_command", "ssh"),
-        ("sql_query", "sql"), ("scrapling", "scrape"), ("agent_delegation", "delegate"), ("REST", None),
-        ("rest", "http"), ("docker", "docker"), ("huggingface", "huggingface"),
+        ("python_inline", "python"),
+        ("http_call", "http"),
+        ("shell_exec", "shell"),
+        ("ssh_command", "ssh"),
+        ("sql_query", "sql"),
+        ("scrapling", "scrape"),
+        ("agent_delegation", "delegate"),
+        ("REST", None),
+        ("rest", "http"),
+        ("docker", "docker"),
+        ("huggingface", "huggingface"),
     ],
-)  # fmt: skip
+)
 def test_sk_02_sk_03_sk_04_each_name_of_the_lists_is_one_kind(alias: str, kind: str | None) -> None:
     """SK-02, SK-03, SK-04: one canonical list (X-12), other names are aliases, anything else is refused."""
     text = f"---\nname: s\ndescription: d\ntype: {alias}\n---\n"

@@ -126,13 +126,12 @@ ATTACKS: dict[str, tuple[Callable[[], bytes], type[Exception]]] = {
     "a blank at the end": (lambda: plus("s/references/a.md "), BadPackage),
     "a name of 300": (lambda: plus("s/references/" + "n" * 300), BadPackage),
     "deep": (lambda: plus("s/" + "d/" * 20 + "x"), BadPackage),
-    "not marked as UTF-8": (
-        lambda: raw(b"s/references/a.md", b"s/references/\x82.md", zipped(GOOD)), BadPackage,
-    ),
+    "not marked as UTF-8": (lambda: raw(b"s/references/a.md", b"s/references/\x82.md", zipped(GOOD)), BadPackage),
     "twice": (lambda: plus("s/references/a.md"), BadPackage),
     "twice but for case": (lambda: plus("s/References/A.MD"), BadPackage),
     "twice but for its form": (
-        lambda: zipped({**GOOD, "s/references/é": b"1", "s/references/e\u0301": b"2"}), BadPackage,
+        lambda: zipped({**GOOD, "s/references/é": b"1", "s/references/e\u0301": b"2"}),
+        BadPackage,
     ),
     "twice but for a ligature": (lambda: zipped({**GOOD, "s/references/ﬁ": b"1", "s/references/fi": b"2"}), BadPackage),
     "a file that is a folder": (lambda: plus("s/references/a.md/x"), BadPackage),
@@ -142,17 +141,20 @@ ATTACKS: dict[str, tuple[Callable[[], bytes], type[Exception]]] = {
     "a file at the top": (lambda: plus("SKILL.md"), BadPackage),
     "a symbolic link": (lambda: plus("s/references/l", b"/etc/passwd", external_attr=0o120777 << 16), BadPackage),
     "a link, said by another system": (
-        lambda: plus("s/references/l", b"/etc", external_attr=0o120777 << 16, create_system=0), BadPackage,
+        lambda: plus("s/references/l", b"/etc", external_attr=0o120777 << 16, create_system=0),
+        BadPackage,
     ),
     "a device": (lambda: plus("s/references/d", b"", external_attr=0o060666 << 16), BadPackage),
     "a pipe": (lambda: plus("s/references/p", b"", external_attr=0o010666 << 16), BadPackage),
     "a socket": (lambda: plus("s/references/k", b"", external_attr=0o140666 << 16), BadPackage),
     "a folder by its mode, a file by its name": (
-        lambda: plus("s/references/f", b"", external_attr=0o040755 << 16), BadPackage,
+        lambda: plus("s/references/f", b"", external_attr=0o040755 << 16),
+        BadPackage,
     ),
     "encrypted": (lambda: directory_says(zipped(GOOD), 8, "<H", 1), BadPackage),
     "encrypted where it stands": (
-        lambda: raw(b"PK\x03\x04\x14\0\0\0", b"PK\x03\x04\x14\0\1\0", zipped(GOOD), 1), BadPackage,
+        lambda: raw(b"PK\x03\x04\x14\0\0\0", b"PK\x03\x04\x14\0\1\0", zipped(GOOD), 1),
+        BadPackage,
     ),
     "another name where it stands": (lambda: raw(b"references/a.md", b"references/b.md", zipped(GOOD), 1), BadPackage),
     "another method": (lambda: zipped(GOOD, method=ZIP_BZIP2), BadPackage),
@@ -167,7 +169,8 @@ ATTACKS: dict[str, tuple[Callable[[], bytes], type[Exception]]] = {
     "a bomb": (lambda: plus("s/references/b.md", b"\0" * (30 << 20)), PackageTooLarge),
     "a bomb that lies": (lambda: lying(100), PackageTooLarge),
     "a flat bomb": (
-        lambda: zipped({**GOOD, **{f"s/references/{n}": b"\0" * 9_000_000 for n in range(20)}}), PackageTooLarge,
+        lambda: zipped({**GOOD, **{f"s/references/{n}": b"\0" * 9_000_000 for n in range(20)}}),
+        PackageTooLarge,
     ),
     "unfolds 500 times": (lambda: plus("s/references/b.md", b"ab" * 1_000_000), PackageTooLarge),
     "one large file": (lambda: big(21 << 20), PackageTooLarge),
@@ -180,11 +183,10 @@ ATTACKS: dict[str, tuple[Callable[[], bytes], type[Exception]]] = {
     "a folder that is called otherwise": (lambda: zipped({"t/SKILL.md": SKILL}), BadPackage),
     "no front matter": (lambda: zipped({"s/SKILL.md": b"Be brief."}), BadManifest),
     "YAML that makes an object": (
-        lambda: front("name: !!python/object/apply:os.system [id]\ndescription: d"), BadManifest,
+        lambda: front("name: !!python/object/apply:os.system [id]\ndescription: d"),
+        BadManifest,
     ),
-    "YAML that laughs": (
-        lambda: more("options:\n  a: &a [x, x]\n  b: &b [*a, *a]\n  c: [*b, *b]"), BadManifest,
-    ),
+    "YAML that laughs": (lambda: more("options:\n  a: &a [x, x]\n  b: &b [*a, *a]\n  c: [*b, *b]"), BadManifest),
     "an anchor in a flow": (lambda: front("{name: s, description: d, options: {a: &x 1}}"), BadManifest),
     "a merge": (lambda: more("<<: {risk: read}\nrisk: destructive"), BadManifest),
     "a key twice": (lambda: more("risk: destructive\nrisk: read"), BadManifest),
@@ -208,13 +210,12 @@ ATTACKS: dict[str, tuple[Callable[[], bytes], type[Exception]]] = {
     "half a character": (lambda: front('name: s\ndescription: "a\\ud800"'), BadManifest),
     "an unknown key": (lambda: more("sandbox: false"), BadManifest),
     "a name that leads elsewhere": (lambda: front("name: ../s\ndescription: d"), BadManifest),
-    "a script of another type": (
-        lambda: zipped({**GOOD, "s/scripts/x.py": b"", "s/scripts/x.md": SHELL}), BadManifest,
-    ),
+    "a script of another type": (lambda: zipped({**GOOD, "s/scripts/x.py": b"", "s/scripts/x.md": SHELL}), BadManifest),
     "a script with the skill's name": (
-        lambda: zipped({**GOOD, "s/scripts/x.py": b"a=1", "s/scripts/x.md": SKILL}), BadPackage,
+        lambda: zipped({**GOOD, "s/scripts/x.py": b"a=1", "s/scripts/x.md": SKILL}),
+        BadPackage,
     ),
-}  # fmt: skip
+}
 
 
 def big(size: int) -> bytes:

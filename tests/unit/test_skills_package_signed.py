@@ -19,9 +19,14 @@ from skills.framework.package import Trust, Untrusted, read_package, write_packa
 SKILL = b"---\nname: s\ndescription: d\n---\nBe brief.\n"
 BUNDLE = Bundle("s", {"SKILL.md": SKILL, "references/a.md": b"One.", "references/b.md": b"Two."})
 SCRIPT = Manifest(
-    "sum_up", "Adds numbers.", Kind.PYTHON, {"type": "object", "properties": {"of": {"type": "array"}}},
-    text="Only numbers.", code="def run(payload):\n    return {'sum': sum(payload['of'])}\n", category="Package/s",
-)  # fmt: skip
+    "sum_up",
+    "Adds numbers.",
+    Kind.PYTHON,
+    {"type": "object", "properties": {"of": {"type": "array"}}},
+    text="Only numbers.",
+    code="def run(payload):\n    return {'sum': sum(payload['of'])}\n",
+    category="Package/s",
+)
 
 
 def test_gw_07_a_signed_package_says_by_whom() -> None:
@@ -47,12 +52,18 @@ def test_gw_07_a_signed_package_says_by_whom() -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        {"references/a.md": b"Two.", "references/b.md": b"One."}, {"references/a.md": b"One"},
-        {"references/c.md": b""}, {"references/a.md": None}, {SIGNATURE: b"{}"}, {SIGNATURE: b""},
-        {SIGNATURE: b"[" * 3_900}, {SIGNATURE: b"\xff"}, {"SKILL.md": SKILL + b"And be bold."},
+        {"references/a.md": b"Two.", "references/b.md": b"One."},
+        {"references/a.md": b"One"},
+        {"references/c.md": b""},
+        {"references/a.md": None},
+        {SIGNATURE: b"{}"},
+        {SIGNATURE: b""},
+        {SIGNATURE: b"[" * 3_900},
+        {SIGNATURE: b"\xff"},
+        {"SKILL.md": SKILL + b"And be bold."},
     ],
     ids=["swapped", "cut", "added", "taken away", "empty", "nothing", "deep", "no text", "prompt"],
-)  # fmt: skip
+)
 def test_sk_06_what_was_changed_after_it_was_signed_is_refused(change: dict[str, bytes | None]) -> None:
     """SK-06: every file counts, its name and its bytes, and so does the signature's own form."""
     signed, _ = sign(BUNDLE, new_key()[0])

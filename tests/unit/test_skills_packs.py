@@ -22,13 +22,16 @@ EXPECTED = {
     "infrastructure": (
         "infra-agent",
         {
-            "runbooks/incident-response.md", "runbooks/disk-full.md", "runbooks/patching.md",
-            "runbooks/backup-recovery.md", "architecture-guides/capacity-planning.md",
+            "runbooks/incident-response.md",
+            "runbooks/disk-full.md",
+            "runbooks/patching.md",
+            "runbooks/backup-recovery.md",
+            "architecture-guides/capacity-planning.md",
             "architecture-guides/high-availability.md",
         },
     ),
     "legal": ("legal-agent", {"contract-templates.md", "regulatory-guides.md"}),
-}  # fmt: skip
+}
 
 
 def package(track: str) -> Package:

@@ -43,9 +43,13 @@ async def test_sk_17_a_model_has_the_skills_prompt_and_only_its_tools() -> None:
     """SK-17: neither the agent's other tools nor delegation; arguments come as data in the user's message."""
     note = FakeTool(answer="milk is out")
     outcome, journal, models = await carried_out(
-        ASK, calls(("note", {"text": "milk"})), calls(("send", {})), "Milk is out.", "The notes say: milk is out.",
+        ASK,
+        calls(("note", {"text": "milk"})),
+        calls(("send", {})),
+        "Milk is out.",
+        "The notes say: milk is out.",
         tools=(note, FakeTool("send")),
-    )  # fmt: skip
+    )
     assert outcome.answer == "The notes say: milk is out." and len(note.ran) == 1
     inner = models.asked[1][1]
     assert [tool.name for tool in inner.tools] == ["note"]

@@ -53,10 +53,12 @@ def test_parts_of_a_secret_that_are_secrets_themselves() -> None:
     assert "AQEFAASCBKcwggSjAgEA" not in scrub("    AQEFAASCBKcwggSjAgEA", [key])
     assert "-----BEGIN PRIVATE KEY-----" in scrub("expected -----BEGIN PRIVATE KEY-----", [key])
     for dsn, word in (
-        ("postgresql://ann:s%20ecret@h/d", "s%20ecret"), ("postgresql://ann:s%20ecret@h/d", "s ecret"),
-        ("host=h user=ann password=word9 dbname=d", "word9"), ("password='it is' host=h", "it is"),
+        ("postgresql://ann:s%20ecret@h/d", "s%20ecret"),
+        ("postgresql://ann:s%20ecret@h/d", "s ecret"),
+        ("host=h user=ann password=word9 dbname=d", "word9"),
+        ("password='it is' host=h", "it is"),
         ("mysql+aiomysql://u:p@ss@h/d", "p@ss"),
-    ):  # fmt: skip
+    ):
         assert scrub(f"login failed with {word}!", [secret(dsn=dsn)]) == f"login failed with {MARK}!"
 
 

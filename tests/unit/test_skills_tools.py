@@ -51,11 +51,15 @@ def test_a_name_is_there_once() -> None:
 @pytest.mark.parametrize(
     "tool",
     [
-        FakeTool(""), FakeTool("no blank"), FakeTool("x" * 65), FakeTool("é"),
-        FakeTool(parameters={"type": "array"}), FakeTool(parameters={}),
+        FakeTool(""),
+        FakeTool("no blank"),
+        FakeTool("x" * 65),
+        FakeTool("é"),
+        FakeTool(parameters={"type": "array"}),
+        FakeTool(parameters={}),
         FakeTool(parameters={"type": "object", "properties": {"a": {"type": "odd"}}}),
     ],
-)  # fmt: skip
+)
 def test_a_tool_that_models_cannot_be_told_of_is_refused(tool: FakeTool) -> None:
     """EX-15: names and schemas are those that every provider takes."""
     with pytest.raises(Invalid):
@@ -67,9 +71,15 @@ def test_the_tools_that_ship() -> None:
     catalog = Catalog(base())
     names = [*(spec.name for spec in catalog.specs()), named("delegate").name, named("request_user_input").name]
     assert names == [
-        "search_knowledge", "semantic_search", "search_graph", "calculator", "get_time", "http_get", "delegate",
+        "search_knowledge",
+        "semantic_search",
+        "search_graph",
+        "calculator",
+        "get_time",
+        "http_get",
+        "delegate",
         "request_user_input",
-    ]  # fmt: skip
+    ]
     assert {tool.effect for tool in catalog} == {Effect.READ}
 
 

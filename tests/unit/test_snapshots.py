@@ -106,9 +106,11 @@ def test_a_view_shows_every_setting_and_only_live_ones_move(name: str) -> None:
     began = load({})
     snapshots = Snapshots(began)
     section, _, key = name.partition(".")
-    moved = began.model_copy(update={section: getattr(began, section).model_copy(update={key: "moved"})}) if key else (
-        began.model_copy(update={section: "moved"})
-    )  # fmt: skip
+    moved = (
+        began.model_copy(update={section: getattr(began, section).model_copy(update={key: "moved"})})
+        if key
+        else (began.model_copy(update={section: "moved"}))
+    )
     view = snapshots.view()
     holder = getattr(view, section) if key else view
     assert getattr(holder, key or section) == getattr(getattr(began, section) if key else began, key or section)

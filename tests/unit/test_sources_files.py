@@ -63,8 +63,11 @@ def test_an_archive_says_what_to_do_with_it(tmp_path: Path) -> None:
             sniff(tmp_path / name)
         said.append((refused.value.reason, "unpack it" in refused.value.detail))
     assert said == [
-        (Reason.UNSUPPORTED, True), (Reason.UNSUPPORTED, True), (Reason.ENCRYPTED, True), (Reason.CORRUPT, False),
-    ]  # fmt: skip
+        (Reason.UNSUPPORTED, True),
+        (Reason.UNSUPPORTED, True),
+        (Reason.ENCRYPTED, True),
+        (Reason.CORRUPT, False),
+    ]
 
 
 def test_walk_follows_no_link_out_and_no_loop(tmp_path: Path) -> None:
@@ -175,11 +178,7 @@ def test_content_decides_and_the_name_says_which_sort_of_text(
         ("a.docx", b"just text", Reason.UNSUPPORTED),
         ("a.bin", bytes(range(256)) * 4, Reason.UNSUPPORTED),
         ("a.doc", OLE + "WordDocument".encode("utf-16-le"), Reason.UNSUPPORTED),
-        (
-            "a.xlsx",
-            OLE + "EncryptedPackage".encode("utf-16-le"),
-            Reason.ENCRYPTED,
-        ),
+        ("a.xlsx", OLE + "EncryptedPackage".encode("utf-16-le"), Reason.ENCRYPTED),
     ],
 )
 def test_what_cannot_be_read_has_a_reason(tmp_path: Path, name: str, data: bytes, reason: Reason) -> None:

@@ -81,8 +81,12 @@ async def test_what_is_indexed_says_which_model_made_it() -> None:
 
     for first, name in ((False, "now"), (True, "before")):
         indexer = Indexer(
-            Pages(), MovingEmbedder(NOW, BEFORE, at_once=first), ChunkSettings(), Lane.BULK, sleep=at_once  # type: ignore[arg-type]
-        )  # fmt: skip
+            Pages(),
+            MovingEmbedder(NOW, BEFORE, at_once=first),
+            ChunkSettings(),
+            Lane.BULK,
+            sleep=at_once,  # type: ignore[arg-type]
+        )
         (indexed,) = await indexer.index(SCOPE, [VersionId("v")])
         assert indexed.made == name and indexed.vectors is not None
 

@@ -10,9 +10,15 @@ from cluster.models.model_errors import Unusable
 from cluster.state.work.wait_reasons import Wait, parsed, told, waits, written
 
 PLAIN: dict[str, Any] = {
-    "state": "queued", "kind": "scan", "told": None, "ahead": 0, "others": 0, "running": 0, "workers": 1,
+    "state": "queued",
+    "kind": "scan",
+    "told": None,
+    "ahead": 0,
+    "others": 0,
+    "running": 0,
+    "workers": 1,
     "waits_for": None,
-}  # fmt: skip
+}
 
 
 def reasons(quota: tuple[int, int] | None = None, **row: Any) -> list[str]:
@@ -62,11 +68,13 @@ def test_what_can_be_done_is_said_where_it_does_not_pass_by_itself() -> None:
 @pytest.mark.parametrize(
     ("error", "reason"),
     [
-        (DiskFull("1 MiB"), Wait.DISK_FULL), (MemoryShort("93 %"), Wait.MEMORY_SHORT),
-        (Unavailable("the embedder"), Wait.PART_AWAY), (Overloaded("busy"), Wait.PART_AWAY),
+        (DiskFull("1 MiB"), Wait.DISK_FULL),
+        (MemoryShort("93 %"), Wait.MEMORY_SHORT),
+        (Unavailable("the embedder"), Wait.PART_AWAY),
+        (Overloaded("busy"), Wait.PART_AWAY),
         (Unusable("the key"), Wait.PART_AWAY),
     ],
-)  # fmt: skip
+)
 def test_what_a_worker_writes_down_is_read_as_it_was_meant(error: Any, reason: Wait) -> None:
     assert parsed(told(error)) == (reason, str(error)) and parsed(None) == ("", "")
     assert parsed(written(reason, "a: b: c")) == (reason, "a: b: c")

@@ -124,9 +124,7 @@ async def measure(report: Report, url: str, key: str) -> None:
     gone = Connection(
         ConnectionId("gone"), "gone", f"http://127.0.0.1:{free_port()}/v1", NAME, Provider.CUSTOM, AuthMode.BEARER
     )
-    vllm = Connection(
-        ConnectionId("vllm"), "vllm", url, NAME, Provider.VLLM, AuthMode.BEARER, price_in=1, price_out=2
-    )  # fmt: skip
+    vllm = Connection(ConnectionId("vllm"), "vllm", url, NAME, Provider.VLLM, AuthMode.BEARER, price_in=1, price_out=2)
     purse = MemoryPurse()
     router = Router(Two((gone, vllm), key), purse)
     heard = await ask(router)

@@ -201,10 +201,21 @@ def test_content_is_whole_over_several_answers(api: ApiServer, capsys: pytest.Ca
 def test_a_dry_run_of_a_folder_is_the_servers_count(api: ApiServer, capsys: pytest.CaptureFixture[str]) -> None:
     """Counted here, hidden files were among them, and a folder that only the server has did not exist."""
     estimated = {
-        "status": "dry_run", "base": "/srv", "root": "/srv/scans", "files": 40, "complete": False, "looked_at": 10,
-        "exact": False, "unchanged": 8, "pages": 90, "kinds": {"pdf": 9}, "reasons": {"encrypted": 1},
-        "pages_per_second": 1.5, "seconds": 60.0, "jobs": 2,
-    }  # fmt: skip
+        "status": "dry_run",
+        "base": "/srv",
+        "root": "/srv/scans",
+        "files": 40,
+        "complete": False,
+        "looked_at": 10,
+        "exact": False,
+        "unchanged": 8,
+        "pages": 90,
+        "kinds": {"pdf": 9},
+        "reasons": {"encrypted": 1},
+        "pages_per_second": 1.5,
+        "seconds": 60.0,
+        "jobs": 2,
+    }
     api.answers["POST /api/documents/batch-scan"] = estimated
     assert run(["ingest", "/srv/scans", "--dry-run", "--agent", "lawyer", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == estimated
@@ -256,9 +267,12 @@ def test_an_explained_search_shows_its_stages(api: ApiServer, capsys: pytest.Cap
         {"name": "rerank", "on": False, "detail": "off: [no] weights", "kept": None},
     ]
     told = {
-        "strategy": "hybrid", "generation": 3, "stages": stages, "timings_ms": {"vector": 1.25},
+        "strategy": "hybrid",
+        "generation": 3,
+        "stages": stages,
+        "timings_ms": {"vector": 1.25},
         "cache": {"outcome": "miss", "reason": "nothing like it"},
-    }  # fmt: skip
+    }
     api.answers["POST /api/documents/search"] = {"results": [], "explain": told}
     assert run(["search", "tower", "--explain"]) == 0
     shown = capsys.readouterr().out

@@ -150,10 +150,17 @@ def test_an_expired_token_is_renewed_before_the_stream(
 
 
 RUN = {
-    "id": "r1", "state": "completed", "path": "general", "ms": 12, "cost_usd": 0.001, "prompt_tokens": 3,
-    "completion_tokens": 4, "created_at": "2026-11-22T10:00:00Z", "error": None,
+    "id": "r1",
+    "state": "completed",
+    "path": "general",
+    "ms": 12,
+    "cost_usd": 0.001,
+    "prompt_tokens": 3,
+    "completion_tokens": 4,
+    "created_at": "2026-11-22T10:00:00Z",
+    "error": None,
     "steps": [{"seq": 1, "kind": "model", "name": "chat", "state": "done", "ms": 12, "cost_usd": 0.001}],
-}  # fmt: skip
+}
 
 
 def test_runs_are_listed_shown_watched_resumed_and_cancelled(
@@ -162,11 +169,13 @@ def test_runs_are_listed_shown_watched_resumed_and_cancelled(
     api.answers |= {
         "GET /api/runs": {"items": [RUN], "total": 1},
         "GET /api/runs/r1": RUN,
-        "GET /api/runs/r1/events": [sse(ACCEPTED, ASKED, ("skill_activity", "", {"kind": "approval_decided"})),
-                                    sse(*ANSWERED, first=4)],
+        "GET /api/runs/r1/events": [
+            sse(ACCEPTED, ASKED, ("skill_activity", "", {"kind": "approval_decided"})),
+            sse(*ANSWERED, first=4),
+        ],
         "POST /api/runs/r1/resume": {"answer": "Done [now].", "requires_approval": False, "error": None},
         "POST /api/runs/r1/cancel": RUN | {"state": "cancelled"},
-    }  # fmt: skip
+    }
     assert run(["runs", "list", "--state", "completed"]) == 0
     assert run(["runs", "show", "r1"]) == 0
     shown = capsys.readouterr().out
@@ -194,8 +203,9 @@ def test_replay_exits_with_whether_it_is_the_same(
 ) -> None:
     other = {"step": 2, "event": None, "name": "chat", "recorded": ["act"], "now": "answer"}
     api.answers["POST /api/runs/r1/replay"] = [
-        {"same": True, "steps": 3, "events": 9, "diverged": None}, {"same": False, "diverged": other},
-    ]  # fmt: skip
+        {"same": True, "steps": 3, "events": 9, "diverged": None},
+        {"same": False, "diverged": other},
+    ]
     assert run(["replay", "r1", *options]) == 0
     assert "The same, in 3 steps and 9 events." in capsys.readouterr().out
     assert run(["replay", "r1", *options, "--json"]) == 3
@@ -256,9 +266,15 @@ def test_connections_are_added_tested_and_removed(
         assert run(["connections", "add", "local", "http://x/v1", "m", "--key-stdin", "--no-tools", "--default"]) == 0
     (call,) = api.of("POST /api/llm-connections")
     assert call.body == {
-        "name": "local", "base_url": "http://x/v1", "model": "m", "price_in": 0, "price_out": 0, "default": True,
-        "supports_tools": False, "key": "sk-1",
-    }  # fmt: skip
+        "name": "local",
+        "base_url": "http://x/v1",
+        "model": "m",
+        "price_in": 0,
+        "price_out": 0,
+        "default": True,
+        "supports_tools": False,
+        "key": "sk-1",
+    }
     assert run(["connections", "test", "c1"]) == 0
     assert "does not name this one" in capsys.readouterr().out
     assert run(["connections", "test", "c1"]) == 1

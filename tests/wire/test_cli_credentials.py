@@ -14,9 +14,16 @@ from tests.fakes.api_server import ApiServer, serve_api
 
 PEM = "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXk\n-----END OPENSSH PRIVATE KEY-----\n"
 ROW = {
-    "id": "c1", "name": "web", "type": "ssh", "fields": ["private_key"], "extra": {"host": "h"}, "is_active": True,
-    "bound": False, "bindings": 0, "expires_at": None,
-}  # fmt: skip
+    "id": "c1",
+    "name": "web",
+    "type": "ssh",
+    "fields": ["private_key"],
+    "extra": {"host": "h"},
+    "is_active": True,
+    "bound": False,
+    "bindings": 0,
+    "expires_at": None,
+}
 TYPES = {
     "items": [{"type": t, "secret": list(s.secret), "open": list(s.open), "needs": []} for t, s in SORTS.items()],
     "secret_words": list(SECRET_WORDS),
@@ -29,11 +36,13 @@ def api(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ApiServer]:
     monkeypatch.setenv("AOS_STATE_DIR", str(tmp_path))
     monkeypatch.setenv("AOS_TOKEN", "access-1")
     answers = {
-        "GET /api/credentials": {"items": [ROW], "total": 1}, "GET /api/credentials/types": TYPES,
-        "POST /api/credentials": (201, ROW), "DELETE /api/credentials/c1": {},
+        "GET /api/credentials": {"items": [ROW], "total": 1},
+        "GET /api/credentials/types": TYPES,
+        "POST /api/credentials": (201, ROW),
+        "DELETE /api/credentials/c1": {},
         "POST /api/credentials/c1/bindings": (201, {"id": "b1", "agent": "Admin", "skill": "reboot", "role": None}),
         "GET /api/agents": {"items": [{"id": "a1", "name": "Admin"}]},
-    }  # fmt: skip
+    }
     with serve_api(answers) as fake:
         monkeypatch.setenv("AOS_URL", fake.url)
         yield fake

@@ -12,18 +12,33 @@ from tests.fakes.api_server import ApiServer, serve_api
 
 SETS = "/api/golden-sets"
 SET = {
-    "id": "s1", "name": "contracts", "description": "", "gate": False, "least_recall": None, "questions": 2,
+    "id": "s1",
+    "name": "contracts",
+    "description": "",
+    "gate": False,
+    "least_recall": None,
+    "questions": 2,
     "last_run": None,
-}  # fmt: skip
+}
 FIRST, SECOND = "00000000-0000-0000-0000-000000000001", "00000000-0000-0000-0000-000000000002"
 
 
 def a_run(state: str = "completed", recall: float = 0.9, **more: Any) -> dict[str, Any]:
     figures = {"recall@10": {"mean": recall, "n": 2}, "search_ms": {"p50": 3, "p95": 9, "n": 2}}
     return {
-        "id": SECOND, "set_id": "s1", "set_name": "contracts [x]", "state": state, "done": 2, "total": 2,
-        "figures": figures, "failures": [], "generation_id": 4, "fingerprint": "f", "created_at": "now", **more,
-    }  # fmt: skip
+        "id": SECOND,
+        "set_id": "s1",
+        "set_name": "contracts [x]",
+        "state": state,
+        "done": 2,
+        "total": 2,
+        "figures": figures,
+        "failures": [],
+        "generation_id": 4,
+        "fingerprint": "f",
+        "created_at": "now",
+        **more,
+    }
 
 
 @pytest.fixture
@@ -40,14 +55,14 @@ def test_a_file_fills_a_set_that_is_made_where_it_is_missing(api: ApiServer, tmp
     file.write_text("- {question: When?, answer: in May}")
     filled = {"set_id": "s2", "questions": 1, "written": 1, "removed": 0, "keys": ["k"]}
     api.answers |= {
-        f"POST {SETS}": (201, SET | {"id": "s2"}), f"POST {SETS}/s2/import": (201, filled),
-        f"POST {SETS}/s1/import": (201, filled), f"PATCH {SETS}/s1": SET,
-    }  # fmt: skip
+        f"POST {SETS}": (201, SET | {"id": "s2"}),
+        f"POST {SETS}/s2/import": (201, filled),
+        f"POST {SETS}/s1/import": (201, filled),
+        f"PATCH {SETS}/s1": SET,
+    }
     assert run(["eval", "import", str(file), "--gate"]) == 0
     assert api.of(f"POST {SETS}")[0].body == {"name": "leases", "gate": True}
-    assert api.of(f"POST {SETS}/s2/import")[0].body == {
-        "text": file.read_text(), "format": "yaml", "replace": False,
-    }  # fmt: skip
+    assert api.of(f"POST {SETS}/s2/import")[0].body == {"text": file.read_text(), "format": "yaml", "replace": False}
     assert run(["eval", "import", str(file), "--set", "contracts", "--least-recall", "0.8", "--replace"]) == 0
     assert api.of(f"PATCH {SETS}/s1")[0].body == {"least_recall": 0.8}
     assert api.of(f"POST {SETS}/s1/import")[0].body["replace"] is True
@@ -61,8 +76,12 @@ def test_a_query_is_saved_as_golden(api: ApiServer, tmp_path: Path) -> None:
         run(["eval", "add", "contracts", "When?", "--document", "a.pdf", "--document", "b.pdf", "--answer", "May"]) == 0
     )
     assert api.of(f"POST {SETS}/s1/questions")[0].body == {
-        "question": "When?", "documents": ["a.pdf", "b.pdf"], "passages": [], "answers": ["May"], "answerable": True,
-    }  # fmt: skip
+        "question": "When?",
+        "documents": ["a.pdf", "b.pdf"],
+        "passages": [],
+        "answers": ["May"],
+        "answerable": True,
+    }
     api.answers[f"GET {SETS}/s1/export"] = b"- question: When?\n"
     assert run(["eval", "export", "contracts", "-o", str(tmp_path / "out.yaml")]) == 0
     assert (tmp_path / "out.yaml").read_text() == "- question: When?\n"
@@ -79,7 +98,7 @@ def test_a_run_is_followed_resumed_where_it_was_interrupted_and_fails_where_a_pa
         f"POST {SETS}/s1/runs": (202, a_run("running")),
         f"POST /api/golden-runs/{SECOND}/resume": (202, a_run("running")),
         f"GET /api/golden-runs/{SECOND}": [a_run("running"), a_run("interrupted"), a_run(state, failures=failures)],
-    }  # fmt: skip
+    }
     assert run(["eval", "run", "contracts", "--no-answers"]) == code
     shown = capsys.readouterr().out
     assert "contracts [x]" in shown and "0.9000" in shown and ("words only [1]" in shown) == bool(code)
@@ -93,9 +112,10 @@ def test_a_run_is_followed_resumed_where_it_was_interrupted_and_fails_where_a_pa
 def test_a_run_that_cannot_be_resumed_ends_the_wait(api: ApiServer, capsys: pytest.CaptureFixture[str]) -> None:
     problem = {"title": "No.", "detail": "the settings are others than when it began", "code": "conflict"}
     api.answers |= {
-        f"POST {SETS}/s1/runs": (202, a_run("running")), f"POST /api/golden-runs/{SECOND}/resume": (409, problem),
+        f"POST {SETS}/s1/runs": (202, a_run("running")),
+        f"POST /api/golden-runs/{SECOND}/resume": (409, problem),
         f"GET /api/golden-runs/{SECOND}": a_run("interrupted"),
-    }  # fmt: skip
+    }
     assert run(["eval", "run", "contracts"]) == 1
     assert "the settings are others" in capsys.readouterr().err
 
@@ -119,8 +139,9 @@ def test_two_runs_are_compared(api: ApiServer, capsys: pytest.CaptureFixture[str
     row = {"measure": "mrr", "n": 2, "baseline": 0.5, "candidate": 0.75, "delta": 0.25, "low": 0, "high": 0.5, "p": 0.5}
     changed = {"key": "k", "question": "When?", "baseline": 0.0, "candidate": 1.0}
     api.answers[f"GET /api/golden-runs/{SECOND}/compare/{FIRST}"] = {
-        "differences": [row | {"better": 1, "worse": 0}], "changed": [changed],
-    }  # fmt: skip
+        "differences": [row | {"better": 1, "worse": 0}],
+        "changed": [changed],
+    }
     assert run(["eval", "compare", FIRST, SECOND, "--measure", "mrr"]) == 0
     shown = capsys.readouterr().out
     assert "0.75" in shown and "When?" in shown
@@ -134,9 +155,10 @@ def test_generations_are_listed_built_switched_and_rolled_back(
     told = {"generation": 3, "previous": 4, "carried": 2, "job_id": None, "note": "set EMBEDDING_MODEL back"}
     api.answers |= {
         "GET /api/generations": {"live": 4, "previous": 3, "items": [row, row | {"id": 3, "report": None}]},
-        "POST /api/generations/rollback": told, "POST /api/generations/4/switch": told | {"job_id": "j2", "note": None},
+        "POST /api/generations/rollback": told,
+        "POST /api/generations/4/switch": told | {"job_id": "j2", "note": None},
         "POST /api/documents/reindex-all": (202, {"job_id": "j1"}),
-    }  # fmt: skip
+    }
     assert run(["generations", "list"]) == 0 and "passed" in capsys.readouterr().out
     assert run(["generations", "rollback"]) == 0
     shown = capsys.readouterr().out

@@ -9,9 +9,14 @@ from cluster.cli import run
 from tests.fakes.api_server import ApiServer
 
 BANK: dict[str, Any] = {
-    "id": "e" * 32, "name": "ZX Bank", "type": "organization", "aliases": ["ZXB"], "confidence": 0.6, "occurrences": 9,
+    "id": "e" * 32,
+    "name": "ZX Bank",
+    "type": "organization",
+    "aliases": ["ZXB"],
+    "confidence": 0.6,
+    "occurrences": 9,
     "documents": 3,
-}  # fmt: skip
+}
 INDIA = BANK | {"id": "f" * 32, "name": "India", "type": "location", "aliases": []}
 SAID = {"filename": "[bold]about.md", "page": 4, "quote": "ZX Bank\nis based in India."}
 RELATION = {"source": BANK, "type": "is_part_of", "target": INDIA, "evidence": [SAID]}

@@ -14,10 +14,14 @@ from tests.fakes.api_server import ApiServer, serve_api
 
 SKILL = "---\nname: s\ndescription: d\n---\nBe brief.\n"
 IMPORTED: dict[str, Any] = {
-    "skill": {"name": "s", "version": 2}, "scripts": [{"name": "x", "version": 1}], "ignored": ["LICENSE"],
-    "documents": [{"path": "a.md", "document_id": "0", "change": "new"}], "job_id": "j1", "trust": "unknown_key",
+    "skill": {"name": "s", "version": 2},
+    "scripts": [{"name": "x", "version": 1}],
+    "ignored": ["LICENSE"],
+    "documents": [{"path": "a.md", "document_id": "0", "change": "new"}],
+    "job_id": "j1",
+    "trust": "unknown_key",
     "signed_by": "KEY",
-}  # fmt: skip
+}
 
 
 @pytest.fixture
@@ -88,6 +92,9 @@ def test_sk_08_the_packages_that_ship_are_made_anywhere(tmp_path: Path) -> None:
     """SK-08: from the installed package, four files that are ready to import."""
     assert run(["skills", "packs", "-o", str(tmp_path / "out")]) == 0
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
-        "finance-agent.skill", "infra-agent.skill", "legal-agent.skill", "presales-agent.skill",
-    ]  # fmt: skip
+        "finance-agent.skill",
+        "infra-agent.skill",
+        "legal-agent.skill",
+        "presales-agent.skill",
+    ]
     assert unpack((tmp_path / "out" / "legal-agent.skill").read_bytes()).name == "legal-agent"

@@ -10,9 +10,18 @@ from cluster.cli import run
 from tests.fakes.api_server import ApiServer, serve_api
 
 JOB = {
-    "id": "j1", "name": "morning", "agent": "clerk", "action": "message", "cron": "0 6 * * *", "timezone": "UTC",
-    "enabled": True, "next_at": "2026-11-23T06:00:00Z", "last_at": None, "last_status": None, "owner": "a@example.org",
-}  # fmt: skip
+    "id": "j1",
+    "name": "morning",
+    "agent": "clerk",
+    "action": "message",
+    "cron": "0 6 * * *",
+    "timezone": "UTC",
+    "enabled": True,
+    "next_at": "2026-11-23T06:00:00Z",
+    "last_at": None,
+    "last_status": None,
+    "owner": "a@example.org",
+}
 
 
 @pytest.fixture
@@ -27,9 +36,10 @@ def api(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[ApiServer]:
 def test_sh_01_jobs_are_listed_added_run_and_removed(api: ApiServer, capsys: pytest.CaptureFixture[str]) -> None:
     """SH-01: by name or by id."""
     api.answers |= {
-        "POST /api/scheduler/jobs": JOB, "POST /api/scheduler/jobs/j1/run": {"schedule_id": "j1", "due_at": "now"},
+        "POST /api/scheduler/jobs": JOB,
+        "POST /api/scheduler/jobs/j1/run": {"schedule_id": "j1", "due_at": "now"},
         "DELETE /api/scheduler/jobs/j1": {},
-    }  # fmt: skip
+    }
     assert run(["schedules", "list", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["items"] == [JOB]
     assert run(["schedules", "add", "morning", "clerk", "0 6 * * *", "--message", "hi"]) == 0

@@ -11,11 +11,18 @@ from cluster.cli import run
 from tests.fakes.api_server import ApiServer, serve_api
 
 SKILL = {
-    "name": "double", "description": "Doubles [a] number. " + "x" * 80, "type": "python",
+    "name": "double",
+    "description": "Doubles [a] number. " + "x" * 80,
+    "type": "python",
     "category": "Office/Arithmetic",
-    "risk": "read", "permissions": ["admin"], "timeout": 5, "credential": None, "version": 2, "origin": "registered",
+    "risk": "read",
+    "permissions": ["admin"],
+    "timeout": 5,
+    "credential": None,
+    "version": 2,
+    "origin": "registered",
     "parameters": {"type": "object", "properties": {"n": {"type": "integer", "description": "Which."}}},
-}  # fmt: skip
+}
 COUNTS = {"shipped": 6, "stored": 1, "by_type": {"python": 3}, "by_category": {"Office/Arithmetic": 2}}
 AGENTS = {"items": [{"id": "a1", "name": "clerk"}], "total": 1}
 
@@ -60,8 +67,9 @@ def test_skills_are_given_to_an_agent_by_its_name(api: ApiServer, capsys: pytest
     )
     assert "clerk has double, version 2." in capsys.readouterr().out
     assert [call.body for call in api.of("POST /api/agents/a1/skills")] == [
-        {"name": "double"}, {"name": "double", "version": 2},
-    ]  # fmt: skip
+        {"name": "double"},
+        {"name": "double", "version": 2},
+    ]
     assert run(["skills", "detach", "clerk", "double"]) == 0
     assert run(["skills", "attach", "nobody", "double"]) == 1
     assert "no agent is called nobody" in capsys.readouterr().err

@@ -8,12 +8,23 @@ from cluster.cli import run
 from tests.fakes.api_server import ApiServer
 
 HELD = {
-    "id": "w1", "name": "claims", "deleted": False,
+    "id": "w1",
+    "name": "claims",
+    "deleted": False,
     "workspaces": [
-        {"id": "w1", "name": "claims", "documents": 3, "pages": 9, "chunks": 12, "agents": 1, "conversations": 2,
-         "open_jobs": 0, "open_runs": 0}
+        {
+            "id": "w1",
+            "name": "claims",
+            "documents": 3,
+            "pages": 9,
+            "chunks": 12,
+            "agents": 1,
+            "conversations": 2,
+            "open_jobs": 0,
+            "open_runs": 0,
+        }
     ],
-}  # fmt: skip
+}
 
 WAYS = [("workspaces", "/api/workspaces/w1"), ("tenants", "/api/tenants/w1")]
 

@@ -10,23 +10,43 @@ from tests.fakes.api_server import ApiServer
 
 ID = "7d9f0c52-3c1e-4a4f-9a55-0d6f3a2b1c11"
 ANSWER: dict[str, Any] = {
-    "id": ID, "answer": "In May.", "mode": "extractive", "citations": [], "fallback": "words only: [red]no embedder",
-}  # fmt: skip
+    "id": ID,
+    "answer": "In May.",
+    "mode": "extractive",
+    "citations": [],
+    "fallback": "words only: [red]no embedder",
+}
 CITED: dict[str, Any] = {
-    "n": 1, "withheld": None, "filename": "[bold]lease.pdf", "is_current": False, "kind": "pdf", "page": 4, "start": 10,
-    "end": 17, "boxes": [[4, 0.1, 0.2, 0.3, 0.45]], "ocr_confidence": 0.914, "engine": "tesseract+easyocr",
+    "n": 1,
+    "withheld": None,
+    "filename": "[bold]lease.pdf",
+    "is_current": False,
+    "kind": "pdf",
+    "page": 4,
+    "start": 10,
+    "end": 17,
+    "boxes": [[4, 0.1, 0.2, 0.3, 0.45]],
+    "ocr_confidence": 0.914,
+    "engine": "tesseract+easyocr",
     "caveats": [{"kind": "table_unsure", "detail": "a [red]column is guessed", "page": 4}],
-    "file_hash": "ab" * 32, "job": {"id": "j-1", "kind": "ingest", "state": "complete"},
-}  # fmt: skip
+    "file_hash": "ab" * 32,
+    "job": {"id": "j-1", "kind": "ingest", "state": "complete"},
+}
 WHY: dict[str, Any] = {
-    "question": "When does it end?", "mode": "generated", "model": "m1", "generation": 3, "abstained": None,
-    "fallback": None, "citations": [CITED], "dropped": [{"text": "It is blue.", "why": "unsupported"}],
+    "question": "When does it end?",
+    "mode": "generated",
+    "model": "m1",
+    "generation": 3,
+    "abstained": None,
+    "fallback": None,
+    "citations": [CITED],
+    "dropped": [{"text": "It is blue.", "why": "unsupported"}],
     "claims": [
         {"text": "It ends in May.", "citations": [1], "supported": True, "basis": "attributed"},
         {"text": "It is red.", "citations": [], "supported": False, "basis": "quoted"},
     ],
     "conflicts": [[{"n": 1, "value": "May"}, {"n": 2, "value": None}]],
-}  # fmt: skip
+}
 
 
 def test_an_answer_tells_its_fallback_and_how_to_ask_why(api: ApiServer, capsys: pytest.CaptureFixture[str]) -> None:

@@ -53,8 +53,11 @@ def test_a_declared_gpu_carries_embedder_and_reranker() -> None:
 def test_one_setting_decides_where_models_compute() -> None:
     """A model may keep off the declared GPU; to insist on one where none is declared is refused, with the fix."""
     apart = {
-        "AOS_RAY_NUM_GPUS": "1", "AOS_RERANK_MODEL": "/weights", "AOS_EMBEDDING_GPU": "false", "AOS_OCR_GPU": "false",
-    }  # fmt: skip
+        "AOS_RAY_NUM_GPUS": "1",
+        "AOS_RERANK_MODEL": "/weights",
+        "AOS_EMBEDDING_GPU": "false",
+        "AOS_OCR_GPU": "false",
+    }
     assert "num_gpus" not in apps(apart)["embedding"]["deployments"][0]["ray_actor_options"]
     assert apps(apart)["reranker"]["deployments"][0]["ray_actor_options"]["num_gpus"] == 1
     for name in ("AOS_EMBEDDING_GPU", "AOS_RERANK_GPU", "AOS_OCR_GPU"):

@@ -158,9 +158,13 @@ async def test_a_model_that_takes_no_tools_is_not_sent_any() -> None:
 )
 @BOTH
 async def test_auth_modes(
-    provider: Provider, mode: AuthMode, header: str | None, key: str | None, sent: tuple[str, str | None],
+    provider: Provider,
+    mode: AuthMode,
+    header: str | None,
+    key: str | None,
+    sent: tuple[str, str | None],
     monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+) -> None:
     """MR-09: five modes; what the libraries find in the environment goes nowhere."""
     for name in ("OPENAI_API_KEY", "OPENAI_ADMIN_KEY", "OPENAI_ORG_ID", "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"):
         monkeypatch.setenv(name, "from-the-environment")
@@ -316,13 +320,20 @@ async def test_an_endpoint_that_cannot_stream_gives_its_reply_in_one_piece(provi
 @BOTH
 async def test_bodies_that_are_no_replies(provider: Provider) -> None:
     bodies: Sequence[tuple[object, dict[str, str]]] = [
-        ({"surprise": 1}, {}), ([1, 2], {}), ("text", {}), (None, {}), (b"\xff\xfe", {}), (b"[" * 100_000, {}),
-        (b"", {}), (b"data: [1, 2]\n\n", {"Content-Type": "text/event-stream"}),
+        ({"surprise": 1}, {}),
+        ([1, 2], {}),
+        ("text", {}),
+        (None, {}),
+        (b"\xff\xfe", {}),
+        (b"[" * 100_000, {}),
+        (b"", {}),
+        (b"data: [1, 2]\n\n", {"Content-Type": "text/event-stream"}),
         (b"event: x\ndata: 7\n\n", {"Content-Type": "text/event-stream"}),
         (b'data: {"error": {"message": "out of memory"}}\n\n', {"Content-Type": "text/event-stream"}),
         (b'event: error\ndata: {"error": {"message": "out"}}\n\n', {"Content-Type": "text/event-stream"}),
-        ({"choices": [{"message": None, "finish_reason": None}]}, {}), ({"choices": "x", "content": 3}, {}),
-    ]  # fmt: skip
+        ({"choices": [{"message": None, "finish_reason": None}]}, {}),
+        ({"choices": "x", "content": 3}, {}),
+    ]
     for body, headers in bodies:
         raw = body if isinstance(body, bytes) else json.dumps(body).encode()
         with serve_model(Say(body=raw, headers=headers)) as server, pytest.raises(Unavailable):

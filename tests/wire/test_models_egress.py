@@ -32,9 +32,24 @@ class Names:
 
 @pytest.mark.parametrize(
     "address",
-    ["127.0.0.1", "::1", "::ffff:127.0.0.1", "10.0.0.7", "172.16.3.4", "192.168.1.1", "169.254.169.254", "0.0.0.0",
-     "100.64.0.1", "168.63.129.16", "fe80::1", "fd00::1", "64:ff9b::a00:7", "2002:7f00:1::", "224.0.0.1"],
-)  # fmt: skip
+    [
+        "127.0.0.1",
+        "::1",
+        "::ffff:127.0.0.1",
+        "10.0.0.7",
+        "172.16.3.4",
+        "192.168.1.1",
+        "169.254.169.254",
+        "0.0.0.0",
+        "100.64.0.1",
+        "168.63.129.16",
+        "fe80::1",
+        "fd00::1",
+        "64:ff9b::a00:7",
+        "2002:7f00:1::",
+        "224.0.0.1",
+    ],
+)
 async def test_what_is_not_public_is_refused_with_its_fix(address: str) -> None:
     egress = Egress(find=Names([PUBLIC, address]))
     with pytest.raises(AddressRefused) as refused:
@@ -52,9 +67,14 @@ async def test_an_address_in_disguise_is_the_address(url: str) -> None:
 async def test_this_machine_is_open_to_the_first_tenant_while_only_it_reaches_the_gateway() -> None:
     """`aos connections add local http://127.0.0.1:8080/v1` on a laptop; nothing of that on a server, nor for others."""
     for listens, first, opens in (
-        ("127.0.0.1", True, True), ("localhost", True, True), ("::1", True, True), ("127.0.0.1", False, False),
-        ("0.0.0.0", True, False), ("10.1.0.2", True, False), ("aos.example", True, False),
-    ):  # fmt: skip
+        ("127.0.0.1", True, True),
+        ("localhost", True, True),
+        ("::1", True, True),
+        ("127.0.0.1", False, False),
+        ("0.0.0.0", True, False),
+        ("10.1.0.2", True, False),
+        ("aos.example", True, False),
+    ):
         egress = egress_of((), listens)
         for url in ("http://127.0.0.1:8080/v1", "http://localhost:11434"):
             if opens:
@@ -68,9 +88,18 @@ async def test_this_machine_is_open_to_the_first_tenant_while_only_it_reaches_th
 
 @pytest.mark.parametrize(
     ("entry", "opens"),
-    [("models.lan", True), ("models.lan:8080", True), ("MODELS.LAN:8080", True), ("10.1.0.0/16", True),
-     ("models.lan:8081", False), ("10.2.0.0/16", False), ("lan", False), ("10.1.0.7", True), ("10.1.0.8", False)],
-)  # fmt: skip
+    [
+        ("models.lan", True),
+        ("models.lan:8080", True),
+        ("MODELS.LAN:8080", True),
+        ("10.1.0.0/16", True),
+        ("models.lan:8081", False),
+        ("10.2.0.0/16", False),
+        ("lan", False),
+        ("10.1.0.7", True),
+        ("10.1.0.8", False),
+    ],
+)
 async def test_the_list_opens_a_host_a_port_of_it_or_a_network(entry: str, opens: bool) -> None:
     egress = Egress(egress_of((entry,), "0.0.0.0").allow, find=Names(["10.1.0.7"]))
     if opens:

@@ -67,11 +67,13 @@ async def test_mr_12_a_logical_name_reaches_its_providers_model_in_that_provider
                 replies[task] = said[-1].content
         assert replies == {"planning": "one", "classify": "two", "tool_call": "one", "chat": "two"}
         assert [(one.path, one.body["model"]) for one in openai.chats] == [
-            ("/v1/chat/completions", "large-1"), ("/v1/chat/completions", "small-1"),
-        ]  # fmt: skip
+            ("/v1/chat/completions", "large-1"),
+            ("/v1/chat/completions", "small-1"),
+        ]
         assert [(one.path, one.body["model"]) for one in anthropic.chats] == [
-            ("/v1/messages", "careful-2"), ("/v1/messages", "fluent-2"),
-        ]  # fmt: skip
+            ("/v1/messages", "careful-2"),
+            ("/v1/messages", "fluent-2"),
+        ]
         assert {one.headers["authorization"] for one in openai.chats} == {"Bearer key-one"}
         assert {one.headers["x-api-key"] for one in anthropic.chats} == {"key-two"}
 

@@ -58,8 +58,10 @@ async def test_it_falls_back_and_tells_why(error: AosError) -> None:
     assert isinstance(first, Fallback) and (first.left, first.taken) == ("a", "b")
     assert first.why == f"{error.code}: {error.detail or error.title}"
     assert isinstance(second, Fallback) and (second.left, second.taken, second.why) == (
-        "b", "c", "unavailable: b is down",
-    )  # fmt: skip
+        "b",
+        "c",
+        "unavailable: b is down",
+    )
     assert delta == Delta("from c")
     assert isinstance(reply, Reply) and reply.connection == "c" and reply.fallbacks == (first, second)
     assert [cost for _, _, cost in purse.added] == [0.0], "what failed before it spoke costs nothing; no price is 0"
@@ -209,9 +211,11 @@ class RealModels(Shelf):
 
 async def test_over_real_http_a_failing_server_is_left_for_a_working_one() -> None:
     """MR-04: a server that answers 503, one that refuses the key, one that answers; over real HTTP."""
-    with serve_model(failing(503)) as broken, serve_model(Say("Hello."), key="k") as closed, serve_model(
-        Say("Hello from the third.")
-    ) as working:  # fmt: skip
+    with (
+        serve_model(failing(503)) as broken,
+        serve_model(Say("Hello."), key="k") as closed,
+        serve_model(Say("Hello from the third.")) as working,
+    ):
         three = [replace(c, base_url=s.url) for c, s in ((A, broken), (B, closed), (C, working))]
         models = RealModels({c: ScriptedModel() for c in three})
         async with model_client() as client:

@@ -99,15 +99,22 @@ async def test_what_may_pass_is_tried_once_more(first: Answer) -> None:
 @pytest.mark.parametrize(
     ("answer", "error"),
     [
-        ((503, {}), Unavailable), ((429, {}), Overloaded), ((401, {}), Invalid), ((302, {}), Invalid),
-        ((200, b"x" * (2**20 + 1)), Unavailable), ((200, b"[" * 100_000), Unavailable), ((200, []), Unavailable),
-        (best((0, 0.1), (0, 0.2)), Unavailable), (best((2, 0.1)), Unavailable), (best((-1, 0.1)), Unavailable),
+        ((503, {}), Unavailable),
+        ((429, {}), Overloaded),
+        ((401, {}), Invalid),
+        ((302, {}), Invalid),
+        ((200, b"x" * (2**20 + 1)), Unavailable),
+        ((200, b"[" * 100_000), Unavailable),
+        ((200, []), Unavailable),
+        (best((0, 0.1), (0, 0.2)), Unavailable),
+        (best((2, 0.1)), Unavailable),
+        (best((-1, 0.1)), Unavailable),
         ((200, {"results": [{"index": 0, "relevance_score": "1"}]}), Unavailable),
         ((200, {"results": [{"index": True, "relevance_score": 1}]}), Unavailable),
         ((200, b'{"results": [{"index": 0, "relevance_score": NaN}]}'), Unavailable),
         ((200, {"results": [7]}), Unavailable),
     ],
-)  # fmt: skip
+)
 async def test_garbage_and_refusals_are_errors_by_name(answer: Answer, error: type[AosError]) -> None:
     """RE-13: no score is made up, and no redirect is followed."""
     with service(answer) as made, pytest.raises(error):

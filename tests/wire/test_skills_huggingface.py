@@ -18,28 +18,40 @@ from tests.fakes.web import Asked, Says, as_json, here, web
 TEXTS = ["the cat", "a dog", "rain"]
 CALLS: dict[str, tuple[dict[str, Any], str, dict[str, Any], Any, dict[str, Any]]] = {
     "hf_embed": (
-        {"texts": TEXTS}, "POST /embed", {"inputs": TEXTS, "normalize": True, "truncate": True},
-        [[0.1, 0.2], [0.3, 0.4], [1, 0]], {"vectors": [[0.1, 0.2], [0.3, 0.4], [1.0, 0.0]], "dimension": 2},
+        {"texts": TEXTS},
+        "POST /embed",
+        {"inputs": TEXTS, "normalize": True, "truncate": True},
+        [[0.1, 0.2], [0.3, 0.4], [1, 0]],
+        {"vectors": [[0.1, 0.2], [0.3, 0.4], [1.0, 0.0]], "dimension": 2},
     ),
     "hf_rerank": (
-        {"query": "weather", "texts": TEXTS}, "POST /rerank", {"query": "weather", "texts": TEXTS, "truncate": True},
+        {"query": "weather", "texts": TEXTS},
+        "POST /rerank",
+        {"query": "weather", "texts": TEXTS, "truncate": True},
         [{"index": 0, "score": 0.1}, {"index": 2, "score": 0.9}, {"index": 1, "score": 0.2}],
-        {"ranked": [
-            {"index": 2, "score": 0.9, "text": "rain"}, {"index": 1, "score": 0.2, "text": "a dog"},
-            {"index": 0, "score": 0.1, "text": "the cat"},
-        ]},
+        {
+            "ranked": [
+                {"index": 2, "score": 0.9, "text": "rain"},
+                {"index": 1, "score": 0.2, "text": "a dog"},
+                {"index": 0, "score": 0.1, "text": "the cat"},
+            ]
+        },
     ),
     "hf_classify": (
-        {"text": "I am happy"}, "POST /predict", {"inputs": "I am happy"},
+        {"text": "I am happy"},
+        "POST /predict",
+        {"inputs": "I am happy"},
         [{"score": 0.1, "label": "sad"}, {"score": 0.9, "label": "joy"}],
         {"labels": [{"label": "joy", "score": 0.9}, {"label": "sad", "score": 0.1}]},
     ),
     "hf_generate": (
-        {"prompt": "Once", "temperature": 0.5}, "POST /generate",
+        {"prompt": "Once", "temperature": 0.5},
+        "POST /generate",
         {"inputs": "Once", "parameters": {"return_full_text": False, "max_new_tokens": 256, "temperature": 0.5}},
-        {"generated_text": " upon a time"}, {"text": " upon a time"},
+        {"generated_text": " upon a time"},
+        {"text": " upon a time"},
     ),
-}  # fmt: skip
+}
 
 
 async def run(name: str, says: Says, sent: list[Asked] | None = None) -> Any:
@@ -69,14 +81,21 @@ async def test_a_model_is_asked_as_its_server_documents(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "answer"),
     [
-        ("hf_embed", [[0.1, 0.2]]), ("hf_embed", [[0.1], [0.1, 0.2], [0.3]]), ("hf_embed", [["a"], ["b"], ["c"]]),
-        ("hf_embed", {"embeddings": []}), ("hf_rerank", [{"index": 0, "score": 1}]),
+        ("hf_embed", [[0.1, 0.2]]),
+        ("hf_embed", [[0.1], [0.1, 0.2], [0.3]]),
+        ("hf_embed", [["a"], ["b"], ["c"]]),
+        ("hf_embed", {"embeddings": []}),
+        ("hf_rerank", [{"index": 0, "score": 1}]),
         ("hf_rerank", [{"index": n, "score": 1} for n in (0, 1, 7)]),
-        ("hf_rerank", [{"index": n, "score": 1} for n in (0, 1, 1)]), ("hf_classify", [{"label": "a"}]),
-        ("hf_classify", "joy"), ("hf_generate", []), ("hf_generate", {"text": "x"}),
-        ("hf_generate", [{"generated_text": "a"}, {"generated_text": "b"}]), ("hf_generate", None),
+        ("hf_rerank", [{"index": n, "score": 1} for n in (0, 1, 1)]),
+        ("hf_classify", [{"label": "a"}]),
+        ("hf_classify", "joy"),
+        ("hf_generate", []),
+        ("hf_generate", {"text": "x"}),
+        ("hf_generate", [{"generated_text": "a"}, {"generated_text": "b"}]),
+        ("hf_generate", None),
     ],
-)  # fmt: skip
+)
 async def test_an_answer_of_another_form_is_not_passed_on(name: str, answer: Any) -> None:
     """SK-02: a vector for another text would be worse than none."""
     with pytest.raises(ServiceGarbled):
@@ -105,9 +124,16 @@ async def test_pipelines_of_hf_inference_are_read_too(name: str, answer: Any, gi
 
 @pytest.mark.parametrize(
     ("status", "error"),
-    [(401, ServiceDenied), (413, ServiceRefused), (422, ServiceRefused), (424, ServiceRefused), (429, ServiceBusy),
-     (500, ServiceFailed), (503, ServiceFailed)],
-)  # fmt: skip
+    [
+        (401, ServiceDenied),
+        (413, ServiceRefused),
+        (422, ServiceRefused),
+        (424, ServiceRefused),
+        (429, ServiceBusy),
+        (500, ServiceFailed),
+        (503, ServiceFailed),
+    ],
+)
 async def test_failures_have_names(status: int, error: type[AosError]) -> None:
     """SK-02: a model computes; a failure changed nothing and may be tried again."""
     with pytest.raises(AosError) as raised:
@@ -118,19 +144,26 @@ async def test_failures_have_names(status: int, error: type[AosError]) -> None:
 @pytest.mark.parametrize(
     ("options", "words", "front"),
     [
-        ({"task": "embed"}, ("text",), {}), ({"task": "embed"}, ("texts", "more"), {}), ({"task": "dream"}, (), {}),
-        ({"task": "rerank"}, ("texts",), {}), ({"task": "classify"}, ("text",), {"risk": "write"}), ({}, ("text",), {}),
+        ({"task": "embed"}, ("text",), {}),
+        ({"task": "embed"}, ("texts", "more"), {}),
+        ({"task": "dream"}, (), {}),
+        ({"task": "rerank"}, ("texts",), {}),
+        ({"task": "classify"}, ("text",), {"risk": "write"}),
+        ({}, ("text",), {}),
         ({"task": "classify", "url": "https://{text}/"}, ("text",), {}),
     ],
-)  # fmt: skip
+)
 def test_a_wrong_manifest_is_refused(
     options: Mapping[str, Any], words: tuple[str, ...], front: Mapping[str, Any]
 ) -> None:
     """SK-02: each task has its parameters."""
     schema = {"type": "object", "properties": {name: {} for name in words}, "required": list(words)}
     given = {
-        "name": "made", "description": "Made.", "type": "huggingface", "parameters": schema,
+        "name": "made",
+        "description": "Made.",
+        "type": "huggingface",
+        "parameters": schema,
         "options": {"url": "https://models.test/x", **options},
-    }  # fmt: skip
+    }
     with pytest.raises(BadManifest):
         build(manifest_of({**given, **front}), ground())

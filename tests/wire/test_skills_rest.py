@@ -165,9 +165,10 @@ async def test_several_segments_are_kept_and_each_is_encoded() -> None:
 async def test_queries_and_bodies_leave_out_what_was_not_given() -> None:
     """SK-04: lists repeat in a query, values keep their types in JSON, texts are never parsed as templates again."""
     options = {
-        "method": "POST", "query": {"a": "{a}", "b": "x {b}", "c": 1},
+        "method": "POST",
+        "query": {"a": "{a}", "b": "x {b}", "c": 1},
         "body": {"a": ["{a}", {"deep": {"b": "{b}"}}], "n": "{n}", "fixed": None, "all": {"o": "{b}"}},
-    }  # fmt: skip
+    }
     schema = {"type": "object", "properties": {"a": {}, "b": {}, "n": {"default": 5}}}
     async with web(fine) as site:
         manifest = skill({"url": f"{near(site)}/p", **options}, risk="write", parameters=schema)
@@ -178,8 +179,11 @@ async def test_queries_and_bodies_leave_out_what_was_not_given() -> None:
         assert json.loads(first.body) == {"a": [["{n}", "&"]], "n": 5, "fixed": None}
         assert second.target == "/p?a=1.5&b=x+%22%7D&c=1"
         assert json.loads(second.body) == {
-            "a": [1.5, {"deep": {"b": '"}'}}], "n": {"x": [1]}, "fixed": None, "all": {"o": '"}'},
-        }  # fmt: skip
+            "a": [1.5, {"deep": {"b": '"}'}}],
+            "n": {"x": [1]},
+            "fixed": None,
+            "all": {"o": '"}'},
+        }
 
 
 async def test_a_form_is_sent_as_one() -> None:
@@ -256,8 +260,7 @@ async def test_an_argument_cannot_play_a_field_of_the_credential() -> None:
 
 
 @pytest.mark.parametrize(
-    ("to", "kept"),
-    [("/b", True), ("http://service.test:{port}/b", True), ("http://other.test:{port}/b", False)],
+    ("to", "kept"), [("/b", True), ("http://service.test:{port}/b", True), ("http://other.test:{port}/b", False)]
 )
 async def test_a_redirect_to_another_host_gets_no_credential(to: str, kept: bool) -> None:
     """SK-04: nor any other header that was meant for the first one."""
@@ -275,8 +278,7 @@ async def test_a_redirect_to_another_host_gets_no_credential(to: str, kept: bool
 
 
 @pytest.mark.parametrize(
-    ("status", "error"),
-    [(301, Redirected), (302, OutcomeUnknown), (307, Redirected), (308, Redirected)],
+    ("status", "error"), [(301, Redirected), (302, OutcomeUnknown), (307, Redirected), (308, Redirected)]
 )
 async def test_what_changes_something_follows_no_redirect(status: int, error: type[AosError]) -> None:
     """SK-04: neither the body nor the secret goes to a place that nobody named; after a 302 it may have been done."""
@@ -319,17 +321,19 @@ async def test_failures_are_told_apart(says: Says, reads: type[AosError], change
     [
         (Says(b"\x89PNG", kind="image/png"), Invalid, {"status": 200, "content_type": "image/png"}),
         (
-            Says(b"%PDF", 201, "application/pdf", {"Location": "/a/7"}), Invalid,
+            Says(b"%PDF", 201, "application/pdf", {"Location": "/a/7"}),
+            Invalid,
             {"status": 201, "content_type": "application/pdf", "location": "/a/7"},
         ),
         (
-            Says(b"{}", kind="application/json", headers={"Content-Encoding": "gzip"}), Invalid,
+            Says(b"{}", kind="application/json", headers={"Content-Encoding": "gzip"}),
+            Invalid,
             {"status": 200, "content_type": "application/json"},
         ),
         (Says(b" " * 5_000_001, kind="text/plain"), TooLarge, {"status": 200, "content_type": "text/plain"}),
         (Says(status=303, headers={"Location": "/a"}), Invalid, {"status": 200, "location": "/a"}),
     ],
-)  # fmt: skip
+)
 async def test_what_was_done_is_no_failure_though_its_answer_is_no_text(
     says: Says, reads: type[AosError], given: dict[str, Any]
 ) -> None:
@@ -392,20 +396,23 @@ def certificate(folder: Path, name: str) -> tuple[Path, str]:
     key, moment = ec.generate_private_key(ec.SECP256R1()), datetime.datetime.now(datetime.UTC)
     called = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
     made = (
-        x509.CertificateBuilder().subject_name(called).issuer_name(called).public_key(key.public_key())
-        .serial_number(x509.random_serial_number()).not_valid_before(moment - datetime.timedelta(days=1))
+        x509.CertificateBuilder()
+        .subject_name(called)
+        .issuer_name(called)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(moment - datetime.timedelta(days=1))
         .not_valid_after(moment + datetime.timedelta(days=1))
         .add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), False)
         .add_extension(x509.BasicConstraints(ca=True, path_length=None), True)
         .sign(key, hashes.SHA256())
-    )  # fmt: skip
+    )
     pem = made.public_bytes(serialization.Encoding.PEM)
     kept = folder / f"{name}.pem"
     kept.write_bytes(
-        pem + key.private_bytes(
-            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-        )
-    )  # fmt: skip
+        pem
+        + key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    )
     return kept, pem.decode()
 
 
@@ -495,8 +502,7 @@ async def test_errors_of_graphql_are_read(says: Says, given: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "says",
-    [as_json({"other": 1}), Says(b"<html>"), Says(b"\x89PNG", kind="image/png"), Says(status=303)],
+    "says", [as_json({"other": 1}), Says(b"<html>"), Says(b"\x89PNG", kind="image/png"), Says(status=303)]
 )
 async def test_a_mutation_whose_answer_cannot_be_read_may_have_been_done(says: Says) -> None:
     """SK-02: it is not called a failure after which it can be asked for again."""

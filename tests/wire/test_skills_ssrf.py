@@ -91,14 +91,17 @@ def skill(kind: str, url: str) -> Manifest:
         "oauth": {"type": "http", "options": {"url": "{credential.there}", "oauth": {"url": f"{url}t", "scope": "s"}}},
         "graphql": {"type": "graphql", "options": {"url": whole, "query": "{ a }"}},
         "huggingface": {
-            "type": "huggingface", "options": {"url": whole, "task": "classify"},
+            "type": "huggingface",
+            "options": {"url": whole, "task": "classify"},
             "parameters": {"type": "object", "properties": {"text": words["text"]}, "required": ["text"]},
         },
         "scrape": {
-            "type": "scrape", "options": {"reads": "links"}, "credential": None,
+            "type": "scrape",
+            "options": {"reads": "links"},
+            "credential": None,
             "parameters": {"type": "object", "properties": {"url": words["url"]}, "required": ["url"]},
         },
-    }  # fmt: skip
+    }
     return manifest_of({**front, **of[kind]})
 
 
@@ -166,10 +169,18 @@ async def test_a_redirect_is_no_way_round(kind: str, to: str) -> None:
 @pytest.mark.parametrize(
     "found",
     [
-        ["127.0.0.1"], ["93.184.216.34", "127.0.0.1"], ["93.184.216.34", "169.254.169.254"], ["::1"], ["10.0.0.1"],
-        ["2606:2800:220:1::1", "fe80::1%eth0"], ["::ffff:10.0.0.1"], ["64:ff9b::a9fe:a9fe"], ["not an address"], [],
+        ["127.0.0.1"],
+        ["93.184.216.34", "127.0.0.1"],
+        ["93.184.216.34", "169.254.169.254"],
+        ["::1"],
+        ["10.0.0.1"],
+        ["2606:2800:220:1::1", "fe80::1%eth0"],
+        ["::ffff:10.0.0.1"],
+        ["64:ff9b::a9fe:a9fe"],
+        ["not an address"],
+        [],
     ],
-)  # fmt: skip
+)
 async def test_a_name_that_leads_behind_the_wall_is_refused(kind: str, found: list[str]) -> None:
     """SK-02, SK-04: one bad address among good ones is enough."""
 

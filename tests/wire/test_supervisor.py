@@ -29,9 +29,11 @@ def joined(state: Path, got: Any, put: Any = b"") -> Iterator[tuple[Settings, Ap
     answers = {f"PUT {PATH}": put, f"GET {PATH}": got, "GET /api/version": {"version": "3"}}
     with serve_api(answers) as fake:
         found = {
-            "AOS_STATE_DIR": str(state), "AOS_RAY_ADDRESS": "127.0.0.1:6379", "DATABASE_URL": "postgresql://a@db/x",
+            "AOS_STATE_DIR": str(state),
+            "AOS_RAY_ADDRESS": "127.0.0.1:6379",
+            "DATABASE_URL": "postgresql://a@db/x",
             "AOS_RAY_DASHBOARD_PORT": fake.url.rpartition(":")[2],
-        }  # fmt: skip
+        }
         connect.token_path(state).write_text("access-1")
         yield load(found), fake
 

@@ -101,9 +101,12 @@ def add_question(
     """Save one question as golden. Example: aos eval add contracts "When does it end?" --document lease.pdf"""
     session: Session = context.obj
     body: JSON = {
-        "question": question, "documents": document or [], "passages": passage or [], "answers": answer or [],
+        "question": question,
+        "documents": document or [],
+        "passages": passage or [],
+        "answers": answer or [],
         "answerable": not unanswerable,
-    }  # fmt: skip
+    }
     found = session.api.request("POST", f"{SETS}/{_id(session, name)}/questions", json=body)
     session.plain(found, as_json, f"{name}: {found['questions']} questions; this one is {found['keys'][0]}.")
 

@@ -11,8 +11,7 @@ def process_document(
     context: typer.Context,
     document_id: DocumentId,
     encoding: Annotated[
-        str | None,
-        typer.Option(help="Read its file again and decode it so, such as cp1250; auto: as its bytes say."),
+        str | None, typer.Option(help="Read its file again and decode it so, such as cp1250; auto: as its bytes say.")
     ] = None,
     wait: Annotated[bool, typer.Option("--wait", help="Show progress until the job ends.")] = False,
     as_json: AsJson = False,

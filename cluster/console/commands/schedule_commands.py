@@ -43,9 +43,13 @@ def add_schedule(
         raise Invalid("what is to be done?", fix="Give --message TEXT or --academy.")
     session: Session = context.obj
     body: JSON = {
-        "name": name, "agent": agent, "cron": cron, "timezone": timezone,
-        "action": "academy" if academy else "message", "payload": {} if academy else {"message": message},
-    }  # fmt: skip
+        "name": name,
+        "agent": agent,
+        "cron": cron,
+        "timezone": timezone,
+        "action": "academy" if academy else "message",
+        "payload": {} if academy else {"message": message},
+    }
     made = session.api.request("POST", PATH, json=body)
     session.plain(made, as_json, f"{name} is due at {made['next_at']}.")
 

@@ -60,12 +60,10 @@ class OpenAiCaller:
             self._path,
             cast_to=object,
             body=body,
-            options={
-                "headers": self._headers, "params": self._query, "timeout": timeout, "follow_redirects": False,
-            },
+            options={"headers": self._headers, "params": self._query, "timeout": timeout, "follow_redirects": False},
             stream=True,
             stream_cls=openai.AsyncStream[object],
-        )  # fmt: skip
+        )
 
     def classified(self, error: Exception) -> AosError:
         """See `sdk.Caller`."""

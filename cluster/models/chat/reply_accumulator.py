@@ -10,11 +10,22 @@ from cluster.models.messages import ChatRequest, Delta, Reply, ToolCall, Usage
 LONGEST = 4_000_000  # characters; a model that is told max_tokens and goes on beyond this does not stop by itself
 
 _FINISH = {
-    "stop": "stop", "eos": "stop", "eos_token": "stop", "end_turn": "stop", "stop_sequence": "stop", "complete": "stop",
-    "length": "length", "max_tokens": "length", "model_context_window_exceeded": "length",
-    "tool_calls": "tool_calls", "tool_call": "tool_calls", "function_call": "tool_calls", "tool_use": "tool_calls",
-    "content_filter": "content_filter", "refusal": "content_filter",
-}  # fmt: skip
+    "stop": "stop",
+    "eos": "stop",
+    "eos_token": "stop",
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "complete": "stop",
+    "length": "length",
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "tool_calls": "tool_calls",
+    "tool_call": "tool_calls",
+    "function_call": "tool_calls",
+    "tool_use": "tool_calls",
+    "content_filter": "content_filter",
+    "refusal": "content_filter",
+}
 
 
 @dataclass(slots=True)

@@ -113,9 +113,17 @@ def of_settings(llm: LlmSettings) -> Connection | None:
         raise InvalidSettings(f"LLM_BASE_URL: {error.detail}") from None
     mode = usual_auth(provider, with_key=bool(llm.api_key))
     return Connection(
-        derived_id(SETTINGS_NAME), SETTINGS_NAME, llm.base_url, llm.model or "default", provider, mode,
-        tools=llm.supports_tools, seconds=llm.seconds, has_key=bool(llm.api_key), origin="settings",
-    )  # fmt: skip
+        derived_id(SETTINGS_NAME),
+        SETTINGS_NAME,
+        llm.base_url,
+        llm.model or "default",
+        provider,
+        mode,
+        tools=llm.supports_tools,
+        seconds=llm.seconds,
+        has_key=bool(llm.api_key),
+        origin="settings",
+    )
 
 
 def _connection(entry: _Entry, key: str | None, path: Path | None) -> Connection:
@@ -126,10 +134,21 @@ def _connection(entry: _Entry, key: str | None, path: Path | None) -> Connection
     except Invalid as error:
         raise InvalidSettings(f"{path}: {entry.name}: {error.detail}") from None
     return Connection(
-        derived_id(entry.name), entry.name, entry.base_url, entry.model, provider, mode, entry.auth_header,
-        entry.supports_tools, entry.price_in, entry.price_out, entry.seconds, entry.enabled,
-        has_key=key is not None, origin="file",
-    )  # fmt: skip
+        derived_id(entry.name),
+        entry.name,
+        entry.base_url,
+        entry.model,
+        provider,
+        mode,
+        entry.auth_header,
+        entry.supports_tools,
+        entry.price_in,
+        entry.price_out,
+        entry.seconds,
+        entry.enabled,
+        has_key=key is not None,
+        origin="file",
+    )
 
 
 def _read(path: Path) -> _File:

@@ -128,8 +128,11 @@ class Connections:
         before = await self._row(tx, scope, ref)
         after = replace(before, **changes)
         moved = (before.base_url, before.provider, before.auth_mode, before.auth_header) != (
-            after.base_url, after.provider, after.auth_mode, after.auth_header,
-        )  # fmt: skip
+            after.base_url,
+            after.provider,
+            after.auth_mode,
+            after.auth_header,
+        )
         if before.has_key and moved and isinstance(key, Keep):
             raise Invalid("a connection that is moved needs its key again", fix="Send `key` along, null for none.")
         if not isinstance(key, Keep):
@@ -164,9 +167,13 @@ class Connections:
             return
         async with self._db.transaction(scope) as tx:
             await tx.run(
-                self._sql["found"], id=connection.id, endpoint=endpoint, base_url=connection.base_url,
-                provider=connection.provider, **_of(scope),
-            )  # fmt: skip
+                self._sql["found"],
+                id=connection.id,
+                endpoint=endpoint,
+                base_url=connection.base_url,
+                provider=connection.provider,
+                **_of(scope),
+            )
 
     async def rotate(self, tx: Transaction, scope: Scope) -> int:
         """Seal every key of the workspace anew under the vault's current one; how many were.
@@ -206,16 +213,37 @@ def _of(scope: Scope) -> dict[str, str]:
 
 def _values(connection: Connection) -> dict[str, Any]:
     names: Sequence[str] = (
-        "id", "name", "base_url", "provider", "model", "auth_mode", "auth_header", "tools", "price_in", "price_out",
-        "seconds", "enabled",
-    )  # fmt: skip
+        "id",
+        "name",
+        "base_url",
+        "provider",
+        "model",
+        "auth_mode",
+        "auth_header",
+        "tools",
+        "price_in",
+        "price_out",
+        "seconds",
+        "enabled",
+    )
     return {name: getattr(connection, name) for name in names}
 
 
 def _connection(row: Row) -> Connection:
     return Connection(
-        ConnectionId(str(row["id"])), row["name"], row["base_url"], row["model"], Provider(row["provider"]),
-        AuthMode(row["auth_mode"]), row["auth_header"], row["supports_tools"], float(row["price_in"]),
-        float(row["price_out"]), float(row["seconds"]), row["enabled"], row["endpoint"], row["has_key"],
+        ConnectionId(str(row["id"])),
+        row["name"],
+        row["base_url"],
+        row["model"],
+        Provider(row["provider"]),
+        AuthMode(row["auth_mode"]),
+        row["auth_header"],
+        row["supports_tools"],
+        float(row["price_in"]),
+        float(row["price_out"]),
+        float(row["seconds"]),
+        row["enabled"],
+        row["endpoint"],
+        row["has_key"],
         first_tenant=row["first_tenant"],
-    )  # fmt: skip
+    )

@@ -150,9 +150,12 @@ class _Checked(httpx2.AsyncHTTPTransport):
     def __init__(self, egress: Egress, *, first_tenant: bool) -> None:
         super().__init__(limits=_LIMITS, trust_env=False)
         self._pool = httpcore2.AsyncConnectionPool(
-            ssl_context=httpx2.create_ssl_context(), max_connections=None, max_keepalive_connections=100,
-            keepalive_expiry=30, network_backend=_CheckedBackend(egress, first_tenant),
-        )  # fmt: skip
+            ssl_context=httpx2.create_ssl_context(),
+            max_connections=None,
+            max_keepalive_connections=100,
+            keepalive_expiry=30,
+            network_backend=_CheckedBackend(egress, first_tenant),
+        )
 
 
 class _CheckedBackend(httpcore2.AsyncNetworkBackend):

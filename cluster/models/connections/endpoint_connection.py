@@ -80,13 +80,24 @@ class Trait:
 TRAITS: tuple[Trait, ...] = (
     Trait(Provider.OPENAI, "OpenAI", r"^api\.openai\.com[:/]", True, AuthMode.BEARER, forms="all"),
     Trait(
-        Provider.AZURE, "Azure OpenAI", r"^[^/:]+\.openai\.azure\.com[:/]", True, AuthMode.API_KEY,
-        base="/openai", key_header="api-key", forms="all",
+        Provider.AZURE,
+        "Azure OpenAI",
+        r"^[^/:]+\.openai\.azure\.com[:/]",
+        True,
+        AuthMode.API_KEY,
+        base="/openai",
+        key_header="api-key",
+        forms="all",
     ),
     Trait(Provider.ANTHROPIC, "Anthropic", r"^api\.anthropic\.com[:/]", True, AuthMode.API_KEY, wire="anthropic"),
     Trait(
-        Provider.COHERE, "Cohere", r"^api\.cohere\.(ai|com)[:/]", True, AuthMode.BEARER,
-        base="/compatibility/v1", counts_streams=False,
+        Provider.COHERE,
+        "Cohere",
+        r"^api\.cohere\.(ai|com)[:/]",
+        True,
+        AuthMode.BEARER,
+        base="/compatibility/v1",
+        counts_streams=False,
     ),
     Trait(Provider.VLLM, "vLLM", r"/v1/completions(/|$)", False, AuthMode.BEARER, forms="without_tools"),
     Trait(Provider.OLLAMA, "Ollama", r"^[^/]*:11434(/|$)", False, AuthMode.NONE, forms="without_tools"),
@@ -94,7 +105,7 @@ TRAITS: tuple[Trait, ...] = (
     Trait(Provider.LLAMACPP, "LlamaCpp", r"^[^/]*:8080(/|$)", False, AuthMode.NONE, forms="without_tools"),
     Trait(Provider.HUGGINGFACE, "HuggingFace", r"^[^/]*api-inference", False, AuthMode.BEARER),
     Trait(Provider.CUSTOM, "Custom", "", False, AuthMode.BEARER),
-)  # fmt: skip
+)
 
 _OF = {trait.provider: trait for trait in TRAITS}
 _CALLS = re.compile(r"/(chat/completions|completions|messages|embeddings|models|api/tags|api/chat|api/generate)/?$")

@@ -75,10 +75,16 @@ class Switchboard:
         if endpoint is None and len(candidates(connection.base_url, connection.provider)) > 1:
             endpoint = (await self._probe(scope, connection, key)).endpoint
         return await asyncio.to_thread(  # the first one imports its dialect's library
-            open_model, replace(connection, endpoint=endpoint), key, self._clients.of(connection), self._sleep,
-            habits=known.habits, limits=Limits(connect=self._settings.connect_seconds), waits=self._waits,
+            open_model,
+            replace(connection, endpoint=endpoint),
+            key,
+            self._clients.of(connection),
+            self._sleep,
+            habits=known.habits,
+            limits=Limits(connect=self._settings.connect_seconds),
+            waits=self._waits,
             chance=self._chance,
-        )  # fmt: skip
+        )
 
     async def test(self, scope: Scope, connection: Connection) -> Probe:
         """Try it now, and remember the address that answers.

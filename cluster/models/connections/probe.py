@@ -45,10 +45,18 @@ class Reason(StrEnum):
 
 # The further down, the more it says about the endpoint: of several candidates' reasons the last in this order is told.
 _TELLING = (
-    Reason.NOT_FOUND, Reason.NO_API, Reason.REDIRECTED, Reason.SERVER_ERROR, Reason.BUSY, Reason.TIMEOUT,
-    Reason.UNREACHABLE, Reason.TLS, Reason.FORBIDDEN, Reason.UNAUTHORIZED,
+    Reason.NOT_FOUND,
+    Reason.NO_API,
+    Reason.REDIRECTED,
+    Reason.SERVER_ERROR,
+    Reason.BUSY,
+    Reason.TIMEOUT,
+    Reason.UNREACHABLE,
+    Reason.TLS,
+    Reason.FORBIDDEN,
+    Reason.UNAUTHORIZED,
     Reason.NOT_ALLOWED,
-)  # fmt: skip
+)
 # The same for every path of the host.
 _HOPELESS = frozenset({Reason.TIMEOUT, Reason.UNREACHABLE, Reason.TLS, Reason.NOT_ALLOWED})
 
@@ -76,11 +84,7 @@ class Probe:
 
 
 async def probe(
-    connection: Connection,
-    key: str | None,
-    client: httpx2.AsyncClient,
-    seconds: float,
-    clock: Callable[[], float],
+    connection: Connection, key: str | None, client: httpx2.AsyncClient, seconds: float, clock: Callable[[], float]
 ) -> Probe:
     """Ask each candidate for its models; one without a list is sent an empty chat, which costs nothing to refuse.
 

@@ -64,10 +64,7 @@ class SentenceEncoder:
         dtype = weights.dtype(settings.dtype, self._device)
         try:
             model = SentenceTransformer(
-                str(folder),
-                device=self._device,
-                local_files_only=True,
-                model_kwargs={"dtype": getattr(torch, dtype)},
+                str(folder), device=self._device, local_files_only=True, model_kwargs={"dtype": getattr(torch, dtype)}
             )
         except (OSError, ValueError, KeyError) as error:
             raise InvalidSettings(f"{settings.model}: cannot be loaded as a sentence model: {error}") from error

@@ -90,8 +90,10 @@ class VectorCache:
         if lane is Lane.BULK or not 0 < len(texts) <= MOST_TEXTS or self._redis is None:
             return await embedder.embed(texts, lane)
         facts = await embedder.facts()
-        names = {text: f"{facts.fingerprint}:{sha256(f'{home}:{text}'.encode(errors='surrogatepass')).hexdigest()}"
-                 for text in texts}  # fmt: skip
+        names = {
+            text: f"{facts.fingerprint}:{sha256(f'{home}:{text}'.encode(errors='surrogatepass')).hexdigest()}"
+            for text in texts
+        }
         found = await self._get(home, names, facts.dimension)
         missing = [text for text in names if text not in found]
         if missing:

@@ -137,7 +137,7 @@ _TRAPS = (
     r"record label|class (action|room|reunion|today|tomorrow)|brief (pause|visit|moment|history|case)|in brief",
     r"i think|don'?t you think|think so|that'?s why|no reason|abstract (art|class)|(vanilla|almond) extract",
     r"search (party|engine)|executive|translation (error|unit)s?|python (snake|bite)|java (island|coffee)",
-)  # fmt: skip
+)
 _NEGATION = r"(do ?n[o']?t|not|without|never|no need to|instead of|rather than|nicht|ne|no|sin|sans|ohne|لا)( \w+)?"
 _POLITE = (
     r"(please|pls|kindly|hi|hello|hey|ok|okay|so|now|then|just|could|can|would|will|you|we|i|i'?d|want|like|need|"

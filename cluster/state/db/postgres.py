@@ -27,9 +27,11 @@ Connection = psycopg.AsyncConnection[Row]
 
 # What a query raises that meets an index whose pages make no sense.
 DAMAGED = (
-    psycopg.errors.InternalError_, psycopg.errors.IndexCorrupted, psycopg.errors.DataCorrupted,
+    psycopg.errors.InternalError_,
+    psycopg.errors.IndexCorrupted,
+    psycopg.errors.DataCorrupted,
     psycopg.errors.DataException,
-)  # fmt: skip
+)
 
 _NAMED = re.compile(r"^-- (\w+): (.+)$", re.MULTILINE)
 
@@ -255,9 +257,7 @@ def _begin(scope: Scope | None) -> sql.SQL | sql.Composed:
 
 def of_scope(scope: Scope) -> dict[str, str]:
     """The settings that the policies read."""
-    return {
-        "aos.tenant": scope.tenant, "aos.workspace": scope.workspace, "aos.principals": _array(scope.principals),
-    }  # fmt: skip
+    return {"aos.tenant": scope.tenant, "aos.workspace": scope.workspace, "aos.principals": _array(scope.principals)}
 
 
 def _set(settings: Mapping[str, str]) -> sql.Composed:

@@ -209,8 +209,11 @@ class Accounts:
             try:
                 row = await tx.one(
                     self._sql["add_user"],
-                    tenant=scope.tenant, email=email, hash=password_hash, role=tenant_role or Role.VIEWER,
-                )  # fmt: skip
+                    tenant=scope.tenant,
+                    email=email,
+                    hash=password_hash,
+                    role=tenant_role or Role.VIEWER,
+                )
             except psycopg.errors.UniqueViolation as error:
                 raise Conflict(f"{email} cannot be added", fix="Use another e-mail address.") from error
         elif tenant_role is not None:
@@ -223,9 +226,8 @@ class Accounts:
         """API keys that live; of one owner, or with None of all."""
         async with self._db.transaction(scope) as tx:
             return await tx.all(
-                self._sql["keys"],
-                tenant=scope.tenant, workspace=scope.workspace, user=owner, skip=skip, limit=limit,
-            )  # fmt: skip
+                self._sql["keys"], tenant=scope.tenant, workspace=scope.workspace, user=owner, skip=skip, limit=limit
+            )
 
     async def add_key(
         self, tx: Transaction, scope: Scope, name: str, role: Role, prefix: str, secret: str, session: str | None
@@ -233,9 +235,15 @@ class Accounts:
         """Remember a key by its hash, and the session in which it was made."""
         row = await tx.one(
             self._sql["add_key"],
-            tenant=scope.tenant, workspace=scope.workspace, user=scope.user, name=name, role=role, prefix=prefix,
-            hash=secret_hash(secret), session=session,
-        )  # fmt: skip
+            tenant=scope.tenant,
+            workspace=scope.workspace,
+            user=scope.user,
+            name=name,
+            role=role,
+            prefix=prefix,
+            hash=secret_hash(secret),
+            session=session,
+        )
         assert row is not None
         return row
 

@@ -159,8 +159,11 @@ class Identity:
                 return None
             row = await tx.one(
                 self._sql["member"],
-                user=found["user_id"], tenant=found["tenant_id"], workspace=found["workspace_id"], **_ANY,
-            )  # fmt: skip
+                user=found["user_id"],
+                tenant=found["tenant_id"],
+                workspace=found["workspace_id"],
+                **_ANY,
+            )
             if row is None:
                 return None
             if key["unwritten"]:
@@ -173,8 +176,12 @@ class Identity:
         await tx.run(self._sql["sweep_sessions"], **named, now=now)
         await tx.run(
             self._sql["keep_refresh"],
-            **named, workspace=member.workspace, hash=refresh.hash, family=refresh.family, expires=refresh.expires,
-        )  # fmt: skip
+            **named,
+            workspace=member.workspace,
+            hash=refresh.hash,
+            family=refresh.family,
+            expires=refresh.expires,
+        )
 
     async def rotate(self, old: str, new: Refresh, now: datetime) -> Member:
         """Spend a refresh token for a new one of the same family.
@@ -198,9 +205,8 @@ class Identity:
                 reused = await tx.run(self._sql["end_reused"], hash=old, tenant=tenant)
             else:
                 row = await tx.one(
-                    self._sql["member"],
-                    user=spent["user_id"], tenant=tenant, workspace=spent["workspace_id"], **_ANY,
-                )  # fmt: skip
+                    self._sql["member"], user=spent["user_id"], tenant=tenant, workspace=spent["workspace_id"], **_ANY
+                )
                 if row is not None:
                     member = replace(_as_member(row), session=str(spent["family"]))
                     await self.remember(tx, member, Refresh(new.hash, new.expires, spent["family"]), now)

@@ -131,9 +131,15 @@ class Jobs:
         request_hash = sha256(dumps([kind, payload], sort_keys=True).encode()).hexdigest()
         row = await tx.one(
             self._sql["enqueue"],
-            tenant=scope.tenant, workspace=scope.workspace, kind=kind, lane=lane, payload=Jsonb(payload),
-            key=key, request_hash=request_hash, user=scope.user,
-        )  # fmt: skip
+            tenant=scope.tenant,
+            workspace=scope.workspace,
+            kind=kind,
+            lane=lane,
+            payload=Jsonb(payload),
+            key=key,
+            request_hash=request_hash,
+            user=scope.user,
+        )
         if row is None:
             raise Conflict("the same request is being stored right now", fix="Send it again in a moment.")
         if row["request_hash"] != request_hash:
@@ -187,10 +193,14 @@ class Jobs:
             return 0
         added = await tx.run(
             self._sql["expect"],
-            **_named(lease), tenant=lease.scope.tenant, stage=stage,
-            keys=[u.key for u in units], subjects=[u.subject for u in units],
-            fingerprints=[u.fingerprint for u in units], payloads=[Jsonb(u.payload) for u in units],
-        )  # fmt: skip
+            **_named(lease),
+            tenant=lease.scope.tenant,
+            stage=stage,
+            keys=[u.key for u in units],
+            subjects=[u.subject for u in units],
+            fingerprints=[u.fingerprint for u in units],
+            payloads=[Jsonb(u.payload) for u in units],
+        )
         await tx.run(self._sql["count_expected"], **_named(lease), tenant=lease.scope.tenant, stage=stage, count=added)
         return added
 
@@ -227,12 +237,14 @@ class Jobs:
         if settled:
             await tx.run(
                 self._sql["settle"],
-                **_named(lease), stage=stage, keys=[s.key for s in settled],
+                **_named(lease),
+                stage=stage,
+                keys=[s.key for s in settled],
                 statuses=[str(s.status) for s in settled],
                 failures=[None if s.failure is None else Jsonb(s.failure) for s in settled],
                 outcomes=[s.outcome for s in settled],
                 caveats=[Jsonb(list(s.caveats)) if s.caveats else None for s in settled],
-            )  # fmt: skip
+            )
 
     async def finish(
         self, lease: Lease, state: JobState, error: str | None = None, told: Mapping[str, Any] | None = None

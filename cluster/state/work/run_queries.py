@@ -114,9 +114,15 @@ class RunDesk:
             raise NotFound(f"run {run}")
         told = tuple(Told(e["seq"], e["type"], normal(e["payload"])) for e in events)
         return Recording(
-            str(row["id"]), RunState(row["state"]), row["path"], row["seed"], row["fence"], normal(row["input"]),
-            tuple(map(read_step, steps)), told,
-        )  # fmt: skip
+            str(row["id"]),
+            RunState(row["state"]),
+            row["path"],
+            row["seed"],
+            row["fence"],
+            normal(row["input"]),
+            tuple(map(read_step, steps)),
+            told,
+        )
 
 
 def _named(scope: Scope, run: str) -> dict[str, str]:

@@ -99,6 +99,15 @@ class Loaded:
 def read_step(row: Row) -> Step:
     """A step as it is stored."""
     return Step(
-        row["seq"], row["kind"], row["name"], normal(row["request"]), row["request_hash"], StepState(row["state"]),
-        normal(row["reply"]), row["ms"], row["prompt_tokens"], row["completion_tokens"], float(row["cost_usd"]),
-    )  # fmt: skip
+        row["seq"],
+        row["kind"],
+        row["name"],
+        normal(row["request"]),
+        row["request_hash"],
+        StepState(row["state"]),
+        normal(row["reply"]),
+        row["ms"],
+        row["prompt_tokens"],
+        row["completion_tokens"],
+        float(row["cost_usd"]),
+    )

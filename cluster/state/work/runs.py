@@ -34,9 +34,16 @@ class Runs:
         """
         await tx.run(
             self._sql["create"],
-            **_named(scope, run.id), session=run.session, agent=run.agent, user=scope.user, path=run.path,
-            attended=run.attended, input=Jsonb(normal(run.input)), seed=run.seed, lease=lease_seconds,
-        )  # fmt: skip
+            **_named(scope, run.id),
+            session=run.session,
+            agent=run.agent,
+            user=scope.user,
+            path=run.path,
+            attended=run.attended,
+            input=Jsonb(normal(run.input)),
+            seed=run.seed,
+            lease=lease_seconds,
+        )
 
     async def claim(self, scope: Scope, run: str, owner: str, lease_seconds: float, *, attended: bool = True) -> Lease:
         """Take a run that is queued, interrupted, or whose owner is gone.
@@ -84,9 +91,13 @@ class Runs:
         if row is None:
             raise NotFound(f"run {run}")
         return Loaded(
-            normal(row["input"]), row["seed"], RunState(row["state"]), row["last_event"], tuple(map(read_step, steps)),
+            normal(row["input"]),
+            row["seed"],
+            RunState(row["state"]),
+            row["last_event"],
+            tuple(map(read_step, steps)),
             row["outcome"],
-        )  # fmt: skip
+        )
 
     async def heartbeat(self, lease: Lease, lease_seconds: float) -> bool:
         """Extend the lease and tell whether the run is to be cancelled.
@@ -122,10 +133,17 @@ class Runs:
         named = _named(lease.scope, lease.run)
         written = await tx.run(
             self._sql["put_step"],
-            **named, **cost, seq=step.seq, kind=step.kind, name=step.name, request=Jsonb(step.request),
-            request_hash=step.request_hash, state=step.state, ms=step.ms,
+            **named,
+            **cost,
+            seq=step.seq,
+            kind=step.kind,
+            name=step.name,
+            request=Jsonb(step.request),
+            request_hash=step.request_hash,
+            state=step.state,
+            ms=step.ms,
             reply=None if step.reply is None else Jsonb(step.reply),
-        )  # fmt: skip
+        )
         if written and step.state is not StepState.STARTED:
             await tx.run(self._sql["spent"], **named, **cost)
 
@@ -161,9 +179,11 @@ class Runs:
         """Give the run its end in a transaction that holds the lease; nothing of it waits for a person any more."""
         await tx.run(
             self._sql["finish"],
-            **_named(lease.scope, lease.run), state=state, outcome=None if outcome is None else Jsonb(normal(outcome)),
+            **_named(lease.scope, lease.run),
+            state=state,
+            outcome=None if outcome is None else Jsonb(normal(outcome)),
             error=None if error is None else Jsonb(normal(error)),
-        )  # fmt: skip
+        )
         await tx.run(self._sql["end_approvals"], **_named(lease.scope, lease.run))
         if state is not RunState.COMPLETED:
             await self._ask_what_became(tx, lease.scope, lease.run)
@@ -217,9 +237,13 @@ class Runs:
         for step in await tx.all(self._sql["begun"], **named):
             await tx.run(
                 self._sql["doubt"],
-                **named, id=str(uuid5(UUID(run), f"{step['seq']} reconcile")), step=step["seq"], tool=step["name"],
-                arguments=Jsonb(normal(step["request"])), digest=action_digest(step["name"], step["request"]),
-            )  # fmt: skip
+                **named,
+                id=str(uuid5(UUID(run), f"{step['seq']} reconcile")),
+                step=step["seq"],
+                tool=step["name"],
+                arguments=Jsonb(normal(step["request"])),
+                digest=action_digest(step["name"], step["request"]),
+            )
 
     async def _refusal(self, tx: Transaction, scope: Scope, run: str) -> NotFound | Conflict:
         row = await tx.one(self._sql["load"], **_named(scope, run))

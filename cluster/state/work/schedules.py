@@ -83,10 +83,18 @@ class Schedules:
         try:
             row = await tx.one(
                 self._sql["add"],
-                **_scoped(scope), agent=uuid_of(new.agent, "agent"), user=scope.user, role=scope.role, name=new.name,
-                cron=new.cron, timezone=new.timezone, action=new.action, payload=Jsonb(dict(new.payload)),
-                enabled=new.enabled, next=due,
-            )  # fmt: skip
+                **_scoped(scope),
+                agent=uuid_of(new.agent, "agent"),
+                user=scope.user,
+                role=scope.role,
+                name=new.name,
+                cron=new.cron,
+                timezone=new.timezone,
+                action=new.action,
+                payload=Jsonb(dict(new.payload)),
+                enabled=new.enabled,
+                next=due,
+            )
         except psycopg.errors.UniqueViolation as error:
             raise Conflict(f"the schedule {new.name} exists already") from error
         assert row is not None
@@ -123,10 +131,15 @@ class Schedules:
         try:
             await tx.run(
                 self._sql["change"],
-                **_named(scope, schedule), name=change.name, cron=change.cron, timezone=change.timezone,
-                payload=None if change.payload is None else Jsonb(dict(change.payload)), enabled=change.enabled,
-                next=due, role=role,
-            )  # fmt: skip
+                **_named(scope, schedule),
+                name=change.name,
+                cron=change.cron,
+                timezone=change.timezone,
+                payload=None if change.payload is None else Jsonb(dict(change.payload)),
+                enabled=change.enabled,
+                next=due,
+                role=role,
+            )
         except psycopg.errors.UniqueViolation as error:
             raise Conflict(f"the schedule {change.name} exists already") from error
 

@@ -79,10 +79,17 @@ class DueSchedules:
             row = await tx.one(self._sql["begin"], **_named(lease))
         assert row is not None
         return Due(
-            id=str(row["id"]), lease=lease, at=held["due_at"], agent=str(held["agent_id"]),
-            owner=UserId(str(held["owner_id"])), role=Role(held["role"]), name=held["name"],
-            action=Action(held["action"]), payload=held["payload"], attempts=row["attempts"],
-        )  # fmt: skip
+            id=str(row["id"]),
+            lease=lease,
+            at=held["due_at"],
+            agent=str(held["agent_id"]),
+            owner=UserId(str(held["owner_id"])),
+            role=Role(held["role"]),
+            name=held["name"],
+            action=Action(held["action"]),
+            payload=held["payload"],
+            attempts=row["attempts"],
+        )
 
     async def hold(self, tx: Transaction, lease: Lease) -> Row:
         """Lock the schedule for a transaction that writes what its due time leads to.
@@ -118,9 +125,14 @@ class DueSchedules:
             held = await self.hold(tx, lease)
             following = next_after(held["cron"], held["timezone"], held["now"])
             await tx.run(
-                self._sql["end_run"], **scoped, id=due.id, status=ending.status, error=ending.error, run=ending.run,
+                self._sql["end_run"],
+                **scoped,
+                id=due.id,
+                status=ending.status,
+                error=ending.error,
+                run=ending.run,
                 job=ending.job,
-            )  # fmt: skip
+            )
             await tx.run(self._sql["done"], **_named(lease), fence=lease.fence, status=ending.status, next=following)
 
     async def release(self, lease: Lease) -> None:

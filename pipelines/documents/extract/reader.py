@@ -170,9 +170,8 @@ class Reader:
         """Call the child; its end is a reason too. One that was killed from outside, or whose child had no room left,
         did nothing wrong: once more."""
         call = functools.partial(
-            self._guard.call, method, *arguments,
-            seconds=seconds * self._patience, cpu_seconds=self._read.cpu_seconds,
-        )  # fmt: skip
+            self._guard.call, method, *arguments, seconds=seconds * self._patience, cpu_seconds=self._read.cpu_seconds
+        )
         try:
             try:
                 return call()

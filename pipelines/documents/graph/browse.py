@@ -178,9 +178,18 @@ class KnowledgeGraph:
         single = list(dict.fromkeys([*single, *map(singular, single)]))
         prefix = "" if whole else canonical(text, EntityType.LOCATION)
         rows = await self._db.read(
-            scope, self._sql["named"], {}, False, names=names, words=single, prefix=prefix, type=wanted.type,
-            agent=wanted.agent, depth=depth, least=LEAST,
-        )  # fmt: skip
+            scope,
+            self._sql["named"],
+            {},
+            False,
+            names=names,
+            words=single,
+            prefix=prefix,
+            type=wanted.type,
+            agent=wanted.agent,
+            depth=depth,
+            least=LEAST,
+        )
         return [row["id"] for row in rows]
 
     def _names(self, words: Sequence[str]) -> Iterator[str]:
@@ -199,9 +208,7 @@ class KnowledgeGraph:
     async def _nodes(self, scope: Scope, wanted: Wanted, ids: list[str] | None, skip: int, limit: int) -> Part:
         if ids == [] or limit < 1:
             return Part((), ())
-        rows = await self._all(
-            scope, "entities", wanted, type=wanted.type, ids=ids, skip=skip, limit=limit
-        )  # fmt: skip
+        rows = await self._all(scope, "entities", wanted, type=wanted.type, ids=ids, skip=skip, limit=limit)
         return Part(tuple(_node(row) for row in rows), (), int(rows[0]["total"]) if rows else 0)
 
     async def _edges(
@@ -234,20 +241,38 @@ class KnowledgeGraph:
 
 def _node(row: Row) -> Node:
     return Node(
-        row["id"], EntityType(row["type"]), row["name"], tuple(row["aliases"]), round(row["confidence"], 3),
-        int(row["occurrences"]), int(row["documents"]),
-    )  # fmt: skip
+        row["id"],
+        EntityType(row["type"]),
+        row["name"],
+        tuple(row["aliases"]),
+        round(row["confidence"], 3),
+        int(row["occurrences"]),
+        int(row["documents"]),
+    )
 
 
 def _edge(row: Row, nodes: dict[str, Node], said: Sequence[Evidence]) -> Edge:
     return Edge(
-        row["id"], row["type"], nodes[row["source_id"]], nodes[row["target_id"]], round(row["strength"], 3),
-        int(row["evidence"]), int(row["documents"]), tuple(said),
-    )  # fmt: skip
+        row["id"],
+        row["type"],
+        nodes[row["source_id"]],
+        nodes[row["target_id"]],
+        round(row["strength"], 3),
+        int(row["evidence"]),
+        int(row["documents"]),
+        tuple(said),
+    )
 
 
 def _evidence(row: Row) -> Evidence:
     return Evidence(
-        row["document_id"], row["version_id"], row["filename"], row["page"], row["start_at"], row["end_at"],
-        row["quote"], round(row["sure"], 3), row["found_by"],
-    )  # fmt: skip
+        row["document_id"],
+        row["version_id"],
+        row["filename"],
+        row["page"],
+        row["start_at"],
+        row["end_at"],
+        row["quote"],
+        round(row["sure"], 3),
+        row["found_by"],
+    )

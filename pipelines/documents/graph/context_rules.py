@@ -83,10 +83,12 @@ def titled_person(text: str, words: Sequence[Word], first: int, last: int) -> tu
 def _names(words: Sequence[Word], first: int, last: int) -> bool:
     """True where the words could be a person's name."""
     return all(
-        _NAMELIKE.fullmatch(word.text) and not (word.text.isupper() and len(word.text) > 3)
-        and word.text.casefold() not in clues.PLAIN and word.text.casefold() not in clues.BODIES
+        _NAMELIKE.fullmatch(word.text)
+        and not (word.text.isupper() and len(word.text) > 3)
+        and word.text.casefold() not in clues.PLAIN
+        and word.text.casefold() not in clues.BODIES
         for word in words[first:last]
-    )  # fmt: skip
+    )
 
 
 def person(text: str, words: Sequence[Word], first: int, last: int) -> float:

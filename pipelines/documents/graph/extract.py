@@ -197,9 +197,15 @@ def _entities(known: Iterable[_Sure]) -> list[Entity]:
             )
         else:
             of[before.page] = Mention(
-                before.page, before.name, before.start, before.end, before.quote,
-                max(before.confidence, one.confidence), before.occurrences + 1, before.alias or one.at.alias,
-            )  # fmt: skip
+                before.page,
+                before.name,
+                before.start,
+                before.end,
+                before.quote,
+                max(before.confidence, one.confidence),
+                before.occurrences + 1,
+                before.alias or one.at.alias,
+            )
     return [Entity(key, tuple(of.values())) for key, of in pages.items()]
 
 
@@ -216,9 +222,15 @@ def _relations(known: Sequence[_Sure], holds: Callable[[str], bool]) -> Iterator
         names = [Named(one.key, one.at.start, one.at.end) for one in of]
         for told in said(page.text, names, row=sentence.row, holds=holds):
             found = Relation(
-                told.source, told.target, told.type, page.page, sentence.start, sentence.end,
-                page.text[sentence.start : sentence.end], told.strength,
-            )  # fmt: skip
+                told.source,
+                told.target,
+                told.type,
+                page.page,
+                sentence.start,
+                sentence.end,
+                page.text[sentence.start : sentence.end],
+                told.strength,
+            )
             before = best.get((told.source, told.target, told.type))
             if before is None or before.strength < found.strength:
                 best[told.source, told.target, told.type] = found

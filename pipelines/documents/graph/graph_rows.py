@@ -84,17 +84,24 @@ class GraphStore:
         if owner["reads"] != reads:
             return False
         named = {
-            "version": version, "document": owner["document_id"], "tenant": scope.tenant, "workspace": scope.workspace
-        }  # fmt: skip
+            "version": version,
+            "document": owner["document_id"],
+            "tenant": scope.tenant,
+            "workspace": scope.workspace,
+        }
         await tx.run(self._sql["drop_relations"], workspace=scope.workspace, document=owner["document_id"])
         await tx.run(self._sql["drop_mentions"], workspace=scope.workspace, document=owner["document_id"])
         await self._put_entities(tx, scope, named, graph.entities)
         await self._put_relations(tx, scope, named, graph.relations)
         await tx.run(
             self._sql["record"],
-            **named, reads=reads, fingerprint=fingerprint, entities=len(graph.entities),
-            relations=len(graph.relations), note=graph.note,
-        )  # fmt: skip
+            **named,
+            reads=reads,
+            fingerprint=fingerprint,
+            entities=len(graph.entities),
+            relations=len(graph.relations),
+            note=graph.note,
+        )
         return True
 
     async def _put_entities(
@@ -104,20 +111,29 @@ class GraphStore:
             return
         await tx.run(
             self._sql["put_entities"],
-            tenant=scope.tenant, workspace=scope.workspace,
+            tenant=scope.tenant,
+            workspace=scope.workspace,
             ids=[entity_id(scope.workspace, one.key) for one in entities],
-            types=[str(one.key.type) for one in entities], names=[one.key.name for one in entities],
-        )  # fmt: skip
+            types=[str(one.key.type) for one in entities],
+            names=[one.key.name for one in entities],
+        )
         rows = [(one.key, mention) for one in entities for mention in one.mentions]
         await tx.run(
-            self._sql["put_mentions"], **named,
-            ids=[entity_id(scope.workspace, key) for key, _ in rows], types=[str(key.type) for key, _ in rows],
-            pages=[m.page for _, m in rows], names=[m.name for _, m in rows],
-            aliases=[m.alias for _, m in rows], starts=[m.start for _, m in rows], ends=[m.end for _, m in rows],
-            quote_starts=[m.quote[0] for _, m in rows], quote_ends=[m.quote[1] for _, m in rows],
-            occurrences=[m.occurrences for _, m in rows], confidences=[m.confidence for _, m in rows],
+            self._sql["put_mentions"],
+            **named,
+            ids=[entity_id(scope.workspace, key) for key, _ in rows],
+            types=[str(key.type) for key, _ in rows],
+            pages=[m.page for _, m in rows],
+            names=[m.name for _, m in rows],
+            aliases=[m.alias for _, m in rows],
+            starts=[m.start for _, m in rows],
+            ends=[m.end for _, m in rows],
+            quote_starts=[m.quote[0] for _, m in rows],
+            quote_ends=[m.quote[1] for _, m in rows],
+            occurrences=[m.occurrences for _, m in rows],
+            confidences=[m.confidence for _, m in rows],
             found_by=[m.found_by for _, m in rows],
-        )  # fmt: skip
+        )
 
     async def _put_relations(
         self, tx: Transaction, scope: Scope, named: Mapping[str, Any], relations: Sequence[Relation]
@@ -127,14 +143,21 @@ class GraphStore:
         ids = [relation_id(scope.workspace, one.source, one.target, one.type) for one in relations]
         await tx.run(
             self._sql["put_relations"],
-            tenant=scope.tenant, workspace=scope.workspace, ids=ids,
+            tenant=scope.tenant,
+            workspace=scope.workspace,
+            ids=ids,
             sources=[entity_id(scope.workspace, one.source) for one in relations],
             targets=[entity_id(scope.workspace, one.target) for one in relations],
             types=[str(one.type) for one in relations],
-        )  # fmt: skip
+        )
         await tx.run(
-            self._sql["put_evidence"], **named, ids=ids,
-            pages=[one.page for one in relations], starts=[one.start for one in relations],
-            ends=[one.end for one in relations], evidence=[one.text for one in relations],
-            strengths=[one.strength for one in relations], found_by=[one.found_by for one in relations],
-        )  # fmt: skip
+            self._sql["put_evidence"],
+            **named,
+            ids=ids,
+            pages=[one.page for one in relations],
+            starts=[one.start for one in relations],
+            ends=[one.end for one in relations],
+            evidence=[one.text for one in relations],
+            strengths=[one.strength for one in relations],
+            found_by=[one.found_by for one in relations],
+        )

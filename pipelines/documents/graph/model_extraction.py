@@ -158,9 +158,16 @@ def _mentions(model: Entity, rules: Entity) -> tuple[Mention, ...]:
     for mention in model.mentions:
         other = pages.get(mention.page)
         pages[mention.page] = Mention(
-            mention.page, mention.name, mention.start, mention.end, mention.quote, mention.confidence,
-            other.occurrences if other else 1, other.alias if other else None, "model",
-        )  # fmt: skip
+            mention.page,
+            mention.name,
+            mention.start,
+            mention.end,
+            mention.quote,
+            mention.confidence,
+            other.occurrences if other else 1,
+            other.alias if other else None,
+            "model",
+        )
     return tuple(pages[page] for page in sorted(pages))
 
 

@@ -27,13 +27,27 @@ _DOUBTFUL = _set(
     sunrise paradise plantation justice sandy sterling troy tyler warren wayne york"""
 )
 _ALSO = {
-    "USA": "United States", "U.S.A": "United States", "U.S": "United States", "US": "United States",
-    "United States of America": "United States", "UK": "United Kingdom", "U.K": "United Kingdom",
-    "Great Britain": "United Kingdom", "UAE": "United Arab Emirates", "Holland": "Netherlands",
-    "The Netherlands": "Netherlands", "Czech Republic": "Czechia", "Ivory Coast": "Ivory Coast",
-    "Republic of Ireland": "Ireland", "Bombay": "Mumbai", "Bangalore": "Bengaluru", "Calcutta": "Kolkata",
-    "Madras": "Chennai", "Peking": "Beijing", "Saigon": "Ho Chi Minh City",
-}  # fmt: skip
+    "USA": "United States",
+    "U.S.A": "United States",
+    "U.S": "United States",
+    "US": "United States",
+    "United States of America": "United States",
+    "UK": "United Kingdom",
+    "U.K": "United Kingdom",
+    "Great Britain": "United Kingdom",
+    "UAE": "United Arab Emirates",
+    "Holland": "Netherlands",
+    "The Netherlands": "Netherlands",
+    "Czech Republic": "Czechia",
+    "Ivory Coast": "Ivory Coast",
+    "Republic of Ireland": "Ireland",
+    "Bombay": "Mumbai",
+    "Bangalore": "Bengaluru",
+    "Calcutta": "Kolkata",
+    "Madras": "Chennai",
+    "Peking": "Beijing",
+    "Saigon": "Ho Chi Minh City",
+}
 _REGIONS = (
     "England", "Scotland", "Wales", "Northern Ireland", "Bavaria", "Catalonia", "Silicon Valley", "South Asia",
     "Southeast Asia", "East Asia", "Middle East", "Latin America", "Central America", "Western Europe",

@@ -29,13 +29,15 @@ _TABLE: tuple[tuple[RelationType, bool, str], ...] = (
     (RelationType.DEPENDS_ON, True, r"(?:required|needed) by|prerequisite (?:for|of)"),
     (RelationType.IMPROVES, True, r"(?:improved|enhanced|accelerated|extended|boosted|strengthened) by"),
     (
-        RelationType.ALTERNATIVE_TO, False,
+        RelationType.ALTERNATIVE_TO,
+        False,
         r"alternatives? (?:to|for)|instead of|in place of|rather than|versus|vs|compared (?:to|with)|competes? with"
         r"|(?:competitor|rival|successor)s? (?:of|to)|replace[sd]?|replaced by|replacement for|similar to",
     ),
     (RelationType.DEPENDS_ON, False, r"depends? (?:up)?on|dependent on|rel(?:y|ies|ied) on|requires?|needs?"),
     (
-        RelationType.USES, False,
+        RelationType.USES,
+        False,
         r"uses|use|using|utili[sz]es?|leverages?|adopts?|adopted|employs|runs? on|built (?:on|with|using)|powered by"
         r"|equipped with|fitted with|comes with|features|based on|implemented (?:in|with)|written in"
         r"|deployed (?:on|to)|hosted (?:on|by)|migrated to|integrates?",
@@ -44,18 +46,20 @@ _TABLE: tuple[tuple[RelationType, bool, str], ...] = (
     (RelationType.IS_PART_OF, False, r"(?:located|based|headquartered|situated) in|lies in|capital of"),
     (RelationType.IS_PART_OF, True, r"consists? of|includes?|including|contains?|comprises?|acquire[sd]|owns"),
     (
-        RelationType.IMPROVES, False,
+        RelationType.IMPROVES,
+        False,
         r"improve[sd]?|enhance[sd]?|boosts?|accelerates?|speeds up|optimi[sz]es|outperforms?",
     ),
     (RelationType.CREATED_BY, True, rf"(?:{_MAKES})(?! by)"),
     (
-        RelationType.RELATED_TO, False,
+        RelationType.RELATED_TO,
+        False,
         rf"(?:{_OFFICE}) (?:of|at|for)|work(?:s|ed)? (?:at|for|with)|joined|partner(?:s|ed)? with|born in|lives? in"
         r"|collaborate[sd]? with|(?:associated|connected|linked|compatible) with|(?:related|linked|connected) to"
         r"|offers|provides|supports|serves|operat(?:es|ing) (?:in|across)|available (?:in|on|at)|presence in"
         r"|(?:branch(?:es)?|offices?|stores?) (?:in|across)",
     ),
-)  # fmt: skip
+)
 _PATTERNS = tuple((kind, turned, re.compile(rf"(?<![\w-])(?:{words})(?![\w-])")) for kind, turned, words in _TABLE)
 _DENIED = re.compile(r"(?<!\w)(?:not|never|no|neither|nor|without|cannot|n['’]t|unlike|hardly)(?!\w)|n['’]t(?!\w)")
 _BREAKS = re.compile(r"[;:?!|()\[\]]|(?<!\w)(?:but|while|whereas|although|because|if|when|after|before)(?!\w)")

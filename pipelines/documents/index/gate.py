@@ -169,15 +169,18 @@ class Gate:
             same = known.get(name, {}).get("digest") == digest
             found.append(
                 Recall(
-                    name, len(there), _mean([one for one, _ in ours]), _mean([one for _, one in ours]),
+                    name,
+                    len(there),
+                    _mean([one for one, _ in ours]),
+                    _mean([one for _, one in ours]),
                     before=_mean([one for one, _ in theirs]) if theirs is not None and there else None,
                     baseline=known[name]["recall"] if same and there else None,
                     least=asked[0][0]["least_recall"] if there else None,
-                    skipped=len(asked) - len(there), digest=digest,
+                    skipped=len(asked) - len(there),
+                    digest=digest,
                     fell=_fell(there, ours, theirs),
-
                 )
-            )  # fmt: skip
+            )
         return found
 
     async def _found(self, scope: Scope, side: _Side, asked: Sequence[tuple[Row, Vectors]]) -> list[Found]:

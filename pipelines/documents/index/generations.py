@@ -1,6 +1,6 @@
 """Generations of an index: which one readers use, what is written into it, and the switch to the next."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from json import dumps
 from pathlib import Path
@@ -154,7 +154,7 @@ class Generations:
         if live is not None and not building and live["generation_id"] != target.generation:
             raise GenerationMoved(f"generation {live['generation_id']} replaced {target.generation}")
         indexed = _for(target, indexed)
-        generation, chunker = target.generation, target.chunker
+        chunker = target.chunker
         owner = await tx.one(self._sql["lock_version"], version=indexed.version, workspace=scope.workspace)
         if owner is None or live is None or not owner["newest"]:
             return True
@@ -166,29 +166,54 @@ class Generations:
             self._sql["drop_stale_chunks"], **named, chunker=chunker, ids=[row["id"] for row in rows]
         )
         changed += await self._put_chunks(tx, scope, owner, indexed.version, chunker, rows)
-        if indexed.vectors is not None:
-            await tx.run(
-                self._sql["put_embeddings"],
-                generation=generation, document=owner["document_id"], tenant=scope.tenant, workspace=scope.workspace,
-                readers=owner["readers"], ids=[row["id"] for row in rows],
-                vectors=[dumps(vector) for vector in indexed.vectors.tolist()],
-            )  # fmt: skip
-        await tx.run(
-            self._sql["record"],
-            **named, generation=generation, document=owner["document_id"], tenant=scope.tenant, reads=indexed.reads,
-            chunks=len(rows), embedded=indexed.vectors is not None,
-        )  # fmt: skip
+        await self._put_vectors(tx, scope, target, owner, indexed, rows)
         if not building:
-            await tx.run(self._sql["drop_other_versions"], **named, document=owner["document_id"])
-            await tx.run(
-                self._sql["settle_document"],
-                **named, document=owner["document_id"], chunk_count=len(rows), page_count=owner["page_count"],
-                embedded=indexed.vectors is not None,
-                no_text=Jsonb([{**one, "pages": [], "page_count": 0} for one in caveats_to_json([NO_TEXT])]),
-            )  # fmt: skip
+            await self._make_current(tx, named, owner, len(rows), indexed.vectors is not None)
         if changed or not building:  # generations of one chunker share their chunks
             await tx.run(self._sql["changed"], workspace=scope.workspace)
         return True
+
+    async def _put_vectors(
+        self, tx: Transaction, scope: Scope, target: "Target", owner: Row, indexed: Indexed, rows: Sequence[Row]
+    ) -> None:
+        """Store what was embedded, and the record that the version stands in this generation."""
+        if indexed.vectors is not None:
+            await tx.run(
+                self._sql["put_embeddings"],
+                generation=target.generation,
+                document=owner["document_id"],
+                tenant=scope.tenant,
+                workspace=scope.workspace,
+                readers=owner["readers"],
+                ids=[row["id"] for row in rows],
+                vectors=[dumps(vector) for vector in indexed.vectors.tolist()],
+            )
+        await tx.run(
+            self._sql["record"],
+            version=indexed.version,
+            workspace=scope.workspace,
+            generation=target.generation,
+            document=owner["document_id"],
+            tenant=scope.tenant,
+            reads=indexed.reads,
+            chunks=len(rows),
+            embedded=indexed.vectors is not None,
+        )
+
+    async def _make_current(
+        self, tx: Transaction, named: Mapping[str, object], owner: Row, chunks: int, embedded: bool
+    ) -> None:
+        """Let readers have this version, and none before it."""
+        await tx.run(self._sql["drop_other_versions"], **named, document=owner["document_id"])
+        await tx.run(
+            self._sql["settle_document"],
+            **named,
+            document=owner["document_id"],
+            chunk_count=chunks,
+            page_count=owner["page_count"],
+            embedded=embedded,
+            no_text=Jsonb([{**one, "pages": [], "page_count": 0} for one in caveats_to_json([NO_TEXT])]),
+        )
 
     async def standing(self, tx: Transaction, scope: Scope, version: VersionId) -> Row | None:
         """Status and caveats of the document whose readers see this version; None where nobody sees it."""
@@ -205,8 +230,13 @@ class Generations:
         async with self._db.transaction(scope) as tx:
             return await tx.all(
                 self._sql["to_reindex"],
-                workspace=scope.workspace, agent=agent, only_pending=only_pending, kept=kept, after=after, limit=limit,
-            )  # fmt: skip
+                workspace=scope.workspace,
+                agent=agent,
+                only_pending=only_pending,
+                kept=kept,
+                after=after,
+                limit=limit,
+            )
 
     async def current_version(self, scope: Scope, document: DocumentId) -> VersionId | None:
         """The version of a document that readers see; None where there is none."""
@@ -230,9 +260,13 @@ class Generations:
     async def _open(self, tx: Transaction, recipe: Recipe, *, fresh: bool) -> int:
         row = await tx.one(
             self._sql["open_generation"],
-            embedder=recipe.embedder.name, embedder_fingerprint=recipe.embedder.fingerprint,
-            dimension=recipe.embedder.dimension, chunker=recipe.chunker, fingerprint=recipe.fingerprint, fresh=fresh,
-        )  # fmt: skip
+            embedder=recipe.embedder.name,
+            embedder_fingerprint=recipe.embedder.fingerprint,
+            dimension=recipe.embedder.dimension,
+            chunker=recipe.chunker,
+            fingerprint=recipe.fingerprint,
+            fresh=fresh,
+        )
         return int(row["id"]) if row else 0
 
     async def _put_chunks(
@@ -247,13 +281,23 @@ class Generations:
         """Store chunks and return how many of them are new."""
         return await tx.run(
             self._sql["put_chunks"],
-            document=owner["document_id"], version=version, tenant=scope.tenant, workspace=scope.workspace,
-            readers=owner["readers"], chunker=chunker,
-            ids=[r["id"] for r in rows], indexes=[r["index"] for r in rows], texts=[r["text"] for r in rows],
-            search_texts=[r["search_text"] for r in rows], starts=[r["start"] for r in rows],
-            ends=[r["end"] for r in rows], spans=[r["spans"] for r in rows], boxes=[r["boxes"] for r in rows],
-            headings=[r["headings"] for r in rows], metadata=[r["metadata"] for r in rows],
-        )  # fmt: skip
+            document=owner["document_id"],
+            version=version,
+            tenant=scope.tenant,
+            workspace=scope.workspace,
+            readers=owner["readers"],
+            chunker=chunker,
+            ids=[r["id"] for r in rows],
+            indexes=[r["index"] for r in rows],
+            texts=[r["text"] for r in rows],
+            search_texts=[r["search_text"] for r in rows],
+            starts=[r["start"] for r in rows],
+            ends=[r["end"] for r in rows],
+            spans=[r["spans"] for r in rows],
+            boxes=[r["boxes"] for r in rows],
+            headings=[r["headings"] for r in rows],
+            metadata=[r["metadata"] for r in rows],
+        )
 
 
 def _for(target: Target, indexed: Indexed) -> Indexed:

@@ -112,11 +112,16 @@ class Links:
         try:
             found = await tx.one(
                 self._sql["change"],
-                agent=uuid_of(agent, "agent"), workspace=scope.workspace, name=change.name,
-                description=change.description, system_prompt=change.system_prompt,
-                auto_link_uploads=change.auto_link_uploads, whole_workspace=change.whole_workspace,
-                config=Jsonb(dict(change.config)), metadata=Jsonb(dict(change.metadata)),
-            )  # fmt: skip
+                agent=uuid_of(agent, "agent"),
+                workspace=scope.workspace,
+                name=change.name,
+                description=change.description,
+                system_prompt=change.system_prompt,
+                auto_link_uploads=change.auto_link_uploads,
+                whole_workspace=change.whole_workspace,
+                config=Jsonb(dict(change.config)),
+                metadata=Jsonb(dict(change.metadata)),
+            )
         except psycopg.errors.UniqueViolation as error:
             raise Conflict(f"the agent {change.name} exists already") from error
         if found is None:
@@ -232,8 +237,13 @@ class Links:
 
 def _values(scope: Scope, agent: NewAgent) -> dict[str, Any]:
     return {
-        "tenant": scope.tenant, "workspace": scope.workspace, "name": agent.name, "description": agent.description,
-        "system_prompt": agent.system_prompt, "auto_link_uploads": agent.auto_link_uploads,
-        "config": Jsonb(dict(agent.config)), "metadata": Jsonb(dict(agent.metadata)),
+        "tenant": scope.tenant,
+        "workspace": scope.workspace,
+        "name": agent.name,
+        "description": agent.description,
+        "system_prompt": agent.system_prompt,
+        "auto_link_uploads": agent.auto_link_uploads,
+        "config": Jsonb(dict(agent.config)),
+        "metadata": Jsonb(dict(agent.metadata)),
         "whole_workspace": agent.whole_workspace,
-    }  # fmt: skip
+    }

@@ -123,9 +123,7 @@ class Store:
         """Arrivals by any key, with what people have said of how their texts are to be read."""
         documents = [arrival.document(scope) for arrival in arrivals.values()]
         async with self._db.transaction(scope) as tx:
-            rows = await tx.all(
-                self._sql["told"], documents=documents, workspace=scope.workspace, tenant=scope.tenant
-            )  # fmt: skip
+            rows = await tx.all(self._sql["told"], documents=documents, workspace=scope.workspace, tenant=scope.tenant)
         language = code_of(rows[0]["language"]) if rows else None
         set_ = {row["id"]: row["encoding"] for row in rows}
         return {
@@ -153,15 +151,20 @@ class Store:
             return False
         await tx.run(
             self._sql["retyped"],
-            document=arrival.document(scope), tenant=scope.tenant, workspace=scope.workspace,
+            document=arrival.document(scope),
+            tenant=scope.tenant,
+            workspace=scope.workspace,
             file_type=version["kind"],
-        )  # fmt: skip
+        )
         await tx.run(self._sql["put_document"], **self._named(scope, arrival), file_type=version["kind"])
         row = await tx.one(
             self._sql["put_version"],
-            document=arrival.document(scope), tenant=scope.tenant, workspace=scope.workspace,
-            location=arrival.location, **version,
-        )  # fmt: skip
+            document=arrival.document(scope),
+            tenant=scope.tenant,
+            workspace=scope.workspace,
+            location=arrival.location,
+            **version,
+        )
         await self._drop_pages_beyond(tx, scope, version)
         if row and row["fresh"]:
             await refuse_beyond(tx, scope, most_pages, int(version["page_count"]))
@@ -186,8 +189,10 @@ class Store:
         suffix = Path(arrival.filename).suffix.lstrip(".").lower()
         await tx.run(
             self._sql["put_failed"],
-            **self._named(scope, arrival), file_type=suffix or "unknown", failure=Jsonb(failure_to_json(failure)),
-        )  # fmt: skip
+            **self._named(scope, arrival),
+            file_type=suffix or "unknown",
+            failure=Jsonb(failure_to_json(failure)),
+        )
         await self.link(tx, scope, arrival)
 
     async def put_pages(self, tx: Transaction, scope: Scope, pages: Sequence[StoredPage], fingerprint: str) -> None:
@@ -199,7 +204,8 @@ class Store:
         await tx.run(self._sql["count_reads"], workspace=scope.workspace, versions=versions)
         await tx.run(
             self._sql["put_pages"],
-            workspace=scope.workspace, fingerprint=fingerprint,
+            workspace=scope.workspace,
+            fingerprint=fingerprint,
             versions=[version for version, _ in rows],
             numbers=[row["number"] for _, row in rows],
             ids=[page_id(version, row["number"]) for version, row in rows],
@@ -211,7 +217,7 @@ class Store:
             ms=[row["ms"] for _, row in rows],
             failures=[None if row["failure"] is None else Jsonb(row["failure"]) for _, row in rows],
             caveats=[Jsonb(row["caveats"]) for _, row in rows],
-        )  # fmt: skip
+        )
 
     async def ocr_languages(self, scope: Scope) -> tuple[str, ...]:
         """OCR languages of the workspace's scans; empty where it takes those of the settings."""
@@ -232,9 +238,11 @@ class Store:
         """Tell the documents that a job leaves unfinished why; `only` names versions."""
         await tx.run(
             self._sql["abandon"],
-            workspace=scope.workspace, job=job, failure=Jsonb(failure_to_json(failure)),
+            workspace=scope.workspace,
+            job=job,
+            failure=Jsonb(failure_to_json(failure)),
             only=None if only is None else list(only),
-        )  # fmt: skip
+        )
 
     async def any_good(self, scope: Scope, job: str) -> bool:
         """True if anything of a job's documents can be searched."""

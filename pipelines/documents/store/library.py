@@ -182,14 +182,20 @@ class Library:
         await self._lock_workspace(tx, scope)
         await tx.run(
             self._sql["announce"],
-            document=upload.document, tenant=scope.tenant, workspace=scope.workspace, origin=upload.origin,
-            filename=upload.filename, file_type=upload.file_type, readers=list(upload.readers),
-            tags=list(upload.tags), description=upload.description, user=scope.user,
-        )  # fmt: skip
+            document=upload.document,
+            tenant=scope.tenant,
+            workspace=scope.workspace,
+            origin=upload.origin,
+            filename=upload.filename,
+            file_type=upload.file_type,
+            readers=list(upload.readers),
+            tags=list(upload.tags),
+            description=upload.description,
+            user=scope.user,
+        )
         await tx.run(
-            self._sql["remember_upload"],
-            document=upload.document, workspace=scope.workspace, location=upload.location,
-        )  # fmt: skip
+            self._sql["remember_upload"], document=upload.document, workspace=scope.workspace, location=upload.location
+        )
 
     async def set_encoding(self, tx: Transaction, scope: Scope, document: str, encoding: str | None) -> None:
         """Set the encoding for the next reading of a document; None leaves that to its bytes."""

@@ -50,9 +50,11 @@ def failure_to_json(failure: Failure | None) -> dict[str, Json] | None:
     if failure is None:
         return None
     return {
-        "stage": failure.stage, "reason": str(failure.reason), "detail": _storable(failure.detail),
+        "stage": failure.stage,
+        "reason": str(failure.reason),
+        "detail": _storable(failure.detail),
         "retryable": failure.retryable,
-    }  # fmt: skip
+    }
 
 
 def failure_from_json(row: Mapping[str, Json] | None) -> Failure | None:
@@ -66,11 +68,14 @@ def caveats_to_json(caveats: Sequence[Caveat]) -> list[Json]:
     """Kind, weight (so that SQL need not know the kinds), detail, count, and `whole` where it is of the document."""
     return [
         {
-            "kind": str(c.kind), "weight": str(c.kind.weight), "detail": _storable(c.detail), "count": c.count,
+            "kind": str(c.kind),
+            "weight": str(c.kind.weight),
+            "detail": _storable(c.detail),
+            "count": c.count,
             **({"whole": True} if c.whole else {}),
         }
         for c in caveats
-    ]  # fmt: skip
+    ]
 
 
 def caveats_from_json(rows: Sequence[Mapping[str, Json]]) -> tuple[Caveat, ...]:

@@ -56,9 +56,12 @@ class Register:
         """Write down what an agent studies."""
         await tx.run(
             self._sql["enrol"],
-            **_named(scope, agent), track=quiz.track, quiz=Jsonb(quiz.model_dump(mode="json")), own=own,
+            **_named(scope, agent),
+            track=quiz.track,
+            quiz=Jsonb(quiz.model_dump(mode="json")),
+            own=own,
             user=scope.user,
-        )  # fmt: skip
+        )
 
     async def enrolment(self, scope: Scope, agent: str) -> Enrolment | None:
         """The agent's enrolment; None where it is not enrolled."""
@@ -106,15 +109,29 @@ class Register:
         return list(dict.fromkeys(str(row["id"]) for row in rows))
 
     async def report(
-        self, tx: Transaction, scope: Scope, agent: str, track: Track, result: Result, status: Status,
-        told: dict[str, Any], due: str | None,
-    ) -> bool:  # fmt: skip
+        self,
+        tx: Transaction,
+        scope: Scope,
+        agent: str,
+        track: Track,
+        result: Result,
+        status: Status,
+        told: dict[str, Any],
+        due: str | None,
+    ) -> bool:
         """Keep a report; False where the due time has one already."""
         row = await tx.one(
             self._sql["report"],
-            **_named(scope, agent), track=track, score=result.score, mark=result.pass_mark, passed=result.passed,
-            status=status, report=Jsonb(told), due=due, user=scope.user,
-        )  # fmt: skip
+            **_named(scope, agent),
+            track=track,
+            score=result.score,
+            mark=result.pass_mark,
+            passed=result.passed,
+            status=status,
+            report=Jsonb(told),
+            due=due,
+            user=scope.user,
+        )
         return row is not None
 
     async def of_due(self, scope: Scope, due: str) -> Row | None:

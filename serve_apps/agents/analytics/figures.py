@@ -71,9 +71,14 @@ class Measures:
         since, until = asked.when.moments
         # Row-level security is the second wall; the templates' own conditions are the first.
         values = {
-            "tenant": scope.tenant, "workspace": scope.workspace, "since": since, "until": until,
-            "state": asked.state, "times": list(TIMES), "limit": rows + 1,
-        }  # fmt: skip
+            "tenant": scope.tenant,
+            "workspace": scope.workspace,
+            "since": since,
+            "until": until,
+            "state": asked.state,
+            "times": list(TIMES),
+            "limit": rows + 1,
+        }
         async with self._db.transaction(scope) as tx:
             whole = await tx.one(sql, by=None, **values)
             split = await tx.all(sql, by=asked.by, **values) if asked.by else []

@@ -126,9 +126,16 @@ def _metric(raw: _Metric, queries: Mapping[str, str], dimensions: Mapping[str, D
     _guard(raw, sql)
     states = {state: _spaced(words) for state, words in raw.states.items()}
     return Metric(
-        raw.name, raw.title, raw.unit, raw.decimals, raw.definition, _spaced(raw.synonyms), tuple(raw.dimensions),
-        states, sql,
-    )  # fmt: skip
+        raw.name,
+        raw.title,
+        raw.unit,
+        raw.decimals,
+        raw.definition,
+        _spaced(raw.synonyms),
+        tuple(raw.dimensions),
+        states,
+        sql,
+    )
 
 
 def _guard(raw: _Metric, sql: str) -> None:

@@ -6,9 +6,19 @@ from datetime import UTC, date, datetime, timedelta
 
 FIRST = date(2000, 1, 1)  # nothing of the product is older
 _MONTHS = (
-    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
     "december",
-)  # fmt: skip
+)
 _WRITTEN = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 _NUMBERS = {word: n for n, word in enumerate(_WRITTEN, 1)}
 _DAY = r"(\d{4}) (\d{2}) (\d{2})"

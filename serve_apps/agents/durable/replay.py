@@ -55,13 +55,25 @@ class Report:
     def json(self) -> dict[str, Any]:
         """As it is shown."""
         other = self.diverged
-        diverged = None if other is None else {
-            "step": other.step, "event": other.event, "name": other.name, "recorded": other.recorded, "now": other.now,
-        }  # fmt: skip
+        diverged = (
+            None
+            if other is None
+            else {
+                "step": other.step,
+                "event": other.event,
+                "name": other.name,
+                "recorded": other.recorded,
+                "now": other.now,
+            }
+        )
         return {
-            "run_id": self.run, "state": self.state, "same": self.same, "events": self.events, "steps": self.steps,
+            "run_id": self.run,
+            "state": self.state,
+            "same": self.same,
+            "events": self.events,
+            "steps": self.steps,
             "diverged": diverged,
-        }  # fmt: skip
+        }
 
 
 class Recordings(Protocol):
@@ -122,9 +134,12 @@ class ReplayJournal(Walk):
     def _other(self, known: Step, wanted: Step) -> AosError:
         """The walk asks for something else than is on record."""
         self.divergence = Divergence(
-            known.seq, None, wanted.name, {"kind": known.kind, "name": known.name, "request": known.request},
+            known.seq,
+            None,
+            wanted.name,
+            {"kind": known.kind, "name": known.name, "request": known.request},
             {"kind": wanted.kind, "name": wanted.name, "request": wanted.request},
-        )  # fmt: skip
+        )
         return super()._other(known, wanted)
 
     def _tell(self, event: Event) -> None:

@@ -154,10 +154,16 @@ class Runner:
         say = None if self._say is None else partial(self._say, turn)
         recorder = LedgerRecorder(self._runs, self._approvals, lease, say)
         journal = LiveJournal(
-            turn.run, loaded.seed, loaded.steps, loaded.last_event,
-            recorder=recorder, show=outlet.put,
-            clock=self._timing.clock, now=self._timing.now, patience=timedelta(hours=self._settings.approval_hours),
-        )  # fmt: skip
+            turn.run,
+            loaded.seed,
+            loaded.steps,
+            loaded.last_event,
+            recorder=recorder,
+            show=outlet.put,
+            clock=self._timing.clock,
+            now=self._timing.now,
+            patience=timedelta(hours=self._settings.approval_hours),
+        )
         handler = asyncio.create_task(carried_out(self._handlers[turn.path], turn, journal))
         beat = asyncio.create_task(self._beat(lease))
         leaving = asyncio.create_task(stop.wait())

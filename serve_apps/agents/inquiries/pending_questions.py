@@ -30,9 +30,14 @@ def asked(wanted: Wanted) -> list[Told]:
         question = {"id": wanted.id, "options": [], **wanted.arguments, "expires_at": expires}
         return [(EventKind.STATUS, {"state": "waiting_input"}), (EventKind.INPUT_REQUIRED, {"input": question})]
     shown = {
-        "id": wanted.id, "tool": wanted.tool, "arguments": wanted.arguments, "reason": wanted.reason,
-        "digest": action_digest(wanted.tool, wanted.arguments), "category": wanted.category, "expires_at": expires,
-    }  # fmt: skip
+        "id": wanted.id,
+        "tool": wanted.tool,
+        "arguments": wanted.arguments,
+        "reason": wanted.reason,
+        "digest": action_digest(wanted.tool, wanted.arguments),
+        "category": wanted.category,
+        "expires_at": expires,
+    }
     return [(EventKind.STATUS, {"state": "waiting_approval"}), (EventKind.APPROVAL_REQUIRED, {"approval": shown})]
 
 

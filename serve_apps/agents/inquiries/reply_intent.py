@@ -16,9 +16,22 @@ class Intent(StrEnum):
 
 # Words that neither decide nor change what is decided; alone they say nothing.
 _FILLERS = (
-    "please", "bitte", "thanks", "thank you", "danke", "now", "jetzt", "right away", "sofort", "then", "dann",
-    "the plan", "with it", "with that", "with this",
-)  # fmt: skip
+    "please",
+    "bitte",
+    "thanks",
+    "thank you",
+    "danke",
+    "now",
+    "jetzt",
+    "right away",
+    "sofort",
+    "then",
+    "dann",
+    "the plan",
+    "with it",
+    "with that",
+    "with this",
+)
 _YES = (
     "yes", "yep", "yup", "yeah", "y", "ja", "jawohl", "jep", "sure", "of course", "ok", "okay", "k", "absolutely",
     "definitely", "certainly", "klar", "gerne", "na klar", "natürlich", "go", "go ahead", "go for it", "do it",

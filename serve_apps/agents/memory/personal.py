@@ -51,10 +51,18 @@ class _Rule:
 _LOCAL = tuple(
     ip_network(n)
     for n in (
-        "0.0.0.0/8", "10.0.0.0/8", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.168.0.0/16", "255.0.0.0/8",
-        "::/127", "fe80::/10", "fc00::/7",
+        "0.0.0.0/8",
+        "10.0.0.0/8",
+        "127.0.0.0/8",
+        "169.254.0.0/16",
+        "172.16.0.0/12",
+        "192.168.0.0/16",
+        "255.0.0.0/8",
+        "::/127",
+        "fe80::/10",
+        "fc00::/7",
     )
-)  # fmt: skip
+)
 _CALLING = re.compile(
     r"\b(?:phones?|call(?:ed|ing|s)?|tel(?:ephone)?|mobile|cell(?:phone)?|fax|dial|whatsapp|sms|texts?|messages?|contact"
     r"|reach|ring|answer(?:ed|ing|s)?|my number|hotline|pager|office|desk)\b(?:[^\n]|(?<=:)\s{0,3}\n){0,60}\Z",

@@ -75,6 +75,4 @@ async def _arguments(work: Work, step: Step, tool: Tool) -> dict[str, Any]:
 
 def _result(step: Step, done: Done, *, repeatable: bool = True) -> Result:
     output = {"tool_id": done.call.name, "result": done.result, "succeeded": done.error is None, "error": done.error}
-    return Result(
-        step, output, done.observation, done.error, repeatable=repeatable, rejected=not done.approved
-    )  # fmt: skip
+    return Result(step, output, done.observation, done.error, repeatable=repeatable, rejected=not done.approved)

@@ -22,15 +22,24 @@ POINTS = 12  # at which two sides are compared, the first half of them positive
 CLOSE = 1e-9
 
 _FUNCTIONS: Mapping[str, tuple[Callable[..., Any], Callable[[float], float]]] = {
-    "sqrt": (sympy.sqrt, math.sqrt), "abs": (sympy.Abs, abs), "exp": (sympy.exp, math.exp),
-    "ln": (sympy.log, math.log), "log": (sympy.log, math.log),
-    "log10": (lambda x: sympy.log(x, 10), math.log10), "log2": (lambda x: sympy.log(x, 2), math.log2),
-    "sin": (sympy.sin, math.sin), "cos": (sympy.cos, math.cos), "tan": (sympy.tan, math.tan),
-}  # fmt: skip
+    "sqrt": (sympy.sqrt, math.sqrt),
+    "abs": (sympy.Abs, abs),
+    "exp": (sympy.exp, math.exp),
+    "ln": (sympy.log, math.log),
+    "log": (sympy.log, math.log),
+    "log10": (lambda x: sympy.log(x, 10), math.log10),
+    "log2": (lambda x: sympy.log(x, 2), math.log2),
+    "sin": (sympy.sin, math.sin),
+    "cos": (sympy.cos, math.cos),
+    "tan": (sympy.tan, math.tan),
+}
 _CONSTANTS = {"pi": (sympy.pi, math.pi), "e": (sympy.E, math.e)}
 _SIGNS: Mapping[str, Callable[[Any, Any], Any]] = {
-    "+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b, "/": lambda a, b: a / b,
-}  # fmt: skip
+    "+": lambda a, b: a + b,
+    "-": lambda a, b: a - b,
+    "*": lambda a, b: a * b,
+    "/": lambda a, b: a / b,
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,16 +38,16 @@ class Verified:
     def data(self) -> Mapping[str, Any]:
         """As JSON."""
         return {
-            "verdict": self.verdict, "confidence": self.confidence, "explanation": self.explanation,
-            "corrected_formula": self.corrected_formula, "value": self.value,
-        }  # fmt: skip
+            "verdict": self.verdict,
+            "confidence": self.confidence,
+            "explanation": self.explanation,
+            "corrected_formula": self.corrected_formula,
+            "value": self.value,
+        }
 
 
 def verify(
-    formula: str,
-    values: Mapping[str, float] | None = None,
-    result: float | None = None,
-    reference: str | None = None,
+    formula: str, values: Mapping[str, float] | None = None, result: float | None = None, reference: str | None = None
 ) -> Verified:
     """Check a formula.
 

@@ -63,9 +63,15 @@ class Step:
     def data(self) -> Mapping[str, Any]:
         """As in a PLAN event."""
         return {
-            "id": self.id, "label": self.label, "executor": self.executor, "action": self.action, "tool": self.tool,
-            "args": dict(self.args), "description": self.description, "depends_on": list(self.depends_on),
-        }  # fmt: skip
+            "id": self.id,
+            "label": self.label,
+            "executor": self.executor,
+            "action": self.action,
+            "tool": self.tool,
+            "args": dict(self.args),
+            "description": self.description,
+            "depends_on": list(self.depends_on),
+        }
 
 
 @dataclass(frozen=True, slots=True)

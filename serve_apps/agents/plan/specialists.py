@@ -161,9 +161,12 @@ async def _critique(work: Work, step: Step) -> Result:
     if draft is None:
         return Result(step, error="no_draft: there is no answer to review yet")
     messages = prompts.step(
-        prompts.CRITIQUE, work.turn, task=f"Review this draft:\n{draft.text}", results=_results(work, step),
+        prompts.CRITIQUE,
+        work.turn,
+        task=f"Review this draft:\n{draft.text}",
+        results=_results(work, step),
         sources=work.sources.all(),
-    )  # fmt: skip
+    )
     found, _ = await work.ask_for(Critiqued, Task.REASONING, messages)
     if found is None:
         return Result(step, {"verdict": "not_verified", "confidence": 0.0}, "The review could not be understood.")

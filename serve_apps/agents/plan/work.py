@@ -208,10 +208,15 @@ class Work:
     def trace(self) -> tuple[Mapping[str, Json], ...]:
         """A line for each step that was carried out, in order."""
         return tuple(
-            {"step": one.step.id, "executor": one.step.executor, "tool": one.step.tool, "outcome": str(one.outcome),
-             "error": one.error}
+            {
+                "step": one.step.id,
+                "executor": one.step.executor,
+                "tool": one.step.tool,
+                "outcome": str(one.outcome),
+                "error": one.error,
+            }
             for one in self.results.values()
-        )  # fmt: skip
+        )
 
     def notice(self, text: str) -> None:
         """Tell the reader, once."""

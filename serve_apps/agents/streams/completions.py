@@ -83,9 +83,13 @@ class Chunks:
         choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": reason}
         more: Json = {"usage": None} if self.usage else {}
         return {
-            "id": self.id, "object": "chat.completion.chunk", "created": self.created, "model": self.model,
-            "choices": [choice], **more,
-        }  # fmt: skip
+            "id": self.id,
+            "object": "chat.completion.chunk",
+            "created": self.created,
+            "model": self.model,
+            "choices": [choice],
+            **more,
+        }
 
 
 def whole(collected: Collected, id_: str, model: str, created: int, stop: StopSequences | None = None) -> Json:

@@ -9,9 +9,18 @@ from serve_apps.agents.events import Event, EventKind
 from serve_apps.agents.inquiries.inquiry import said_of
 
 S3Name = Literal[
-    "thinking", "plan", "step_start", "tool_start", "tool_output", "skill_activity", "content", "awaiting_input",
-    "error", "done", "trace_info",
-]  # fmt: skip
+    "thinking",
+    "plan",
+    "step_start",
+    "tool_start",
+    "tool_output",
+    "skill_activity",
+    "content",
+    "awaiting_input",
+    "error",
+    "done",
+    "trace_info",
+]
 S4Type = Literal["text", "tool_call", "tool_result", "status", "error", "done"]
 
 

@@ -30,7 +30,14 @@ def _kept(turn: Turn, outcome: Outcome, question: str) -> Kept:
     claims = of_lines(outcome.answer, bases, known) if bases else of_text(outcome.answer, known)
     mode = "extractive" if documents.get("outcome") == "extractive" else "generated"
     return Kept(
-        turn.run, question, mode, claims, outcome.citations, agent=turn.agent.id, run=turn.run,
-        model=documents.get("model") or model.get("connection"), fallback=documents.get("fallback"),
+        turn.run,
+        question,
+        mode,
+        claims,
+        outcome.citations,
+        agent=turn.agent.id,
+        run=turn.run,
+        model=documents.get("model") or model.get("connection"),
+        fallback=documents.get("fallback"),
         generation=documents.get("generation"),
-    )  # fmt: skip
+    )

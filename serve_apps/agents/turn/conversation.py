@@ -130,9 +130,7 @@ class Conversation:
         specs = self._offer.specs
         self._react = bool(specs) and not choice.supports_tools
         self._manner = replace(
-            self._manner,
-            tools=() if self._react else specs,
-            stop=stop_sequences() if self._react else (),
+            self._manner, tools=() if self._react else specs, stop=stop_sequences() if self._react else ()
         )
         rules = prompt.system(
             turn.agent,

@@ -151,9 +151,12 @@ class TurnDelegations:
         async def find(_: str) -> Json:
             found = await self._agents.find(turn.scope, agent)
             return {
-                "id": found.id, "name": found.name, "system_prompt": found.system_prompt,
-                "description": found.description, "config": found.config,
-            }  # fmt: skip
+                "id": found.id,
+                "name": found.name,
+                "system_prompt": found.system_prompt,
+                "description": found.description,
+                "config": found.config,
+            }
 
         found = await self._journal.step(AGENT, "find", {"agent": agent}, find)
         other = Agent(
@@ -187,9 +190,15 @@ class TurnDelegations:
         self._made += 1
         run = RunId(str(uuid5(UUID(turn.run), f"{self._made} {key}")))
         inner = Turn(
-            run, turn.scope, turn.session, other, task, depth=turn.depth + 1, ancestors=above,
+            run,
+            turn.scope,
+            turn.session,
+            other,
+            task,
+            depth=turn.depth + 1,
+            ancestors=above,
             options={name: turn.options[name] for name in ("use_rag",) if name in turn.options},
-        )  # fmt: skip
+        )
         outcome = await self._carry_out(inner, Inside(self._journal, run, other.name), self._allowance)
         told = ("n", "filename", "page", "quote", "caveats")
         cited = [{name: one[name] for name in told if one.get(name)} for one in outcome.citations]

@@ -151,10 +151,17 @@ class Knowledge:
         # An agent asks again in other words by itself, and what its run asks of models stands in its journal. What it
         # answers from are the best passages, wherever they stand.
         asked = Query(
-            query, limit, agent, min_similarity=min_similarity, strategy=strategy, enhance=False,
-            round_robin=round_robin, spread=False, history=history,
+            query,
+            limit,
+            agent,
+            min_similarity=min_similarity,
+            strategy=strategy,
+            enhance=False,
+            round_robin=round_robin,
+            spread=False,
+            history=history,
             filters=Filters(document_ids=tuple(documents) or None),
-        )  # fmt: skip
+        )
         found = await self._search.run(scope, asked)
         passages = [_passage(hit) for hit in _leading(found.hits, least_share)]
         return {"passages": passages, "generation": found.generation, "fallback": found.fallback}
@@ -172,9 +179,15 @@ class Knowledge:
 
         async def search(_: str) -> Json:
             return await self.find(
-                turn.scope, turn.agent.id, turn.message, limit, None,
-                history=history, least_share=0, documents=documents,
-            )  # fmt: skip
+                turn.scope,
+                turn.agent.id,
+                turn.message,
+                limit,
+                None,
+                history=history,
+                least_share=0,
+                documents=documents,
+            )
 
         request: dict[str, Json] = {"query": turn.message, "agent": turn.agent.id, "limit": limit}
         request |= {"history": list(history)} if history else {}

@@ -128,12 +128,20 @@ class Quotes:
         self.citations.append(
             {
                 "n": len(self.citations) + 1,
-                "document_id": source.document_id, "version_id": source.version_id, "chunk_id": source.chunk_id,
-                "filename": source.filename, "page": page, "quote": source.at(place), "start": start, "end": end,
-                "boxes": [], "ocr_confidence": None, "caveats": [],
+                "document_id": source.document_id,
+                "version_id": source.version_id,
+                "chunk_id": source.chunk_id,
+                "filename": source.filename,
+                "page": page,
+                "quote": source.at(place),
+                "start": start,
+                "end": end,
+                "boxes": [],
+                "ocr_confidence": None,
+                "caveats": [],
                 "url": f"/api/documents/{source.document_id}/pages/{page}",
             }
-        )  # fmt: skip
+        )
         return len(self.citations)
 
 

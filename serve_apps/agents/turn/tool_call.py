@@ -188,6 +188,4 @@ def _tell(journal: Journal, done: Done, ms: int) -> None:
     if done.error is None:
         text = as_text(done.result)
         said = {"result": done.result if len(text) <= SHOWN else cut(text)}
-    journal.emit(
-        EventKind.TOOL_RESULT, id=done.call.id, name=done.call.name, **said, approved=done.approved, ms=ms
-    )  # fmt: skip
+    journal.emit(EventKind.TOOL_RESULT, id=done.call.id, name=done.call.name, **said, approved=done.approved, ms=ms)

@@ -65,10 +65,18 @@ class Tokens:
     def access(self, claims: Claims, now: datetime) -> str:
         """A signed access token."""
         body = {
-            "iss": ISSUER, "aud": AUDIENCE, "type": "access", "sub": claims.user, "tid": claims.tenant,
-            "wid": claims.workspace, "sid": claims.session, "ver": claims.version, "iat": now,
-            "exp": now + timedelta(seconds=self.access_seconds), "jti": secrets.token_hex(8),
-        }  # fmt: skip
+            "iss": ISSUER,
+            "aud": AUDIENCE,
+            "type": "access",
+            "sub": claims.user,
+            "tid": claims.tenant,
+            "wid": claims.workspace,
+            "sid": claims.session,
+            "ver": claims.version,
+            "iat": now,
+            "exp": now + timedelta(seconds=self.access_seconds),
+            "jti": secrets.token_hex(8),
+        }
         return jwt.encode(body, self._secret, algorithm=ALGORITHM)
 
     def verify(self, token: str, now: datetime) -> Claims:
@@ -80,9 +88,13 @@ class Tokens:
         try:
             # The moment comes from our clock, not from the library's.
             body: dict[str, Any] = jwt.decode(
-                token, self._secret, algorithms=[ALGORITHM], audience=AUDIENCE, issuer=ISSUER,
+                token,
+                self._secret,
+                algorithms=[ALGORITHM],
+                audience=AUDIENCE,
+                issuer=ISSUER,
                 options={"require": ["exp", "iat", "sub"], "verify_exp": False, "verify_iat": False},
-            )  # fmt: skip
+            )
             if body.get("type") != "access" or not float(body["iat"]) - 60 <= now.timestamp() < float(body["exp"]):
                 raise TokenRefused
             user, tenant, workspace, session = (str(UUID(str(body.get(name)))) for name in ("sub", "tid", "wid", "sid"))
@@ -101,9 +113,13 @@ class Tokens:
         """The address that the console vouches for; None where it is not the console's word, or an old one."""
         try:
             body: dict[str, Any] = jwt.decode(
-                word, self._secret, algorithms=[ALGORITHM], audience=FROM_CONSOLE, issuer=ISSUER,
+                word,
+                self._secret,
+                algorithms=[ALGORITHM],
+                audience=FROM_CONSOLE,
+                issuer=ISSUER,
                 options={"require": ["exp", "sub"], "verify_exp": False, "verify_iat": False},
-            )  # fmt: skip
+            )
             return str(body["sub"]) if now.timestamp() < float(body["exp"]) else None
         except (jwt.InvalidTokenError, ValueError, TypeError):
             return None

@@ -148,13 +148,18 @@ def _tool(name: str, offer: Offer) -> "Tool":
     from mcp.types import Tool, ToolAnnotations
 
     hints = ToolAnnotations(
-        read_only_hint=offer.reads, destructive_hint=offer.destroys, idempotent_hint=offer.reads,
+        read_only_hint=offer.reads,
+        destructive_hint=offer.destroys,
+        idempotent_hint=offer.reads,
         open_world_hint=offer.open,
-    )  # fmt: skip
+    )
     return Tool(
-        name=name, description=offer.description, input_schema=_schema(offer.takes, "validation"),
-        output_schema=_schema(offer.gives, "serialization"), annotations=hints,
-    )  # fmt: skip
+        name=name,
+        description=offer.description,
+        input_schema=_schema(offer.takes, "validation"),
+        output_schema=_schema(offer.gives, "serialization"),
+        annotations=hints,
+    )
 
 
 def _failed(error: AosError) -> "CallToolResult":

@@ -75,8 +75,7 @@ class ReprocessArguments(DocumentArguments):
     """As POST /api/documents/{document_id}/reprocess takes it."""
 
     encoding: Annotated[
-        Text | None,
-        Field(max_length=40, description="Read the file again and decode it so; auto: as its bytes say."),
+        Text | None, Field(max_length=40, description="Read the file again and decode it so; auto: as its bytes say.")
     ] = None
 
 
@@ -173,18 +172,22 @@ async def _ask(given: AskArguments, me: Member, parts: Parts) -> BaseModel:
 
 
 async def _list(given: ListArguments, me: Member, parts: Parts) -> BaseModel:
-    return await documents.documents(
-        me, parts, given.skip, given.limit, given.status, given.file_type, given.search
-    )  # fmt: skip
+    return await documents.documents(me, parts, given.skip, given.limit, given.status, given.file_type, given.search)
 
 
 async def _page(given: PageArguments, me: Member, parts: Parts) -> BaseModel:
     found = await documents.page(given.document_id, given.page, me, parts)
     return PageText(
-        document_id=found.document_id, version_id=found.version_id, filename=found.filename, page=given.page,
-        page_count=found.page_count, text=found.text, confidence=found.confidence,
-        failure=None if found.failure is None else dict(found.failure), caveats=found.caveats,
-    )  # fmt: skip
+        document_id=found.document_id,
+        version_id=found.version_id,
+        filename=found.filename,
+        page=given.page,
+        page_count=found.page_count,
+        text=found.text,
+        confidence=found.confidence,
+        failure=None if found.failure is None else dict(found.failure),
+        caveats=found.caveats,
+    )
 
 
 async def _reprocess(given: ReprocessArguments, me: Member, parts: Parts) -> BaseModel:
@@ -209,10 +212,15 @@ async def _chat(given: ChatArguments, me: Member, parts: Parts) -> BaseModel:
     finally:
         await closed(events)  # whoever hangs up stops the model
     return Reply(
-        conversation_id=found.session, run_id=found.run, answer=found.answer, citations=found.citations,
-        tools_used=found.tools_used, requires_approval=found.approval is not None, approval_request=found.approval,
+        conversation_id=found.session,
+        run_id=found.run,
+        answer=found.answer,
+        citations=found.citations,
+        tools_used=found.tools_used,
+        requires_approval=found.approval is not None,
+        approval_request=found.approval,
         error=None if found.error is None else Problem(**found.error),
-    )  # fmt: skip
+    )
 
 
 OFFERS: Mapping[str, Offer] = MappingProxyType(

@@ -4,12 +4,7 @@ from collections.abc import Sequence
 
 PREFIX = "/v1/"
 OTHERS = ("/v1/agent/", "/v1/documents/")  # not OpenAI's
-_TYPES = {
-    401: "authentication_error",
-    402: "insufficient_quota",
-    403: "permission_error",
-    429: "rate_limit_error",
-}
+_TYPES = {401: "authentication_error", 402: "insufficient_quota", 403: "permission_error", 429: "rate_limit_error"}
 _CODES = {401: "invalid_api_key", 429: "rate_limit_exceeded"}  # what clients look for
 
 

@@ -192,11 +192,18 @@ def _incoming(body: CompletionRequest, agent: str) -> tuple[Incoming, Verbosity]
     if at is None:
         raise NoUserMessage("No user message found")
     message, verbosity = incoming(
-        agent, body.messages[at].text(), body.session(),
-        stream=body.stream, temperature=body.temperature, max_tokens=body.most_tokens(), tools=_tools(body),
-        tool_choice=_choice(body), response_format=_format(body), sampling=body.sampling(),
+        agent,
+        body.messages[at].text(),
+        body.session(),
+        stream=body.stream,
+        temperature=body.temperature,
+        max_tokens=body.most_tokens(),
+        tools=_tools(body),
+        tool_choice=_choice(body),
+        response_format=_format(body),
+        sampling=body.sampling(),
         trailing=[_plain(one) for one in body.messages[at + 1 :]] or None,
-    )  # fmt: skip
+    )
     history = tuple(map(_message, body.messages[:at]))
     return Incoming(
         message.agent, message.message, message.session, history, message.options, message.person

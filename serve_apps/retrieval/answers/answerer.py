@@ -72,13 +72,7 @@ class Answer:
 class Answerer:
     """Answers questions from what a scope may see."""
 
-    def __init__(
-        self,
-        search: Search,
-        database: Database,
-        embedder: Embedder,
-        writer: Writer | None = None,
-    ) -> None:
+    def __init__(self, search: Search, database: Database, embedder: Embedder, writer: Writer | None = None) -> None:
         """`writer` asks the workspace's language models; without one, or where it has none, answers are extractive."""
         self._search, self._database, self._embedder, self._writer = search, database, embedder, writer
 
@@ -151,9 +145,16 @@ class Answerer:
             claims, fallback = (*claims, *more), _joined(fallback, away)
             conflicts = _conflicts(question, cited, claims)
             answer = Answer(
-                text_of(claims, conflicts), "generated", tuple(cited.all), results, model, fallback,
-                claims, conflicts, dropped,
-            )  # fmt: skip
+                text_of(claims, conflicts),
+                "generated",
+                tuple(cited.all),
+                results,
+                model,
+                fallback,
+                claims,
+                conflicts,
+                dropped,
+            )
             return answer, None, dropped
         if generate.NOTHING in text:
             why = f"{model} found no answer in the passages"
@@ -207,9 +208,15 @@ class Answerer:
             return _nothing(results, abstain.reason(judged, strange), fallback=fallback)
         conflicts = _conflicts(question, cited, claims)
         return Answer(
-            text_of(claims, conflicts), "extractive", tuple(cited.all), results, None, fallback,
-            tuple(claims), conflicts,
-        )  # fmt: skip
+            text_of(claims, conflicts),
+            "extractive",
+            tuple(cited.all),
+            results,
+            None,
+            fallback,
+            tuple(claims),
+            conflicts,
+        )
 
     async def _judged(self, scope: Scope, question: str, hits: Sequence[Hit]) -> tuple[list[Judged], str | None]:
         sentences = evidence.split(hits)

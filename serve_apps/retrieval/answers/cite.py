@@ -46,8 +46,9 @@ class Citations:
         """True where another citation has all of this place and more."""
         return any(
             _share_a_page(one, citation) and one.start <= citation.start and citation.end <= one.end
-            for one in self.all if _place(one) != _place(citation)
-        )  # fmt: skip
+            for one in self.all
+            if _place(one) != _place(citation)
+        )
 
     def number(self, citation: Citation) -> int:
         """Its number in the answer; the same place keeps the one it has."""

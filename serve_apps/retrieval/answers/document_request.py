@@ -110,7 +110,7 @@ _TAIL = re.compile(
     r"with (?:the )?(?:page numbers?|pages?|sources?|citations?)|mit (?:seitenzahl(?:en)?|quellen(?:angabe)?)|"
     r"zusammen|auf|heraus))+(?=[\s.!?]*$)",
     re.IGNORECASE,
-)  # fmt: skip
+)
 _FRAMED = re.compile(
     r"^[\s,]*fass(?:e|en|t)?(?:\s+(?:mir|uns|bitte|mal|kurz))*\s+(.{3,}?)(?:\s+kurz)?\s+zusammen[\s.!?]*$",
     re.IGNORECASE | re.DOTALL,

@@ -68,9 +68,21 @@ class StoredAnswers:
         id_ = str(self._new_id())
         citations = [{name: getattr(one, name) for name in _PLACE} for one in answer.citations]
         kept = Kept(
-            id_, question, answer.mode, answer.claims, citations, agent, None, answer.model, answer.fallback,
-            answer.abstained, answer.search.generation, answer.conflicts, answer.dropped, _search(answer.search),
-        )  # fmt: skip
+            id_,
+            question,
+            answer.mode,
+            answer.claims,
+            citations,
+            agent,
+            None,
+            answer.model,
+            answer.fallback,
+            answer.abstained,
+            answer.search.generation,
+            answer.conflicts,
+            answer.dropped,
+            _search(answer.search),
+        )
         async with self._db.transaction(scope) as tx:
             await self.put(tx, scope, kept)
         return id_
@@ -83,21 +95,39 @@ class StoredAnswers:
         conflicts = [[{"value": one.value, "n": one.citation} for one in row.stated] for row in kept.conflicts]
         await tx.run(
             self._sql["keep"],
-            **whose, id=kept.id, readers=_readers(scope), user=scope.user, agent=kept.agent, run=kept.run,
-            question=kept.question, hash=_hash(" ".join(kept.question.casefold().split())), mode=kept.mode,
-            model=kept.model, fallback=kept.fallback, abstained=kept.abstained, generation=kept.generation,
-            claims=Jsonb(normal(claims)), conflicts=Jsonb(normal(conflicts)),
+            **whose,
+            id=kept.id,
+            readers=_readers(scope),
+            user=scope.user,
+            agent=kept.agent,
+            run=kept.run,
+            question=kept.question,
+            hash=_hash(" ".join(kept.question.casefold().split())),
+            mode=kept.mode,
+            model=kept.model,
+            fallback=kept.fallback,
+            abstained=kept.abstained,
+            generation=kept.generation,
+            claims=Jsonb(normal(claims)),
+            conflicts=Jsonb(normal(conflicts)),
             dropped=Jsonb([{"text": one.text, "why": one.why} for one in kept.dropped]),
             search=Jsonb(normal(dict(kept.search or {}))),
-        )  # fmt: skip
+        )
         rows = [
             {
-                **whose, "answer": kept.id, "n": one["n"], "document": one["document_id"], "version": one["version_id"],
-                "chunk": one["chunk_id"], "page": one["page"], "start": one["start"], "end": one["end"],
+                **whose,
+                "answer": kept.id,
+                "n": one["n"],
+                "document": one["document_id"],
+                "version": one["version_id"],
+                "chunk": one["chunk_id"],
+                "page": one["page"],
+                "start": one["start"],
+                "end": one["end"],
                 "hash": _hash(one["quote"]),
             }
             for one in kept.citations
-        ]  # fmt: skip
+        ]
         await tx.many(self._sql["cite"], rows)
 
     async def why(self, scope: Scope, answer: str) -> Json:
@@ -133,9 +163,20 @@ class StoredAnswers:
 
 
 _PLAIN = (
-    "id", "user_id", "agent_id", "run_id", "question", "mode", "model", "fallback", "abstained", "generation",
-    "corpus_version", "corpus_now", "at",
-)  # fmt: skip
+    "id",
+    "user_id",
+    "agent_id",
+    "run_id",
+    "question",
+    "mode",
+    "model",
+    "fallback",
+    "abstained",
+    "generation",
+    "corpus_version",
+    "corpus_now",
+    "at",
+)
 
 
 def _readers(scope: Scope) -> list[str]:
@@ -154,11 +195,17 @@ def _search(results: Results) -> Json:
         "timings_ms": dict(results.timings_ms),
         "stages": [{"name": one.name, "on": one.on, "detail": one.detail, "kept": one.kept} for one in results.stages],
         "hits": [
-            {"chunk_id": hit.chunk_id, "document_id": hit.document_id, "page": hit.page, "engine": hit.engine,
-             "score": hit.score, "scores": dict(hit.scores)}
+            {
+                "chunk_id": hit.chunk_id,
+                "document_id": hit.document_id,
+                "page": hit.page,
+                "engine": hit.engine,
+                "score": hit.score,
+                "scores": dict(hit.scores),
+            }
             for hit in results.hits
         ],
-    }  # fmt: skip
+    }
 
 
 def _without_passage(claim: Claim, quotes: Mapping[int, str], *, whole: bool) -> Json:
@@ -201,16 +248,23 @@ def _citation(row: Row) -> Json:
     job = {name: row[f"job_{name}"] for name in ("id", "kind", "state", "finished_at")}
     return {
         **{name: row[name] for name in ("n", "document_id", "version_id", "filename", "is_current", "page", "kind")},
-        "start": start, "end": end,
+        "start": start,
+        "end": end,
         "chunk": {"id": row["chunk_id"], "index": row["chunk_index"], "headings": row["headings"]},
         "quote": row["text"][start:end] if same else None,
         "boxes": [[one.page, one.box.x0, one.box.y0, one.box.x1, one.box.y1] for one in boxes],
-        "ocr_confidence": sure, "engine": row["engine"], "page_confidence": row["confidence"],
-        "caveats": row["caveats"], "attempts": row["attempts"], "fingerprint": row["fingerprint"],
-        "read_at": row["read_at"], "file_hash": row["file_hash"], "job": job if row["job_id"] else None,
+        "ocr_confidence": sure,
+        "engine": row["engine"],
+        "page_confidence": row["confidence"],
+        "caveats": row["caveats"],
+        "attempts": row["attempts"],
+        "fingerprint": row["fingerprint"],
+        "read_at": row["read_at"],
+        "file_hash": row["file_hash"],
+        "job": job if row["job_id"] else None,
         "url": f"/api/documents/{row['document_id']}/pages/{row['page']}",
         "withheld": None if same else CHANGED,
-    }  # fmt: skip
+    }
 
 
 _WHERE = (

@@ -118,10 +118,14 @@ class Corpora:
             Unavailable, Overloaded: of Postgres.
         """
         rows = await self._database.read(
-            scope, SQL["corpus"],
-            tenant=scope.tenant, workspace=scope.workspace, principals=list(scope.principals), agent=agent_id,
+            scope,
+            SQL["corpus"],
+            tenant=scope.tenant,
+            workspace=scope.workspace,
+            principals=list(scope.principals),
+            agent=agent_id,
             assistant=self._assistant,
-        )  # fmt: skip
+        )
         if not rows:
             return None
         row = rows[0]

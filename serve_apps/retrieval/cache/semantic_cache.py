@@ -134,12 +134,20 @@ class SemanticCache(Generic[T]):
         counts, entries, places = await self._store.counts(workspace)
         asked = counts.get("hit", 0) + counts.get("miss", 0)
         return Stats(
-            entries, places, counts.get("hit", 0), counts.get("miss", 0), counts.get("bypass", 0),
-            counts.get("refused", 0), counts.get("shared", 0), counts.get("stored", 0), counts.get("garbage", 0),
+            entries,
+            places,
+            counts.get("hit", 0),
+            counts.get("miss", 0),
+            counts.get("bypass", 0),
+            counts.get("refused", 0),
+            counts.get("shared", 0),
+            counts.get("stored", 0),
+            counts.get("garbage", 0),
             counts.get("hit", 0) / asked if asked else None,
-            self._settings.similarity_threshold, self._settings.ttl_seconds,
+            self._settings.similarity_threshold,
+            self._settings.ttl_seconds,
             {what.removeprefix(REFUSED): count for what, count in counts.items() if what.startswith(REFUSED)},
-        )  # fmt: skip
+        )
 
     def count(self, workspace: str, what: str) -> None:
         """One more of `what`."""

@@ -59,9 +59,18 @@ def _difference(name: str, before: NDArray[np.float64], after: NDArray[np.float6
     low, high = interval(delta)
     better, worse = int((delta > SAME).sum()), int((delta < -SAME).sum())
     return Difference(
-        name, len(delta), float(before.mean()), float(after.mean()), float(delta.mean()), low, high,
-        sign_test(better, worse), better, worse, len(delta) - better - worse,
-    )  # fmt: skip
+        name,
+        len(delta),
+        float(before.mean()),
+        float(after.mean()),
+        float(delta.mean()),
+        low,
+        high,
+        sign_test(better, worse),
+        better,
+        worse,
+        len(delta) - better - worse,
+    )
 
 
 def interval(delta: NDArray[np.float64]) -> tuple[float, float]:

@@ -74,9 +74,15 @@ class GoldenRuns:
         async with self._db.transaction(scope) as tx:
             row = await tx.one(
                 self._sql["begin"],
-                **_named(scope), set=set_id, options=Jsonb(asdict(options)), settings=Jsonb(settings),
-                fingerprint=_digest(settings), total=total, lease=self._lease, user=scope.user,
-            )  # fmt: skip
+                **_named(scope),
+                set=set_id,
+                options=Jsonb(asdict(options)),
+                settings=Jsonb(settings),
+                fingerprint=_digest(settings),
+                total=total,
+                lease=self._lease,
+                user=scope.user,
+            )
         assert row is not None
         held = _Held(scope, str(row["id"]), row["fence"], options, tuple(enumerate(questions)))
         self._start(held)
@@ -217,10 +223,17 @@ class GoldenRuns:
                 raise _Taken
             await tx.run(
                 self._sql["put_result"],
-                **named, key=question.key, position=position, question=question.question,
-                measured=Jsonb(dict(outcome.measured)), retrieved=list(outcome.retrieved), mode=outcome.mode,
-                answer=outcome.answer, failures=list(outcome.failures), engines=Jsonb(dict(outcome.engines)),
-            )  # fmt: skip
+                **named,
+                key=question.key,
+                position=position,
+                question=question.question,
+                measured=Jsonb(dict(outcome.measured)),
+                retrieved=list(outcome.retrieved),
+                mode=outcome.mode,
+                answer=outcome.answer,
+                failures=list(outcome.failures),
+                engines=Jsonb(dict(outcome.engines)),
+            )
             await tx.run(self._sql["progress"], **named, generation=outcome.generation)
 
     async def _beats(self, held: _Held) -> None:
@@ -240,9 +253,13 @@ class GoldenRuns:
         async with self._db.transaction(held.scope) as tx:
             await tx.one(
                 self._sql["finish"],
-                **_named(held.scope), run=held.run, fence=held.fence, state="failed" if failures else "completed",
-                figures=Jsonb(figures([row["measured"] for row in rows])), failures=Jsonb(failures),
-            )  # fmt: skip
+                **_named(held.scope),
+                run=held.run,
+                fence=held.fence,
+                state="failed" if failures else "completed",
+                figures=Jsonb(figures([row["measured"] for row in rows])),
+                failures=Jsonb(failures),
+            )
 
 
 class _Taken(Conflict):

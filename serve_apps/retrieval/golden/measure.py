@@ -103,10 +103,12 @@ class Examiner:
         if question.passages:
             measured |= of_passages(places, question.passages)
         found = Outcome(
-            measured, tuple(dict.fromkeys(place.document for place in places))[:10], generation=results.generation,
+            measured,
+            tuple(dict.fromkeys(place.document for place in places))[:10],
+            generation=results.generation,
             engines=_engines(results),
             failures=tuple(failures),
-        )  # fmt: skip
+        )
         return await self._answered(scope, question, options, found) if options.answers else found
 
     async def _answered(self, scope: Scope, question: GoldenQuestion, options: Options, found: Outcome) -> Outcome:
@@ -131,9 +133,13 @@ class Examiner:
     async def _cited(self, scope: Scope, question: GoldenQuestion, citations: Sequence[Citation]) -> dict[str, float]:
         """citations_valid: the share whose quote stands where it says; cited_expected: one is of what was expected."""
         rows = await self._database.read(
-            scope, SQL["cited"], tenant=scope.tenant, workspace=scope.workspace,
-            versions=[one.version_id for one in citations], numbers=[one.page for one in citations],
-        )  # fmt: skip
+            scope,
+            SQL["cited"],
+            tenant=scope.tenant,
+            workspace=scope.workspace,
+            versions=[one.version_id for one in citations],
+            numbers=[one.page for one in citations],
+        )
         pages = {(row["version_id"], row["number"]): row["text"] for row in rows}
         valid = [one.quote == pages.get((one.version_id, one.page), "")[one.start : one.end] for one in citations]
         found = {"citations_valid": sum(valid) / len(valid) if valid else 0.0}

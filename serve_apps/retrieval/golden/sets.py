@@ -103,9 +103,8 @@ class GoldenSets:
         keys = [one.key for one in questions]
         removed = await tx.run(self._sql["remove_others"], **named, keys=keys) if replace else 0
         await tx.run(
-            self._sql["put_questions"],
-            **named, user=scope.user, questions=Jsonb([asdict(one) for one in questions]),
-        )  # fmt: skip
+            self._sql["put_questions"], **named, user=scope.user, questions=Jsonb([asdict(one) for one in questions])
+        )
         await tx.run(self._sql["touched"], **named)
         total = await tx.one(self._sql["count_questions"], **named)
         count = int(total["total"]) if total else 0

@@ -170,9 +170,10 @@ class Judges:
         both = weight * words / (words.max() or 1.0) + (1 - weight) * _to_one(scores)
         made = [
             one._replace(scores={**one.scores, "judge": float(score), "rerank": float(total)})
-            if np.isfinite(score) else one
+            if np.isfinite(score)
+            else one
             for one, score, total in zip(head, scores, both, strict=True)
-        ]  # fmt: skip
+        ]
         judged = sorted((one for one in made if "rerank" in one.scores), key=lambda one: -one.scores["rerank"])
         unjudged = [one for one in made if "rerank" not in one.scores]
         return sorted(judged + unjudged, key=lambda one: -one.scores.get("literal", 0))

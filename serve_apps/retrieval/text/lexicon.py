@@ -12,12 +12,16 @@ def _set(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
-NEGATIONS = _set("not no never none nobody nothing neither nor nowhere without except excluding lack lacks lacking "
-                 "unless hardly barely")  # fmt: skip
-COMPARISONS = _set("more less most least fewer fewest better worse best worst before after earlier later first last "
-                   "second third above below over under maximum minimum highest lowest high low higher lower larger "
-                   "smaller largest smallest longer shorter longest shortest older younger oldest youngest newest "
-                   "increase decrease rise fall greater greatest top bottom next previous than")  # fmt: skip
+NEGATIONS = _set(
+    "not no never none nobody nothing neither nor nowhere without except excluding lack lacks lacking "
+    "unless hardly barely"
+)
+COMPARISONS = _set(
+    "more less most least fewer fewest better worse best worst before after earlier later first last "
+    "second third above below over under maximum minimum highest lowest high low higher lower larger "
+    "smaller largest smallest longer shorter longest shortest older younger oldest youngest newest "
+    "increase decrease rise fall greater greatest top bottom next previous than"
+)
 QUANTIFIERS = _set("all every each any some only both always either up down inside outside many several few")
 # Of two words that differ these never mean the same; so do words with and without `un-` and the like.
 OPPOSITES = _set(
@@ -42,22 +46,27 @@ GENERIC = _set(
     "respective well several own "
 )
 PREFIXES = ("un", "in", "im", "il", "ir", "dis", "non", "non-", "de", "mis", "anti", "anti-")
-RELATIONS = _set("from into onto out off between among against during since until till near around across along behind "
-                 "beyond despite toward towards versus vs if or but because per like he she him her his hers by same "
-                 "other another different will shall must should while whereas though although")  # fmt: skip
+RELATIONS = _set(
+    "from into onto out off between among against during since until till near around across along behind "
+    "beyond despite toward towards versus vs if or but because per like he she him her his hers by same "
+    "other another different will shall must should while whereas though although"
+)
 ASKING = {word: word for word in _set("when where why how")} | dict.fromkeys(("what", "which"), "what")
 ASKING |= dict.fromkeys(("who", "whom", "whose"), "who")
-DATES = _set("january february march april june july august september october november december jan feb mar apr jun "
-             "jul aug sep sept oct nov dec monday tuesday wednesday thursday friday saturday sunday today yesterday "
-             "tomorrow q1 q2 q3 q4 h1 h2")  # fmt: skip
+DATES = _set(
+    "january february march april june july august september october november december jan feb mar apr jun "
+    "jul aug sep sept oct nov dec monday tuesday wednesday thursday friday saturday sunday today yesterday "
+    "tomorrow q1 q2 q3 q4 h1 h2"
+)
 
 BE = _set("is are am was were be been being")
 PAST = _set("was were did had")
 PRESENT = _set("is are am do does has have")
 FIRST_PERSON = _set("i me my mine we us our")
 SECOND_PERSON = _set("you your yours")
-MARKERS = _set("by using via through with when if in on at for to as after before during since while because once upon "
-               "from of")  # fmt: skip
+MARKERS = _set(
+    "by using via through with when if in on at for to as after before during since while because once upon from of"
+)
 LIGHT = (
     BE
     | PAST

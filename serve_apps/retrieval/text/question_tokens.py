@@ -46,8 +46,11 @@ _THANKS = re.compile(r"[\s,.!?]+(?:please|thanks|thank you)(?: (?:very|so) much|
 _ASKED_AS = tuple(
     (re.compile(pattern, re.I), plain)
     for pattern, plain in (
-        (r"\b(?:what|which) (?:is|are|would be) (?:the|a|some) (?:ways?|methods?|process|procedures?|steps?|means)"
-         r" (?:for|of|to)\b", "how to"),
+        (
+            r"\b(?:what|which) (?:is|are|would be) (?:the|a|some) (?:ways?|methods?|process|procedures?|steps?|means)"
+            r" (?:for|of|to)\b",
+            "how to",
+        ),
         (r"\bin (?:what|which) ways?\b|\bby what means\b", "how"),
         (r"\b(?:what is|what was|what are) the reasons? (?:for|that|why|behind)\b|\bfor what reason\b", "why"),
         (r"\bat what time\b|\bon what date\b", "when"),
@@ -60,7 +63,7 @@ _ASKED_AS = tuple(
         (r"\bsuch as\b", "like"),
         (r"\ba lot of\b|\blots of\b", "many"),
     )
-)  # fmt: skip
+)
 _PIECES = re.compile(
     r"(?P<quoted>\"[^\"]{1,200}\"|“[^”]{1,200}”|`[^`]{1,200}`)"
     r"|(?P<number>(?<![\w.])[$€£]?\d+(?:[.,:/-]\d+)*(?!\w))"

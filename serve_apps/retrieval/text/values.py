@@ -13,11 +13,37 @@ _ONES = """zero one two three four five six seven eight nine ten eleven twelve t
 seventeen eighteen nineteen"""
 _TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
 _SMALL = {word: n for n, word in enumerate(_ONES.split())} | {word: 10 * n for n, word in enumerate(_TENS.split(), 2)}
-_SCALES = {"hundred": 1e2, "thousand": 1e3, "k": 1e3, "lakh": 1e5, "million": 1e6, "m": 1e6, "mn": 1e6, "crore": 1e7,
-           "billion": 1e9, "bn": 1e9}  # fmt: skip
-_MONEY = {"$": "usd", "€": "eur", "£": "gbp", "₹": "inr", "¥": "jpy", "usd": "usd", "dollar": "usd", "eur": "eur",
-          "euro": "eur", "gbp": "gbp", "pound": "gbp", "inr": "inr", "rs": "inr", "rupee": "inr", "jpy": "jpy",
-          "yen": "jpy", "chf": "chf"}  # fmt: skip
+_SCALES = {
+    "hundred": 1e2,
+    "thousand": 1e3,
+    "k": 1e3,
+    "lakh": 1e5,
+    "million": 1e6,
+    "m": 1e6,
+    "mn": 1e6,
+    "crore": 1e7,
+    "billion": 1e9,
+    "bn": 1e9,
+}
+_MONEY = {
+    "$": "usd",
+    "€": "eur",
+    "£": "gbp",
+    "₹": "inr",
+    "¥": "jpy",
+    "usd": "usd",
+    "dollar": "usd",
+    "eur": "eur",
+    "euro": "eur",
+    "gbp": "gbp",
+    "pound": "gbp",
+    "inr": "inr",
+    "rs": "inr",
+    "rupee": "inr",
+    "jpy": "jpy",
+    "yen": "jpy",
+    "chf": "chf",
+}
 _SHORT_UNITS = "kg|km|cm|mm|m|g|mg|l|ml|kw|kwh|w|v|rpm|gb|mb|tb|mah|k?hz|mhz|ghz|cc|b?hp|nm|ft|lbs?|oz|px"
 _NUMBER = r"\d{1,2}(?:,\d{2})+,\d{3}(?:\.\d+)?|\d+(?:[.,\u202f\u00a0']\d{3})*(?:[.,]\d+)?|\d+"
 _WORDED = "|".join(_SMALL)
@@ -31,15 +57,24 @@ _WRITTEN: tuple[tuple[ValueKind, str], ...] = (
     ("time", r"\b(?P<hour>\d{1,2}):(?P<minute>\d{2})(?:\s*(?P<half>[ap]\.?m\b\.?))?"),
     ("time", r"\b(?P<hour2>\d{1,2})\s*(?P<half2>[ap]\.?m\b\.?)"),
     ("percent", rf"(?<![\w.,])(?P<share>{_NUMBER})\s{{0,3}}(?:%|per\s?cent\b)"),
-    ("money", rf"(?P<sign>[$€£₹¥]|\b(?:rs|usd|eur|gbp|inr|chf)\b\.?)\s*(?P<sum>{_NUMBER})"
-              rf"(?:\s?(?P<scale>{_SCALE})s?\b)?"),
-    ("money", rf"(?<![\w.,])(?P<sum2>{_NUMBER})(?:\s?(?P<scale2>{_SCALE})s?)?\s*"
-              r"(?P<sign2>[$€£₹¥]|(?:usd|eur|gbp|inr|chf|euros?|dollars?|rupees?|pounds?|yen)\b)"),
+    (
+        "money",
+        rf"(?P<sign>[$€£₹¥]|\b(?:rs|usd|eur|gbp|inr|chf)\b\.?)\s*(?P<sum>{_NUMBER})"
+        rf"(?:\s?(?P<scale>{_SCALE})s?\b)?",
+    ),
+    (
+        "money",
+        rf"(?<![\w.,])(?P<sum2>{_NUMBER})(?:\s?(?P<scale2>{_SCALE})s?)?\s*"
+        r"(?P<sign2>[$€£₹¥]|(?:usd|eur|gbp|inr|chf|euros?|dollars?|rupees?|pounds?|yen)\b)",
+    ),
     ("year", rf"\b(?P<year>(?:1[5-9]|20)\d{{2}})\b(?![.,]\d|\s*(?:%|(?:{_SHORT_UNITS})\b))"),
-    ("quantity", rf"(?<![\w.,])(?P<count>{_NUMBER}|\b(?:{_WORDED})\b)(?:\s?(?P<times>hundred|thousand|lakh|million"
-                 r"|crore|billion)\b)?[\s-]?(?P<unit>°?[a-zµ²³]+|\")"),
+    (
+        "quantity",
+        rf"(?<![\w.,])(?P<count>{_NUMBER}|\b(?:{_WORDED})\b)(?:\s?(?P<times>hundred|thousand|lakh|million"
+        r"|crore|billion)\b)?[\s-]?(?P<unit>°?[a-zµ²³]+|\")",
+    ),
     ("number", rf"(?<![\w.,])(?P<plain>{_NUMBER})(?![\w])"),
-)  # fmt: skip
+)
 _FORMS = tuple((kind, re.compile(pattern, re.IGNORECASE)) for kind, pattern in _WRITTEN)
 _NO_UNIT_TEXT = """a after an and are as at be before by can for from has have if in is it may must nd not of on or out
 per rd s st than that th the then these this those to until was were which will with"""

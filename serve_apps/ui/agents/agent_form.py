@@ -5,14 +5,27 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 TASKS: Final = (
-    "chat", "rag_answer", "tool_call", "planning", "reasoning", "code_gen", "summarize", "translate", "extract",
+    "chat",
+    "rag_answer",
+    "tool_call",
+    "planning",
+    "reasoning",
+    "code_gen",
+    "summarize",
+    "translate",
+    "extract",
     "classify",
-)  # fmt: skip
+)
 PLAIN: Final = ("name", "description", "system_prompt", "whole_workspace", "auto_link_uploads")
 NUMBERS: Final = (
-    "temperature", "max_tokens", "max_iterations", "timeout_seconds", "rag_top_k", "deep_planning_max_steps",
+    "temperature",
+    "max_tokens",
+    "max_iterations",
+    "timeout_seconds",
+    "rag_top_k",
+    "deep_planning_max_steps",
     "budget_usd",
-)  # fmt: skip
+)
 WHOLE: Final = frozenset({"max_tokens", "max_iterations", "rag_top_k", "deep_planning_max_steps"})
 PLANNING: Final = ("deep_planning_enabled", "deep_planning_style")
 ROUTING: Final = ("primary_connection_id", "fallback_chain", "cost_aware", "max_fallback_attempts")
@@ -94,8 +107,11 @@ def _tools(listed: Sequence[str] | None, chosen: Sequence[str], base: Sequence[s
 def _routing(now: Mapping[str, Any]) -> dict[str, Any] | None:
     tasks = {task: now[f"task_{task}"] for task in TASKS if now[f"task_{task}"]}
     made = {
-        "primary_connection_id": now["primary_connection_id"] or None, "fallback_chain": now["fallback_chain"],
-        "task_routing": tasks, "cost_aware": now["cost_aware"], "max_fallback_attempts": now["max_fallback_attempts"],
-    }  # fmt: skip
+        "primary_connection_id": now["primary_connection_id"] or None,
+        "fallback_chain": now["fallback_chain"],
+        "task_routing": tasks,
+        "cost_aware": now["cost_aware"],
+        "max_fallback_attempts": now["max_fallback_attempts"],
+    }
     said = any((made["primary_connection_id"], made["fallback_chain"], tasks, now["cost_aware"]))
     return made if said or now["max_fallback_attempts"] != DEFAULT_FALLBACKS else None

@@ -18,8 +18,10 @@ from serve_apps.ui.kit.problem import Problem
 ALL: Final = "All categories"
 MOST: Final = 60  # of one risk that are offered at once
 RISKS: Final[Mapping[str, str]] = {
-    "read": "They only read", "write": "They change something", "destructive": "What they take away does not come back",
-}  # fmt: skip
+    "read": "They only read",
+    "write": "They change something",
+    "destructive": "What they take away does not come back",
+}
 Line = tuple[str, str, str, str]  # name, category, risk, description
 
 
@@ -27,10 +29,11 @@ def matching(catalogue: Sequence[Line], words: str, category: str) -> list[Line]
     """Skills that have all the words in name, category or description, and are of the category."""
     wanted = (words or "").lower().split()
     return [
-        line for line in catalogue
+        line
+        for line in catalogue
         if category in ("", ALL, line[1].partition("/")[0])
         and all(word in f"{line[0]} {line[1]} {line[3]}".lower() for word in wanted)
-    ]  # fmt: skip
+    ]
 
 
 def offers(
@@ -117,11 +120,13 @@ class Shelf:
         tops = sorted({line[1].partition("/")[0] for line in catalogue} - {""})
         made = offers(catalogue, "", ALL, {})
         return [
-            catalogue, said,
+            catalogue,
+            said,
             card("What it was given", skills_view(self._desk, held, categories), aside=f"{len(names)}"),
-            gr.update(choices=sorted(names), value=[]), gr.update(choices=[ALL, *tops], value=ALL),
+            gr.update(choices=sorted(names), value=[]),
+            gr.update(choices=[ALL, *tops], value=ALL),
             *(_offer(risk, made[risk], []) for risk in RISKS),
-        ]  # fmt: skip
+        ]
 
 
 def draw(desk: Desk, blocks: gr.Blocks) -> None:

@@ -36,10 +36,17 @@ INFO: Final[Mapping[str, str]] = {
     **{key: about for key, (_, about, _) in NUMBERS.items()},
 }
 TASK_NAMES: Final[Mapping[str, str]] = {
-    "chat": "Conversation", "rag_answer": "Answers from documents", "tool_call": "Tool calls", "planning": "Planning",
-    "reasoning": "Reasoning", "code_gen": "Code", "summarize": "Summaries", "translate": "Translation",
-    "extract": "Extraction", "classify": "Classification",
-}  # fmt: skip
+    "chat": "Conversation",
+    "rag_answer": "Answers from documents",
+    "tool_call": "Tool calls",
+    "planning": "Planning",
+    "reasoning": "Reasoning",
+    "code_gen": "Code",
+    "summarize": "Summaries",
+    "translate": "Translation",
+    "extract": "Extraction",
+    "classify": "Classification",
+}
 Fields = dict[str, Any]
 _SIGNS: Final = str.maketrans({"`": "\u2032", "*": "\u2217"})
 _LONE: Final = re.compile(r"(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
@@ -77,13 +84,19 @@ def planning() -> Fields:
     made: Fields = {}
     with gr.Row():
         made["deep_planning_enabled"] = gr.Dropdown(
-            [FOLLOW, ("yes", "on"), ("no", "off")], value="", label="Plans first", info=INFO["deep_planning_enabled"],
+            [FOLLOW, ("yes", "on"), ("no", "off")],
+            value="",
+            label="Plans first",
+            info=INFO["deep_planning_enabled"],
             min_width=180,
-        )  # fmt: skip
+        )
         made["deep_planning_style"] = gr.Dropdown(
-            [FOLLOW, "structured", "concise"], value="", label="Style of plans", info=INFO["deep_planning_style"],
+            [FOLLOW, "structured", "concise"],
+            value="",
+            label="Style of plans",
+            info=INFO["deep_planning_style"],
             min_width=180,
-        )  # fmt: skip
+        )
         made["deep_planning_max_steps"] = number("deep_planning_max_steps")
     with gr.Row():
         made |= {key: number(key) for key in ("max_iterations", "timeout_seconds", "rag_top_k", "budget_usd")}

@@ -69,10 +69,12 @@ class Pick:
             return await self.show(request, search, (total - 1) // LIMIT * LIMIT)
         choices = [(label(one), one["id"]) for one in body["items"]]
         return [
-            skip, gr.update(choices=choices, value=[], label=f"Documents · {position(skip, total)}"),
+            skip,
+            gr.update(choices=choices, value=[], label=f"Documents · {position(skip, total)}"),
             gr.update(interactive=skip > 0, visible=total > LIMIT),
-            gr.update(interactive=skip + LIMIT < total, visible=total > LIMIT), "",
-        ]  # fmt: skip
+            gr.update(interactive=skip + LIMIT < total, visible=total > LIMIT),
+            "",
+        ]
 
     async def first(self, request: gr.Request, search: str) -> list[Any]:
         """The first page."""

@@ -37,9 +37,12 @@ def draw(desk: Desk, blocks: gr.Blocks) -> None:
         request: gr.Request, name: str, about: str, prompt: str, whole: bool, every: bool
     ) -> tuple[Any, Any, str]:
         wanted = {
-            "name": name, "description": about, "system_prompt": prompt, "whole_workspace": whole,
+            "name": name,
+            "description": about,
+            "system_prompt": prompt,
+            "whole_workspace": whole,
             "auto_link_uploads": every,
-        }  # fmt: skip
+        }
         return await make(desk, request, wanted)
 
     def chosen(request: gr.Request) -> Any:

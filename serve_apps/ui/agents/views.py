@@ -11,11 +11,15 @@ from serve_apps.ui.kit.page import PREFIX, Desk
 
 HERE: Final = f"{PREFIX}/agents"
 RISKS: Final[Mapping[str, tuple[str, Colour]]] = {
-    "read": ("reads", "green"), "write": ("writes", "amber"), "destructive": ("takes away", "red"),
-}  # fmt: skip
+    "read": ("reads", "green"),
+    "write": ("writes", "amber"),
+    "destructive": ("takes away", "red"),
+}
 RULES: Final[Mapping[str, tuple[str, Colour]]] = {
-    "auto": ("runs", "green"), "ask": ("asks a person", "amber"), "refuse": ("refused", "red"),
-}  # fmt: skip
+    "auto": ("runs", "green"),
+    "ask": ("asks a person", "amber"),
+    "refuse": ("refused", "red"),
+}
 MANY: Final[Mapping[str, str]] = {"auto": "run", "ask": "ask a person", "refuse": "are refused"}
 
 
@@ -56,10 +60,12 @@ def agents_view(desk: Desk, body: Mapping[str, Any], skip: int, limit: int, *, m
                 tag("div", _cut(one["description"]), class_="quiet"),
             ),
             "whole workspace" if one["whole_workspace"] else number(one["documents"]),
-            _academy(desk, one), moment(one["updated_at"], relative=True), _try(desk, one["id"]),
+            _academy(desk, one),
+            moment(one["updated_at"], relative=True),
+            _try(desk, one["id"]),
         )
         for one in body["items"]
-    ]  # fmt: skip
+    ]
     shown = table(("Agent", "Documents", "Academy", "Changed", ""), rows)
     turn = pager(HERE, skip, limit, body["total"]) if body["total"] > limit else None
     return join(title, card("All agents", shown, turn, aside=tag("span", number(body["total"]), class_="quiet")))
@@ -97,11 +103,12 @@ def skills_view(desk: Desk, held: Mapping[str, Any], categories: Mapping[str, st
                 link(one["name"], desk.link("skills", skill=one["name"])),
                 tag("div", one["description"] or "It is gone: take it away.", class_="quiet"),
             ),
-            spaced(categories.get(one["name"], "")), risk_badge(one["risk"]),
+            spaced(categories.get(one["name"], "")),
+            risk_badge(one["risk"]),
             f"{one['version']} (kept)" if one["pinned"] else "newest",
         )
         for one in sorted(held["items"], key=lambda one: (categories.get(one["name"], ""), one["name"]))
-    ]  # fmt: skip
+    ]
     return table(("Skill", "Category", "Risk", "Version"), rows)
 
 
@@ -117,11 +124,12 @@ def rules_view(desk: Desk, rules: Sequence[Mapping[str, Any]]) -> Html:
                 link(one["tool"], desk.link("skills", skill=one["tool"])),
                 tag("div", "every agent has it" if one["source"] == "base" else "given to it", class_="quiet"),
             ),
-            risk_badge(one["risk"]), badge(*RULES[one["decision"]]),
+            risk_badge(one["risk"]),
+            badge(*RULES[one["decision"]]),
             join(one["reason"], [tag("div", _condition(case), class_="quiet") for case in one["conditions"]]),
         )
         for one in rules
-    ]  # fmt: skip
+    ]
     about = (
         "The approval list (configs/approvals.yaml) is read from top to bottom; the first entry that fits decides, and"
         " what none fits is refused. A call that the model only claimed to make is always put before a person."

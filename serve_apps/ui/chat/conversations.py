@@ -99,13 +99,14 @@ def listed(desk: Desk, body: Mapping[str, Any], current: str, skip: int) -> Html
         return empty("No conversation yet.", "What you ask here is kept, and can be gone on with later.")
     rows = [
         tag(
-            "a", tag("span", one["title"] or "Untitled", class_="title"),
+            "a",
+            tag("span", one["title"] or "Untitled", class_="title"),
             tag("span", _count(one["messages"]), _used(one), class_="quiet"),
             href=desk.link("chat", session=one["id"], skip=skip or None),
             aria_current="true" if one["id"] == current else None,
         )
         for one in body["items"]
-    ]  # fmt: skip
+    ]
     pages = pager(str(desk.link("chat", session=current or None)), skip, LISTED, body["total"])
     return join(
         tag("nav", rows, class_="aos-sessions", aria_label="Conversations"), pages if body["total"] > LISTED else None

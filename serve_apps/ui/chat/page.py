@@ -33,9 +33,12 @@ def draw(desk: Desk, blocks: gr.Blocks) -> None:
     entered = blocks.load(studio.enter, None, room.all, **QUIET)
     entered.then(None, None, None, js=TO_LAST, **QUIET)
     sent = gr.on(
-        [room.message.submit, room.send.click], studio.begin,
-        [room.message, room.agent, room.source, room.files, room.session, room.exchanges], room.all, **QUIET,
-    )  # fmt: skip
+        [room.message.submit, room.send.click],
+        studio.begin,
+        [room.message, room.agent, room.source, room.files, room.session, room.exchanges],
+        room.all,
+        **QUIET,
+    )
     sent.success(None, room.session, None, js=TO_URL, **QUIET)
     sent.success(None, None, None, js=TO_LAST, **QUIET)
     spoken = sent.success(studio.speak, [room.exchanges, room.session], room.all, **QUIET)

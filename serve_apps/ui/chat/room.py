@@ -122,9 +122,15 @@ def _talk() -> dict[str, Any]:
     found["thanks"] = part()
     with gr.Column(elem_classes="aos-composer"):
         found["message"] = gr.Textbox(
-            label="Your message", placeholder="Ask something; Enter sends it", lines=1,
-            max_lines=10, max_length=100_000, autofocus=True, container=False, show_label=False,
-        )  # fmt: skip
+            label="Your message",
+            placeholder="Ask something; Enter sends it",
+            lines=1,
+            max_lines=10,
+            max_length=100_000,
+            autofocus=True,
+            container=False,
+            show_label=False,
+        )
         with gr.Row(elem_classes="aos-buttons"):
             found["send"] = gr.Button("Send", variant="primary", size="md", min_width=100, scale=0)
             found["stop"] = gr.Button("Stop", variant="stop", size="md", min_width=100, scale=0, visible=False)
@@ -136,9 +142,13 @@ def _side() -> dict[str, Any]:
     found["agent"] = gr.Dropdown([], label="Agent", interactive=True)
     found["source"] = gr.Radio(SOURCES, value=AUTO, label="Answer from")
     found["files"] = gr.Dropdown(
-        [], label="About these files", multiselect=True, max_choices=MOST_FILES, interactive=True,
+        [],
+        label="About these files",
+        multiselect=True,
+        max_choices=MOST_FILES,
+        interactive=True,
         info="The newest; without any, whatever fits.",
-    )  # fmt: skip
+    )
     gr.Button("New conversation", link="/console/chat", size="md")
     with gr.Accordion("This conversation", open=False, visible=False) as found["about"]:
         found["title"] = gr.Textbox(label="Title", max_length=200)

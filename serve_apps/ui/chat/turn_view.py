@@ -31,13 +31,7 @@ def said(text: str) -> Html:
     """Message of the person; the command that the choice `documents` puts before it is shown as a badge."""
     only = text.startswith(COMMAND)
     mark = badge("documents only", "grey") if only else None
-    return tag(
-        "article",
-        mark,
-        tag("p", text.removeprefix(COMMAND)),
-        class_="aos-spoken",
-        aria_label="You",
-    )
+    return tag("article", mark, tag("p", text.removeprefix(COMMAND)), class_="aos-spoken", aria_label="You")
 
 
 def answer(desk: Desk, turn: Heard, agent: str, *, live: bool = False) -> Html:
@@ -142,9 +136,11 @@ def _call(call: Call, *, waits: bool) -> Html:
     if call.error is None:
         gave = tag("h4", "Result"), shown(call.result)
     inside = (
-        tag("h4", "Arguments"), shown(call.arguments), gave if call.over else None,
+        tag("h4", "Arguments"),
+        shown(call.arguments),
+        gave if call.over else None,
         tag("p", f"Tier {call.tier}: {tier}.", class_="quiet") if tier else None,
-    )  # fmt: skip
+    )
     took = tag("span", span(call.ms / 1000), class_="quiet") if call.ms is not None else None
     return _folded(tag("code", call.name), (badge(state, colour), took), inside)
 

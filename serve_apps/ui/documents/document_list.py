@@ -17,9 +17,25 @@ HERE: Final = f"{PREFIX}/documents"
 A_PAGE: Final = 50
 STATUSES: Final = ("pending", "processing", "completed", "degraded", "partial", "embedding_pending", "failed")
 TYPES: Final = (
-    "pdf", "image", "docx", "xlsx", "pptx", "odt", "ods", "odp", "rtf", "html", "markdown", "text", "csv", "xls",
-    "email", "msg", "epub", "code",
-)  # fmt: skip
+    "pdf",
+    "image",
+    "docx",
+    "xlsx",
+    "pptx",
+    "odt",
+    "ods",
+    "odp",
+    "rtf",
+    "html",
+    "markdown",
+    "text",
+    "csv",
+    "xls",
+    "email",
+    "msg",
+    "epub",
+    "code",
+)
 FILTERS: Final = ("search", "status", "type", "from", "to", "zone")
 
 
@@ -29,9 +45,15 @@ async def catalogue(desk: Desk, api: Api, query: Mapping[str, str], skip: int) -
     if not wanted.keys() & {"from", "to"}:
         wanted.pop("zone", None)
     body = await api.get(
-        "/api/documents/", skip=skip, limit=A_PAGE, search=wanted.get("search"), status=wanted.get("status"),
-        file_type=wanted.get("type"), since=day(wanted, "from", 0), before=day(wanted, "to", 1),
-    )  # fmt: skip
+        "/api/documents/",
+        skip=skip,
+        limit=A_PAGE,
+        search=wanted.get("search"),
+        status=wanted.get("status"),
+        file_type=wanted.get("type"),
+        since=day(wanted, "from", 0),
+        before=day(wanted, "to", 1),
+    )
     return listed(desk, body, wanted, api.session.role)
 
 
@@ -54,9 +76,14 @@ def listed(desk: Desk, body: Mapping[str, Any], wanted: Mapping[str, str], role:
 def filters(wanted: Mapping[str, str]) -> Html:
     """The form of the list; without a script it is one all the same."""
     search = tag(
-        "input", name="search", type="search", value=wanted.get("search", ""), maxlength=200, id="search",
+        "input",
+        name="search",
+        type="search",
+        value=wanted.get("search", ""),
+        maxlength=200,
+        id="search",
         placeholder="Name or description",
-    )  # fmt: skip
+    )
     return tag(
         "form",
         tag("label", tag("span", "Search"), search, class_="wide"),
@@ -98,9 +125,13 @@ def _row(one: Mapping[str, Any]) -> tuple[Any, ...]:
     why = one["failure"]["reason"].replace("_", " ") if one["failure"] else in_short(one)
     state = tag("div", badge(one["status"]), tag("div", why, class_="quiet") if why else None)
     return (
-        name, one["file_type"], state, number(one["page_count"]), size(one["file_size"]),
+        name,
+        one["file_type"],
+        state,
+        number(one["page_count"]),
+        size(one["file_size"]),
         moment(one["upload_date"], relative=True),
-    )  # fmt: skip
+    )
 
 
 def _nothing(wanted: Mapping[str, str], add: str | None) -> Html:

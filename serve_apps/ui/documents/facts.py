@@ -29,11 +29,17 @@ def head(document: Mapping[str, Any], role: Role) -> Html:
     """Name and state, and what may be done."""
     pages = document["pages"]
     about = (
-        badge(document["status"]), " ", document["file_type"], ", ", size(document["file_size"]), ", ",
+        badge(document["status"]),
+        " ",
+        document["file_type"],
+        ", ",
+        size(document["file_size"]),
+        ", ",
         f"{number(pages['stored'])} of {many(pages['expected'], 'page')}, ",
         f"{many(document['chunk_count'], 'passage')}, ",
-        "added ", moment(document["upload_date"], relative=True),
-    )  # fmt: skip
+        "added ",
+        moment(document["upload_date"], relative=True),
+    )
     actions = [tag("a", "All documents", href=HERE, class_="aos-button")]
     if role.reaches(Role.DEVELOPER):
         actions.append(
@@ -57,10 +63,13 @@ def _failure(document: Mapping[str, Any]) -> Html | None:
         return None
     title = f"Not all of it could be read: {str(failure.get('reason')).replace('_', ' ')}."
     return tag(
-        "div", tag("strong", title), tag("p", str(failure.get("detail") or "")),
+        "div",
+        tag("strong", title),
+        tag("p", str(failure.get("detail") or "")),
         tag("p", tag("b", "What to try: "), document["fix"]) if document["fix"] else None,
-        class_="aos-problem", role="note",
-    )  # fmt: skip
+        class_="aos-problem",
+        role="note",
+    )
 
 
 def pages_card(document: Mapping[str, Any], version: str, lines: Mapping[str, Any], first: int, at: int) -> Html:
@@ -102,7 +111,7 @@ def failed_card(document: str, version: str, failed: Mapping[str, Any], ingest: 
             one["fix"],
         )
         for one in failed["items"]
-    ]  # fmt: skip
+    ]
     more = f"{failed['total'] - len(rows):,} more failed." if failed["total"] > len(rows) else None
     retry = tag("p", more, " Retry them with their job on ", link("Ingest", ingest), ".", class_="quiet")
     return card("Pages that failed", table(("Page", "Reason", "What to try"), rows), retry)
@@ -202,9 +211,15 @@ def encoding_card(document: Mapping[str, Any], role: Role) -> Html | None:
         return card("Encoding", tag("p", said))
     names = tag("datalist", [tag("option", value=one) for one in ENCODINGS], id="encodings")
     box = tag(
-        "input", name="encoding", id="encoding", list="encodings", maxlength=40, placeholder="auto",
-        value=chosen or "", aria_label="Encoding to read it in; empty: as its bytes say",
-    )  # fmt: skip
+        "input",
+        name="encoding",
+        id="encoding",
+        list="encodings",
+        maxlength=40,
+        placeholder="auto",
+        value=chosen or "",
+        aria_label="Encoding to read it in; empty: as its bytes say",
+    )
     form = tag("form", box, names, act("Read again", "decode", id_="decode"), class_="doc-inline")
     return card("Encoding", tag("p", said, class_="doc-gap"), form)
 

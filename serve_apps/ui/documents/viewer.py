@@ -42,10 +42,13 @@ def viewer(page: Mapping[str, Any], kind: str, passage: Passage, at: Mapping[str
     )
     class_ = "doc-viewer boxes" + (" heat" if page["confidence"] is not None and words else "")
     return tag(
-        "section", _bar(page, at, bool(words), drawn), note("On this page:", page.get("caveats") or ()),
+        "section",
+        _bar(page, at, bool(words), drawn),
+        note("On this page:", page.get("caveats") or ()),
         tag("div", shown, class_="doc-pair" if drawn else "doc-one"),
-        class_=class_, aria_label=f"Page {page['number']}",
-    )  # fmt: skip
+        class_=class_,
+        aria_label=f"Page {page['number']}",
+    )
 
 
 def level(confidence: float) -> str:
@@ -80,11 +83,7 @@ def _bar(page: Mapping[str, Any], at: Mapping[str, object], words: bool, drawn: 
     ]
     steps = tag("div", back, jump, on, class_="doc-steps")
     return tag(
-        "div",
-        steps,
-        tag("span", how, class_="quiet"),
-        tag("div", switches, class_="doc-switches"),
-        class_="doc-bar",
+        "div", steps, tag("span", how, class_="quiet"), tag("div", switches, class_="doc-switches"), class_="doc-bar"
     )
 
 
@@ -114,11 +113,14 @@ def _sheet(page: Mapping[str, Any], words: Sequence[Word], passage: Passage) -> 
     picture = tag("img", src=picture_address(page["document_id"], number, SHARP), alt=f"Page {number} as it looks")
     over = [
         tag(
-            "i", class_=f"w {level(word.confidence)}", style=_place(word.box), data_w=n,
+            "i",
+            class_=f"w {level(word.confidence)}",
+            style=_place(word.box),
+            data_w=n,
             title=f"{word.text} · {percent(word.confidence)}",
         )
         for n, word in enumerate(words)
-    ]  # fmt: skip
+    ]
     marks = [tag("b", class_="doc-passage", style=_place(box), title="The passage") for box in passage.boxes]
     note = tag("p", "The picture of this page cannot be drawn.", class_="doc-note", role="status")
     sheet = tag("div", picture, marks, over, note, class_="doc-sheet")
@@ -142,10 +144,13 @@ def _text(text: str, words: Sequence[Word], passage: Passage) -> Html:
         marked = " doc-passage" if passage.marks(word.start, end) else ""
         parts.append(
             tag(
-                "span", text[word.start : end], class_=f"w {level(word.confidence)}{marked}", data_w=n,
+                "span",
+                text[word.start : end],
+                class_=f"w {level(word.confidence)}{marked}",
+                data_w=n,
                 tabindex=0 if n == 0 else -1,
             )
-        )  # fmt: skip
+        )
         at = end
     parts += _plain(text, at, len(text), passage)
     return join(*parts)

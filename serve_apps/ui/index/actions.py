@@ -48,9 +48,18 @@ def _building(desk: Desk, build: gr.Button, asked: list[Any], building: gr.HTML,
 
 
 def _switching(
-    desk: Desk, blocks: gr.Blocks, actions: gr.Row, switching: gr.Accordion, to: gr.Dropdown, change: gr.HTML,
-    sure: gr.Checkbox, forced: gr.Checkbox, go: gr.Button, done: gr.HTML, body: gr.HTML,
-) -> None:  # fmt: skip
+    desk: Desk,
+    blocks: gr.Blocks,
+    actions: gr.Row,
+    switching: gr.Accordion,
+    to: gr.Dropdown,
+    change: gr.HTML,
+    sure: gr.Checkbox,
+    forced: gr.Checkbox,
+    go: gr.Button,
+    done: gr.HTML,
+    body: gr.HTML,
+) -> None:
     async def look(request: gr.Request, wanted: str | None) -> list[Any]:
         """The choices as they are now, and what the chosen one would change; nothing is confirmed any more."""
         try:
@@ -62,10 +71,11 @@ def _switching(
         chosen = wanted if wanted in ids else next(iter(ids), None)
         refused = any(str(one["id"]) == chosen and one["role"] == "refused" for one in found["items"])
         return [
-            gr.update(choices=choices, value=chosen), switch_view(found, chosen),
+            gr.update(choices=choices, value=chosen),
+            switch_view(found, chosen),
             gr.update(value=False, interactive=chosen is not None),  # nobody has read what is not shown yet
             gr.update(visible=refused, value=False),
-        ]  # fmt: skip
+        ]
 
     async def who(request: gr.Request) -> Update:
         session = desk.session(request)

@@ -14,10 +14,12 @@ from serve_apps.ui.kit.page import Desk
 from serve_apps.ui.sessions import Role
 
 ROLES: Final[Mapping[str, tuple[str, Colour]]] = {
-    "live": ("live: readers use it", "green"), "previous": ("before: the way back", "grey"),
-    "building": ("being built", "blue"), "ready": ("complete, held back", "amber"),
+    "live": ("live: readers use it", "green"),
+    "previous": ("before: the way back", "grey"),
+    "building": ("being built", "blue"),
+    "ready": ("complete, held back", "amber"),
     "refused": ("refused by the gate", "red"),
-}  # fmt: skip
+}
 DOUBTFUL: Final = ("failed", "partial", "degraded")  # of documents that are not wholly or not surely read
 OVER: Final = frozenset({"completed", "partial", "failed", "cancelled"})
 POLL_SECONDS: Final = 1.5
@@ -81,7 +83,7 @@ def _figures(desk: Desk, held: Held) -> Html:
         figure("Passages", number(stats["chunks"]), None, f"words by {words}"),
         figure("Vectors", number(stats["embeddings"]), None, about),
         figure("Without vectors", number(pending), None, "documents", "amber" if pending else None),
-    )  # fmt: skip
+    )
 
 
 def _mismatch(body: Mapping[str, Any]) -> Html | None:
@@ -98,21 +100,25 @@ def _mismatch(body: Mapping[str, Any]) -> Html | None:
     if live is None or made_now["live"]:
         return None
     return tag(
-        "p", badge("settings changed", "amber"),
+        "p",
+        badge("settings changed", "amber"),
         f" The live index was made with {live['embedder']} ({live['dimension']}); ",
         f"an index made now would be made with {made_now['embedder']} ({made_now['dimension']}), chunks of ",
-        f"{made_now['chunk_size']} characters. Re-index to bring both together.", class_="lab-fallback",
-    )  # fmt: skip
+        f"{made_now['chunk_size']} characters. Re-index to bring both together.",
+        class_="lab-fallback",
+    )
 
 
 def _card(one: Mapping[str, Any], questions: Questions) -> Html:
     words, colour = ROLES.get(one["role"], (one["role"], "grey"))
     facts = [
-        ("Embedder", one["embedder"]), ("Dimension", number(one["dimension"])),
+        ("Embedder", one["embedder"]),
+        ("Dimension", number(one["dimension"])),
         ("Documents", f"{number(one['embedded'])} of {number(one['documents'])} with vectors"),
         ("Passages", number(one["chunks"])),
-        ("Vector index", "HNSW" if one["graph"] else "none: every vector is measured"), ("Cut by", one["chunker"]),
-    ]  # fmt: skip
+        ("Vector index", "HNSW" if one["graph"] else "none: every vector is measured"),
+        ("Cut by", one["chunker"]),
+    ]
     listed = tag("dl", [tag("div", tag("dt", name), tag("dd", value)) for name, value in facts], class_="index-facts")
     times = [("made ", moment(one["made_at"], relative=True))]
     if one["checked_at"]:

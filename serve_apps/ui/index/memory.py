@@ -19,7 +19,7 @@ def cache_view(stats: Mapping[str, Any]) -> Html:
         figure("Passed by", number(stats["bypasses"]), None, "not asked, or away"),
         figure("Shared", number(stats["shared"]), None, "asked at the same moment"),
         figure("Remembered", number(stats["entries"]), None, f"in {many(stats['places'], 'set')} of conditions"),
-    )  # fmt: skip
+    )
     if not asked:
         return join(
             row,

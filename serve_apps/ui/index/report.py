@@ -15,9 +15,11 @@ def report_view(report: Mapping[str, Any], questions: Questions) -> Html:
     """Every measure as a bar from nothing to all, with marks for what was demanded and what was before."""
     measured = [*([report["items"]] if report["items"] else []), *report["golden"]]
     documents = tag(
-        "p", f"{report['held']} of {many(report['expected'], 'document')} of the live index with vectors; ",
-        f"tried in {span(report['ms'] / 1000)}.", class_="quiet",
-    )  # fmt: skip
+        "p",
+        f"{report['held']} of {many(report['expected'], 'document')} of the live index with vectors; ",
+        f"tried in {span(report['ms'] / 1000)}.",
+        class_="quiet",
+    )
     verdict = badge(report["verdict"], VERDICTS.get(report["verdict"], "grey"))
     reasons = [tag("li", one) for one in report["reasons"]]
     why = tag("ul", reasons, class_="index-reasons") if reasons else None
@@ -47,9 +49,13 @@ def _measure(one: Mapping[str, Any], at: int, questions: Questions) -> Html:
         told.append(f"{one['skipped']} skipped, as their documents are not there")
     bar = tag("div", fill, ticks, class_="index-bar", role="img", aria_label=", ".join(told))
     return tag(
-        "div", tag("div", tag("b", title)), bar, tag("small", " · ".join(told), class_="quiet"),
-        _fell(one["name"], one.get("fell") or [], questions), class_="index-measure",
-    )  # fmt: skip
+        "div",
+        tag("div", tag("b", title)),
+        bar,
+        tag("small", " · ".join(told), class_="quiet"),
+        _fell(one["name"], one.get("fell") or [], questions),
+        class_="index-measure",
+    )
 
 
 def _low(one: Mapping[str, Any], known: Sequence[tuple[str, float, str]]) -> bool:

@@ -34,13 +34,15 @@ def _sets(desk: Desk, items: Sequence[Mapping[str, Any]]) -> Html:
         return card("Golden sets", empty("There is no golden set.", todo))
     rows = [
         (
-            link(one["name"], desk.link("index", set=one["id"])), number(one["questions"]),
+            link(one["name"], desk.link("index", set=one["id"])),
+            number(one["questions"]),
             badge("guards the index", "green") if one["gate"] else badge("only measures", "grey"),
-            percent(one["least_recall"]), moment(one["updated_at"], relative=True),
+            percent(one["least_recall"]),
+            moment(one["updated_at"], relative=True),
             link("runs and trend", desk.link("search", set=one["id"])),
         )
         for one in items
-    ]  # fmt: skip
+    ]
     names = ("Set", "Questions", "Gate", "Least recall", "Changed", "")
     return card("Golden sets", table(names, rows, numbers=(1, 3)))
 
@@ -48,11 +50,13 @@ def _sets(desk: Desk, items: Sequence[Mapping[str, Any]]) -> Html:
 def _questions(desk: Desk, one: Mapping[str, Any], asked: Mapping[str, Any], skip: int) -> Html:
     rows = [
         (
-            question["question"], ", ".join(question["documents"]) or "–", "; ".join(question["answers"]) or "–",
+            question["question"],
+            ", ".join(question["documents"]) or "–",
+            "; ".join(question["answers"]) or "–",
             badge("answerable", "green") if question["answerable"] else badge("no answer is right", "amber"),
         )
         for question in asked["items"]
-    ]  # fmt: skip
+    ]
     if not rows:
         return card(f"Questions of {one['name']}", empty("The set is empty.", "Save questions in the search lab."))
     names = ("Question", "Expected documents", "Right answers", "")

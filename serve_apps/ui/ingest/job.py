@@ -24,8 +24,12 @@ STAGES: Final = {
     "graph": ("Knowledge graph", "documents"),
 }
 KINDS: Final = {
-    "scan": "Scan", "upload": "Upload", "process": "Processing", "reindex": "Re-index", "embed": "Embedding",
-}  # fmt: skip
+    "scan": "Scan",
+    "upload": "Upload",
+    "process": "Processing",
+    "reindex": "Re-index",
+    "embed": "Embedding",
+}
 
 
 async def job_view(desk: Desk, api: Api, id_: str, skip: int) -> tuple[Html, bool]:
@@ -108,7 +112,7 @@ def _figures(job: Mapping[str, Any], pace: Mapping[str, Any], failed: int) -> Ht
         _doubts(job),
         figure("Pages a second", "–" if rate is None else f"{rate:,.2f}", about="last minute" if running else "in all"),
         left or figure("Took", span(pace["elapsed_seconds"]), about="from its start"),
-    )  # fmt: skip
+    )
 
 
 def _doubts(job: Mapping[str, Any]) -> Html:
@@ -170,20 +174,22 @@ def _failures(
     rows = [
         (
             tag("div", tag("b", one["title"]), tag("div", _stage(one["stage"]), class_="quiet")),
-            number(one["count"]), one["fix"],
+            number(one["count"]),
+            one["fix"],
             badge("may pass", "amber") if one["retryable"] else badge("stays", "grey"),
         )
         for one in groups
-    ]  # fmt: skip
+    ]
     reasons = table(("Reason", "How often", "What to do", "On a retry"), rows, numbers=(1,))
     failed_ones = [
         (
             link(unit["filename"], desk.link("documents", id=unit["document_id"], page=unit["page"])),
-            number(unit["page"]), str((unit["failure"] or {}).get("reason", "unknown")).replace("_", " "),
+            number(unit["page"]),
+            str((unit["failure"] or {}).get("reason", "unknown")).replace("_", " "),
             (unit["failure"] or {}).get("detail") or "–",
         )
         for unit in units
-    ]  # fmt: skip
+    ]
     listed = (
         table(("File", "Page", "Reason", "Detail"), failed_ones, numbers=(1,))
         if failed_ones
@@ -205,6 +211,9 @@ def _turn(job: str, skip: int, count: int) -> Html | None:
     if back is None and on is None:
         return None
     return tag(
-        "nav", link("← Earlier", back) if back else None, link("Later →", on) if on else None, class_="aos-pager",
+        "nav",
+        link("← Earlier", back) if back else None,
+        link("Later →", on) if on else None,
+        class_="aos-pager",
         aria_label="Pages of failures",
-    )  # fmt: skip
+    )

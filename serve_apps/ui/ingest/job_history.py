@@ -29,11 +29,14 @@ def listed(body: Mapping[str, Any], about: Mapping[str, str | None], state: str,
     """The job list as HTML: tabs by state, a table, and a pager."""
     tabs = [
         tag(
-            "a", (one or "all").capitalize(), href=f"{HERE}?{urlencode({'state': one})}" if one else HERE,
-            aria_current="page" if one == state else None, id=f"state-{one or 'all'}",
+            "a",
+            (one or "all").capitalize(),
+            href=f"{HERE}?{urlencode({'state': one})}" if one else HERE,
+            aria_current="page" if one == state else None,
+            id=f"state-{one or 'all'}",
         )
         for one in STATES
-    ]  # fmt: skip
+    ]
     nav = tag("nav", tabs, class_="aos-tabs", aria_label="Jobs by state")
     if not body["items"]:
         shown = (

@@ -85,10 +85,14 @@ def estimated(found: Mapping[str, Any]) -> Html:
     ]
     hidden = tag("input", type="hidden", name="folder", value=found["root"])
     return tag(
-        "div", tag("strong", f"A dry run of {found['root']}: nothing was started."), row, lines,
+        "div",
+        tag("strong", f"A dry run of {found['root']}: nothing was started."),
+        row,
+        lines,
         tag("form", hidden, tag("input", type="hidden", name="agent", value=found.get("agent", "")), start),
-        class_="doc-estimate", role="status",
-    )  # fmt: skip
+        class_="doc-estimate",
+        role="status",
+    )
 
 
 def _time(found: Mapping[str, Any]) -> str:

@@ -74,9 +74,12 @@ def shown(desk: Desk, files: Sequence[Sending]) -> Html:
     )
     lines = table(("File", "Size", "State", ""), rows, caption=said, numbers=(1,))
     return tag(
-        "div", progress(ended, len(files), "Files"), lines,
-        tag("p", hint, class_="quiet") if hint else None, role="status",
-    )  # fmt: skip
+        "div",
+        progress(ended, len(files), "Files"),
+        lines,
+        tag("p", hint, class_="quiet") if hint else None,
+        role="status",
+    )
 
 
 def _name(desk: Desk, file: Sending) -> Html:

@@ -9,11 +9,25 @@ from serve_apps.ui.kit.problem import Trouble
 Colour = Literal["green", "amber", "red", "grey", "blue"]
 # What the states of jobs, runs, documents and approvals look like; others are grey.
 STATES: dict[str, Colour] = {
-    "completed": "green", "succeeded": "green", "approved": "green", "active": "green", "ok": "green",
-    "running": "blue", "processing": "blue", "indexing": "blue", "reading": "blue",
-    "partial": "amber", "degraded": "amber", "waiting_approval": "amber", "pending": "amber", "awaiting_input": "amber",
-    "failed": "red", "rejected": "red", "refused": "red", "expired": "red",
-}  # fmt: skip
+    "completed": "green",
+    "succeeded": "green",
+    "approved": "green",
+    "active": "green",
+    "ok": "green",
+    "running": "blue",
+    "processing": "blue",
+    "indexing": "blue",
+    "reading": "blue",
+    "partial": "amber",
+    "degraded": "amber",
+    "waiting_approval": "amber",
+    "pending": "amber",
+    "awaiting_input": "amber",
+    "failed": "red",
+    "rejected": "red",
+    "refused": "red",
+    "expired": "red",
+}
 
 
 def heading(title: str, about: Child = None, *actions: Child) -> Html:

@@ -18,10 +18,15 @@ def bars(values: Sequence[float], label: str, colour: str = "accent") -> Html:
         tall = max(1.5, value / most * (HEIGHT - 4))
         drawn.append(
             tag(
-                "rect", x=round(n * step + GAP / 2, 2), y=round(HEIGHT - tall, 2), width=round(max(1.0, step - GAP), 2),
-                height=round(tall, 2), rx=1, class_="none" if not value else "open" if n == len(values) - 1 else None,
+                "rect",
+                x=round(n * step + GAP / 2, 2),
+                y=round(HEIGHT - tall, 2),
+                width=round(max(1.0, step - GAP), 2),
+                height=round(tall, 2),
+                rx=1,
+                class_="none" if not value else "open" if n == len(values) - 1 else None,
             )
-        )  # fmt: skip
+        )
     return _frame(drawn, values, label, f"chart {colour}")
 
 
@@ -38,6 +43,12 @@ def line(values: Sequence[float], label: str, colour: str = "accent") -> Html:
 def _frame(drawn: Sequence[Html], values: Sequence[float], label: str, class_: str) -> Html:
     said = f"{label}: {short(sum(values))} in all, at most {short(max(values, default=0.0))}"
     return tag(
-        "svg", tag("title", said), drawn, class_=class_, viewBox=f"0 0 {WIDTH} {HEIGHT}", preserveAspectRatio="none",
-        role="img", aria_label=said,
-    )  # fmt: skip
+        "svg",
+        tag("title", said),
+        drawn,
+        class_=class_,
+        viewBox=f"0 0 {WIDTH} {HEIGHT}",
+        preserveAspectRatio="none",
+        role="img",
+        aria_label=said,
+    )

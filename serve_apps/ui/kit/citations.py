@@ -18,9 +18,13 @@ def place(desk: Desk, cited: Cited) -> str | None:
     boxes = [box[1:] for box in cited.get("boxes") or () if box[0] == page]
     drawn = ";".join(",".join(f"{number:g}" for number in box) for box in boxes)
     return desk.link(
-        "documents", id=cited["document_id"], page=page, boxes=drawn or None, start=cited.get("start"),
+        "documents",
+        id=cited["document_id"],
+        page=page,
+        boxes=drawn or None,
+        start=cited.get("start"),
         end=cited.get("end"),
-    )  # fmt: skip
+    )
 
 
 def marks(desk: Desk, citations: Sequence[Cited]) -> dict[int, str | None]:

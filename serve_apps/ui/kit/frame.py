@@ -38,9 +38,14 @@ def _bar(session: Session, page: Page) -> Html:
     password = tag("a", "Password", href=where, title="Change your password", class_="own")
     person = tag("span", session.email, class_="who", title=f"{session.email}, {session.role}")
     right = tag(
-        "div", _places(session, page), person, tag("span", session.role, class_="aos-badge grey"), password, out,
+        "div",
+        _places(session, page),
+        person,
+        tag("span", session.role, class_="aos-badge grey"),
+        password,
+        out,
         class_="right",
-    )  # fmt: skip
+    )
     # look.js sends the workspace along with whatever the page asks for.
     return tag(
         "header", brand, right, class_="aos-bar", data_title=f"{page.title} · {NAME}", data_workspace=session.workspace
@@ -62,10 +67,13 @@ def _places(session: Session, page: Page) -> Html | None:
 def _nav(current: Page, pages: tuple[Page, ...], session: Session) -> Html:
     links = [
         tag(
-            "a", tag("svg", tag("path", d=one.icon), viewBox="0 0 24 24", aria_hidden="true"), tag("span", one.title),
-            href=one.address, aria_current="page" if one is current else None,
+            "a",
+            tag("svg", tag("path", d=one.icon), viewBox="0 0 24 24", aria_hidden="true"),
+            tag("span", one.title),
+            href=one.address,
+            aria_current="page" if one is current else None,
         )
         for one in pages
         if session.role.reaches(one.least)
-    ]  # fmt: skip
+    ]
     return tag("nav", links, class_="aos-nav", aria_label="Pages")

@@ -43,9 +43,13 @@ class Wish:
 def living(value: Html | None = None, visible: bool = True) -> gr.HTML:
     """As `part`, with the script; its events are `select` (show) and `click` (act)."""
     return gr.HTML(
-        value, elem_classes="aos-page", padding=False, apply_default_css=False, visible=visible,
+        value,
+        elem_classes="aos-page",
+        padding=False,
+        apply_default_css=False,
+        visible=visible,
         js_on_load=SCRIPT.read_text(encoding="utf-8"),
-    )  # fmt: skip
+    )
 
 
 def wish(event: gr.EventData) -> Wish:

@@ -13,9 +13,13 @@ def judging() -> dict[str, Any]:
         up = gr.Button("Good answer", size="sm", min_width=120, scale=0)
         down = gr.Button("Not good", size="sm", min_width=120, scale=0)
         word = gr.Textbox(
-            placeholder="Why? (optional)", label="A word about it", show_label=False, container=False,
-            max_length=2000, min_width=160,
-        )  # fmt: skip
+            placeholder="Why? (optional)",
+            label="A word about it",
+            show_label=False,
+            container=False,
+            max_length=2000,
+            min_width=160,
+        )
     return {"judge": row, "up": up, "down": down, "word": word}
 
 

@@ -3,13 +3,31 @@
 from gradio.themes import Base, Color, Size
 
 _INK = Color(
-    "#f7f8fa", "#eef0f3", "#dfe3e8", "#c6ccd5", "#97a1af", "#667080",
-    "#4b5563", "#374151", "#20262e", "#171b21", "#0f1216",
-)  # fmt: skip
+    "#f7f8fa",
+    "#eef0f3",
+    "#dfe3e8",
+    "#c6ccd5",
+    "#97a1af",
+    "#667080",
+    "#4b5563",
+    "#374151",
+    "#20262e",
+    "#171b21",
+    "#0f1216",
+)
 _TEAL = Color(
-    "#eef8f7", "#d5efec", "#aeded9", "#7cc7c0", "#45a8a0", "#1f8a82",
-    "#0f6f69", "#0d5955", "#0c4744", "#0a3936", "#062624",
-)  # fmt: skip
+    "#eef8f7",
+    "#d5efec",
+    "#aeded9",
+    "#7cc7c0",
+    "#45a8a0",
+    "#1f8a82",
+    "#0f6f69",
+    "#0d5955",
+    "#0c4744",
+    "#0a3936",
+    "#062624",
+)
 _FONT = ("system-ui", "-apple-system", "Segoe UI", "Roboto", "DejaVu Sans", "sans-serif")
 _MONO = ("ui-monospace", "SFMono-Regular", "Menlo", "Consolas", "DejaVu Sans Mono", "monospace")
 _ROUND = Size("2px", "3px", "4px", "6px", "8px", "10px", "12px")

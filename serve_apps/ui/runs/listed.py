@@ -16,9 +16,15 @@ from serve_apps.ui.sessions import Role
 LIMIT: Final = 25
 WAITING: Final = "waiting_approval"
 STATES: Final = {
-    "": "any state", WAITING: "waiting for a person", "running": "running", "completed": "completed",
-    "failed": "failed", "interrupted": "interrupted", "cancelled": "cancelled", "queued": "queued",
-}  # fmt: skip
+    "": "any state",
+    WAITING: "waiting for a person",
+    "running": "running",
+    "completed": "completed",
+    "failed": "failed",
+    "interrupted": "interrupted",
+    "cancelled": "cancelled",
+    "queued": "queued",
+}
 THUMBS: Final = {"": "any opinion", "down": "not good", "up": "good"}
 WHOSE: Final = {"": "everybody's", "1": "only mine"}
 Query = Mapping[str, str]
@@ -28,13 +34,20 @@ def filters(query: Query, agents: Sequence[Mapping[str, Any]], everybody: bool) 
     """A form whose answer is the same page with another address."""
     names = {"": "any agent"} | {str(one["id"]): str(one["name"]) for one in agents}
     choices = [
-        _choice("state", "State", STATES, query), _choice("agent", "Agent", names, query),
-        _choice("thumb", "Feedback", THUMBS, query), _choice("mine", "Whose", WHOSE, query) if everybody else None,
-    ]  # fmt: skip
+        _choice("state", "State", STATES, query),
+        _choice("agent", "Agent", names, query),
+        _choice("thumb", "Feedback", THUMBS, query),
+        _choice("mine", "Whose", WHOSE, query) if everybody else None,
+    ]
     return tag(
-        "form", choices, tag("button", "Show"), class_="aos-runfilter", method="get", action=f"{PREFIX}/runs",
+        "form",
+        choices,
+        tag("button", "Show"),
+        class_="aos-runfilter",
+        method="get",
+        action=f"{PREFIX}/runs",
         role="search",
-    )  # fmt: skip
+    )
 
 
 def _choice(name: str, label: str, options: Mapping[str, str], query: Query) -> Html:
@@ -54,11 +67,16 @@ async def runs_view(desk: Desk, api: Api, query: Query) -> Html:
     skip, state = numbered(query, "skip"), query.get("state", "")
     body, agents = await asyncio.gather(
         api.get(
-            "/api/runs", skip=skip, limit=LIMIT, state="waiting" if state == WAITING else state,
-            agent_id=query.get("agent"), thumb=query.get("thumb"), mine=query.get("mine"),
+            "/api/runs",
+            skip=skip,
+            limit=LIMIT,
+            state="waiting" if state == WAITING else state,
+            agent_id=query.get("agent"),
+            thumb=query.get("thumb"),
+            mine=query.get("mine"),
         ),
         api.get("/api/agents", limit=1000),
-    )  # fmt: skip
+    )
     names = {str(one["id"]): str(one["name"]) for one in agents["items"]}
     kept = {name: query[name] for name in ("state", "agent", "thumb", "mine") if query.get(name)}
     return listed(desk, body, names, f"{PREFIX}/runs?{urlencode(kept)}", skip, filtered=bool(kept))
@@ -73,13 +91,18 @@ def listed(
         return empty("No runs here.", todo)
     rows = [
         (
-            link(moment(run["created_at"], relative=True), desk.link("runs", id=run["id"])), badge(_state(run)),
-            names.get(str(run["agent_id"]), "a deleted agent"), badge(run["path"], "grey"),
-            span(lasted(run)), number(run["prompt_tokens"] + run["completion_tokens"]), _cost(run["cost_usd"]),
-            thumbs(run), _why(run),
+            link(moment(run["created_at"], relative=True), desk.link("runs", id=run["id"])),
+            badge(_state(run)),
+            names.get(str(run["agent_id"]), "a deleted agent"),
+            badge(run["path"], "grey"),
+            span(lasted(run)),
+            number(run["prompt_tokens"] + run["completion_tokens"]),
+            _cost(run["cost_usd"]),
+            thumbs(run),
+            _why(run),
         )
         for run in body["items"]
-    ]  # fmt: skip
+    ]
     names_of = ("When", "State", "Agent", "Path", "Took", "Tokens", "USD", "Opinion", "What came of it")
     shown = table(names_of, rows, numbers=(4, 5, 6))
     return tag("section", shown, pager(address, skip, LIMIT, body["total"]), class_="aos-card aos-runs")
@@ -130,14 +153,17 @@ def waiting_view(desk: Desk, items: Sequence[Mapping[str, Any]], total: int, cho
         return empty("Nothing waits for a person.", "Actions that need a decision stand here, the oldest first.")
     rows = [
         (
-            tag("b", one["tool"]) if one["id"] == chosen else
-            link(one["tool"], desk.link("runs", state=WAITING, approval=one["id"], skip=skip or None)),
+            tag("b", one["tool"])
+            if one["id"] == chosen
+            else link(one["tool"], desk.link("runs", state=WAITING, approval=one["id"], skip=skip or None)),
             tag("span", ", ".join(f"{name}: {value}" for name, value in one["arguments"].items()), class_="aos-cut"),
-            one["reason"], moment(one["created_at"], relative=True), moment(one["expires_at"], relative=True),
+            one["reason"],
+            moment(one["created_at"], relative=True),
+            moment(one["expires_at"], relative=True),
             link("Run", desk.link("runs", id=one["run_id"])),
         )
         for one in items
-    ]  # fmt: skip
+    ]
     names = ("Action", "With", "Why it asks", "Asked", "Expires", "")
     pages = pager(f"{PREFIX}/runs?state={WAITING}", skip, LIMIT, total) if total > LIMIT else None
     return card(f"{number(total)} waiting", table(names, rows), pages)

@@ -25,9 +25,12 @@ NOT_MINE: Final = (
     "What is said in this run is for whose turn it is, and for administrators. You see states and figures."
 )
 RESUME: Final = Trouble(
-    "This run was broken off.", "Its process ended, or whoever read along left.",
-    "Go on with it: what was done is not done again.", 0, "interrupted",
-)  # fmt: skip
+    "This run was broken off.",
+    "Its process ended, or whoever read along left.",
+    "Go on with it: what was done is not done again.",
+    0,
+    "interrupted",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +66,12 @@ async def look(api: Api, id_: str) -> Seen:
             raise
         run, readable = await api.get(f"/api/runs/{id_}"), False
     agents, opinions, approvals, told, question = await asyncio.gather(
-        api.get("/api/agents", limit=1000), api.get(f"/api/runs/{id_}/feedback"), _approvals(api, id_),
-        _told(api, run) if readable else _nothing(), _question(api, run) if readable else _silence(),
-    )  # fmt: skip
+        api.get("/api/agents", limit=1000),
+        api.get(f"/api/runs/{id_}/feedback"),
+        _approvals(api, id_),
+        _told(api, run) if readable else _nothing(),
+        _question(api, run) if readable else _silence(),
+    )
     turn, events = told
     names = {str(one["id"]): str(one["name"]) for one in agents["items"]}
     agent = names.get(str(run["agent_id"]), "a deleted agent")
@@ -162,12 +168,15 @@ def approvals(seen: Seen) -> Html | None:
         return None
     rows = [
         (
-            tag("code", one["tool"]), badge(one["state"]),
-            shown(one["decided_arguments"] or one["arguments"]), one["notes"] or "–",
-            moment(one["decided_at"] or one["created_at"]), badge(one["execution"]),
+            tag("code", one["tool"]),
+            badge(one["state"]),
+            shown(one["decided_arguments"] or one["arguments"]),
+            one["notes"] or "–",
+            moment(one["decided_at"] or one["created_at"]),
+            badge(one["execution"]),
         )
         for one in seen.approvals
-    ]  # fmt: skip
+    ]
     return card("Approvals", table(("Action", "Decision", "Arguments", "Remark", "When", "Carried out"), rows))
 
 
@@ -213,8 +222,10 @@ def replayed(report: Mapping[str, Any], changed: bool) -> Html:
     other = report["diverged"]
     where = f"step {other['step']}" if other["step"] is not None else f"event {other['event']}"
     sides = tag(
-        "div", tag("div", tag("h4", "Recorded"), shown(other["recorded"])),
-        tag("div", tag("h4", "Now"), shown(other["now"])), class_="aos-columns",
-    )  # fmt: skip
+        "div",
+        tag("div", tag("h4", "Recorded"), shown(other["recorded"])),
+        tag("div", tag("h4", "Now"), shown(other["now"])),
+        class_="aos-columns",
+    )
     first = tag("p", f"The first difference is at {where}, {other['name']}, after {count}.")
     return card("Replay", first, sides, aside=badge("differs", "amber"))

@@ -186,10 +186,7 @@ class Ledger:
             await self._desk.api(request).post(f"/api/runs/{request.query_params['id']}/cancel")
         except Problem as problem:
             return {self._board.outcome: problem_card(problem.told)}
-        return {
-            **await self.show(request),
-            self._board.outcome: good("It was asked to end."),
-        }
+        return {**await self.show(request), self._board.outcome: good("It was asked to end.")}
 
     async def judged(self, request: gr.Request, thumb: str, word: str) -> Updates:
         """Keep what the person thinks of the answer."""

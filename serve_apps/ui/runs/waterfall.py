@@ -62,10 +62,14 @@ def _row(step: Mapping[str, Any], bar: Bar, total: float) -> Html:
     took = span(bar.seconds) if step["state"] != "started" else "not ended"
     said = f"{step['name']}: begins after {span(bar.start)}, takes {took}"
     drawn = tag(
-        "svg", tag("title", said),
+        "svg",
+        tag("title", said),
         tag("rect", x=round(left, 1), y=4, width=round(wide, 1), height=12, rx=2, class_=f"fill {bar.kind}"),
-        viewBox=f"0 0 {WIDE} 20", preserveAspectRatio="none", role="img", aria_label=said,
-    )  # fmt: skip
+        viewBox=f"0 0 {WIDE} 20",
+        preserveAspectRatio="none",
+        role="img",
+        aria_label=said,
+    )
     state = badge(step["state"]) if step["state"] != "done" else None
     name = tag("span", tag("b", step["seq"]), step["name"].replace("_", " "), state, class_="name")
     head = tag("summary", name, drawn, tag("span", took, class_="took"), tag("span", _used(step), class_="used quiet"))

@@ -36,10 +36,12 @@ def _said(desk: Desk, answer: Mapping[str, Any]) -> Html:
     )
     if answer["abstained"]:
         body = tag(
-            "div", tag("strong", "The documents do not say it."), tag("p", answer["abstained"]),
+            "div",
+            tag("strong", "The documents do not say it."),
+            tag("p", answer["abstained"]),
             tag("p", "Ask in other words, or upload what should answer it; the search shows what came near."),
             class_="aos-empty",
-        )  # fmt: skip
+        )
         return card("Answer", body, fallback, aside=aside)
     cited = {one["n"]: one for one in answer["citations"]}
     claims = [
@@ -110,10 +112,13 @@ def chains(desk: Desk, why: Mapping[str, Any]) -> Html:
     for claim in why["claims"]:
         links = [_chain(desk, cited[n]) for n in claim["citations"] if n in cited]
         head = tag(
-            "div", badge("supported", "green") if claim["supported"] else badge("not supported", "red"), " ",
+            "div",
+            badge("supported", "green") if claim["supported"] else badge("not supported", "red"),
+            " ",
             tag("b", claim["text"] or "This claim rests on a passage you may not read."),
-            tag("p", FOUND, class_="quiet") if claim["basis"] == "attributed" else "", class_="lab-claim",
-        )  # fmt: skip
+            tag("p", FOUND, class_="quiet") if claim["basis"] == "attributed" else "",
+            class_="lab-claim",
+        )
         shown.append(tag("li", head, links))
     behind = why["corpus_now"] - why["corpus_version"]
     about = (
@@ -134,9 +139,10 @@ def _chain(desk: Desk, one: Citation) -> Html:
     )
     page = _station("Page", link(f"{one['filename']}, p. {one['page']}", _place(desk, one)), _thumb(one))
     file = _station(
-        "File", tag("code", (one["file_hash"] or "–")[:12], title=f"SHA-256 {one['file_hash']}"),
+        "File",
+        tag("code", (one["file_hash"] or "–")[:12], title=f"SHA-256 {one['file_hash']}"),
         badge("current version", "green") if one["is_current"] else badge("an older version", "amber"),
-    )  # fmt: skip
+    )
     if job is None:
         made = _station("Job", "not known any more")
     else:

@@ -8,8 +8,12 @@ STRATEGIES: Final = ("hybrid", "keyword", "vector")
 PRESETS: Final = ("none", "general", "search_knowledge", "semantic_search", "conversation")
 SWITCH: Final[Mapping[str, bool | None]] = {"auto": None, "on": True, "off": False}
 PACKS: Final[Mapping[str, bool | str]] = {
-    "off": False, "general": True, "chat": "chat", "recipe": "recipe", "code": "code"
-}  # fmt: skip
+    "off": False,
+    "general": True,
+    "chat": "chat",
+    "recipe": "recipe",
+    "code": "code",
+}
 SHOWN: Final = (5, 10, 15, 20)
 TYPES: Final = ("pdf", "docx", "xlsx", "pptx", "image", "markdown", "html", "text", "csv", "email", "code")
 
@@ -48,9 +52,13 @@ class Asked:
         plain = cls()
         told: dict[str, Any] = {one.name: str(found.get(one.name) or "").strip() for one in fields(cls)}
         choices = {
-            "strategy": STRATEGIES, "preset": PRESETS, "rerank": tuple(SWITCH), "enhance": tuple(SWITCH),
-            "pack": tuple(PACKS), "cache": ("on", "off"),
-        }  # fmt: skip
+            "strategy": STRATEGIES,
+            "preset": PRESETS,
+            "rerank": tuple(SWITCH),
+            "enhance": tuple(SWITCH),
+            "pack": tuple(PACKS),
+            "cache": ("on", "off"),
+        }
         for name, known in choices.items():
             if told[name] not in known:
                 told[name] = getattr(plain, name)
@@ -71,18 +79,26 @@ class Asked:
     def body(self) -> dict[str, Any]:
         """The request of a search."""
         body: dict[str, Any] = {
-            "query": self.question, "limit": min(100, self.shown * 3), "strategy": self.strategy, "explain": True,
-            "pack": PACKS[self.pack], "rerank": SWITCH[self.rerank], "enhance": SWITCH[self.enhance],
-            "preset": None if self.preset == "none" else self.preset, "agent_id": self.agent or None,
+            "query": self.question,
+            "limit": min(100, self.shown * 3),
+            "strategy": self.strategy,
+            "explain": True,
+            "pack": PACKS[self.pack],
+            "rerank": SWITCH[self.rerank],
+            "enhance": SWITCH[self.enhance],
+            "preset": None if self.preset == "none" else self.preset,
+            "agent_id": self.agent or None,
             "filters": self._filters() or None,
-        }  # fmt: skip
+        }
         if self.cache == "off":
             body["cache"] = False
         return {name: value for name, value in body.items() if value is not None}
 
     def _filters(self) -> dict[str, str]:
         wanted = {
-            "doc_type": self.type, "source_file": self.file, "upload_date_from": self.since,
+            "doc_type": self.type,
+            "source_file": self.file,
+            "upload_date_from": self.since,
             "upload_date_to": self.until,
-        }  # fmt: skip
+        }
         return {name: value for name, value in wanted.items() if value}

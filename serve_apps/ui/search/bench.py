@@ -56,9 +56,17 @@ def draw_bench(desk: Desk, blocks: gr.Blocks) -> Bench:
 
 
 def _events(
-    desk: Desk, blocks: gr.Blocks, set_: gr.Dropdown, running: gr.Row, making: gr.Accordion, runs: gr.HTML,
-    name: gr.Textbox, make: gr.Button, made: gr.HTML, frame: gr.Column,
-) -> None:  # fmt: skip
+    desk: Desk,
+    blocks: gr.Blocks,
+    set_: gr.Dropdown,
+    running: gr.Row,
+    making: gr.Accordion,
+    runs: gr.HTML,
+    name: gr.Textbox,
+    make: gr.Button,
+    made: gr.HTML,
+    frame: gr.Column,
+) -> None:
     async def begin(request: gr.Request) -> list[Any]:
         chosen = Chosen.of(dict(request.query_params))
         try:
@@ -71,9 +79,12 @@ def _events(
         shown = chosen if value == chosen.set else Chosen(value or "")
         operates = api.session.role.reaches(Role.OPERATOR)
         return [
-            gr.update(choices=known, value=value), gr.update(visible=operates), gr.update(visible=operates),
-            await told(runs_view(desk, api, shown)), gr.update(visible=api.session.role.reaches(Role.DEVELOPER)),
-        ]  # fmt: skip
+            gr.update(choices=known, value=value),
+            gr.update(visible=operates),
+            gr.update(visible=operates),
+            await told(runs_view(desk, api, shown)),
+            gr.update(visible=api.session.role.reaches(Role.DEVELOPER)),
+        ]
 
     async def choose(request: gr.Request, chosen: str | None) -> Html:
         return await told(_runs(desk, request, chosen))

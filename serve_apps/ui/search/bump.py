@@ -33,9 +33,15 @@ def bump(passages: Sequence[Passage], shown: int, on: Collection[str]) -> Html:
         band = tag("rect", x=0, y=HEAD + shown * ROW, width="100%", height=(rows - shown) * ROW, class_="behind")
     lines = [_line(one, way, on) for one, way in zip(passages, ways, strict=True)]
     chart = tag(
-        "svg", band, [_title(stage, on) for stage in STAGES], lines[::-1], height=HEAD + rows * ROW, width="100%",
-        role="group", aria_label="How each passage moved through the stages",
-    )  # fmt: skip
+        "svg",
+        band,
+        [_title(stage, on) for stage in STAGES],
+        lines[::-1],
+        height=HEAD + rows * ROW,
+        width="100%",
+        role="group",
+        aria_label="How each passage moved through the stages",
+    )
     names = [tag("li", _name(one), class_=f"hue-{hue(one)}") for one in passages]
     return tag("div", chart, tag("ol", names), class_="lab-bump")
 
@@ -84,12 +90,9 @@ def _line(one: Passage, way: Stops, on: Collection[str]) -> Html:
     """Dashed where a stage in between did not see it."""
     stops = [(STAGES.index(stage), row) for stage, (_, row) in way.items()]
     parts = [
-        tag(
-            "line", x1=_x(left), y1=_y(above), x2=_x(right), y2=_y(below),
-            class_="skips" if right - left > 1 else None,
-        )
+        tag("line", x1=_x(left), y1=_y(above), x2=_x(right), y2=_y(below), class_="skips" if right - left > 1 else None)
         for (left, above), (right, below) in itertools.pairwise(stops)
-    ]  # fmt: skip
+    ]
     dots = [_dot(stage, rank, row, one, on) for stage, (rank, row) in way.items()]
     ranks = [f"{TITLES[stage].lower()} {one.ranks[stage]}" for stage in STAGES if stage in one.ranks]
     told = f"{one.name}: " + ", ".join([*ranks, f"in the end {one.place}"])

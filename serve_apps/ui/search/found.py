@@ -27,15 +27,7 @@ def found_view(desk: Desk, asked: Asked, found: Mapping[str, Any]) -> Html:
     if not passages:
         return join(head, _nothing(asked, found))
     chosen = notable(passages, asked.shown)
-    chart = card(
-        "Passages through the stages",
-        tag(
-            "p",
-            HOW,
-            class_="quiet lab-how",
-        ),
-        bump(chosen, asked.shown, on),
-    )
+    chart = card("Passages through the stages", tag("p", HOW, class_="quiet lab-how"), bump(chosen, asked.shown, on))
     listed = card("Passages, best first", tag("ol", [passage(desk, one, on) for one in chosen], class_="lab-passages"))
     most = next((stage["detail"] for stage in found["explain"]["stages"] if stage["name"] == "pack"), "")
     return join(head, chart, listed, context(found["packed"], most))
@@ -77,10 +69,14 @@ def passage(desk: Desk, one: Passage, on: Collection[str]) -> Html:
         about.append(badge("packed", "blue") if "pack" in one.ranks else badge("not packed", "grey"))
     under = " › ".join(hit["headings"])
     return tag(
-        "li", tag("div", number, where, tag("span", about, class_="lab-badges"), class_="lab-passage-head"),
-        tag("div", under, class_="quiet lab-under") if under else None, _text(hit["text"]), _scores(one, on),
-        id=anchor(one), tabindex=-1,
-    )  # fmt: skip
+        "li",
+        tag("div", number, where, tag("span", about, class_="lab-badges"), class_="lab-passage-head"),
+        tag("div", under, class_="quiet lab-under") if under else None,
+        _text(hit["text"]),
+        _scores(one, on),
+        id=anchor(one),
+        tabindex=-1,
+    )
 
 
 def _text(text: str) -> Html:
@@ -101,8 +97,11 @@ def _scores(one: Passage, on: Collection[str]) -> Html:
         place = f"#{rank}" if rank is not None else "left out" if stage == "pack" else "not found"
         told.append(
             tag(
-                "span", tag("small", TITLES[stage]), tag("b", place),
-                tag("small", f"{score:.4g}") if score is not None else None, class_=None if rank is not None else "off",
+                "span",
+                tag("small", TITLES[stage]),
+                tag("b", place),
+                tag("small", f"{score:.4g}") if score is not None else None,
+                class_=None if rank is not None else "off",
             )
-        )  # fmt: skip
+        )
     return tag("div", told, class_="lab-scores")

@@ -65,9 +65,11 @@ async def save_question(
         return empty("Nothing is expected.", "Tick the documents that hold the answer, or write down the answer.")
     wanted = [line.strip() for line in answers.splitlines() if line.strip()]
     body = {
-        "question": question, "documents": list(documents) if answerable else [],
-        "answers": wanted if answerable else [], "answerable": answerable,
-    }  # fmt: skip
+        "question": question,
+        "documents": list(documents) if answerable else [],
+        "answers": wanted if answerable else [],
+        "answerable": answerable,
+    }
     filled = await api.post(f"/api/golden-sets/{set_}/questions", body)
     return tag(
         "p",

@@ -6,8 +6,12 @@ from typing import Any, Final
 
 STAGES: Final = ("keyword", "vector", "fused", "rerank", "pack")
 TITLES: Final[Mapping[str, str]] = {
-    "keyword": "Keyword", "vector": "Vector", "fused": "Fused", "rerank": "Reranked", "pack": "Packed"
-}  # fmt: skip
+    "keyword": "Keyword",
+    "vector": "Vector",
+    "fused": "Fused",
+    "rerank": "Reranked",
+    "pack": "Packed",
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,19 @@ from serve_apps.ui.search.asked import PACKS, PRESETS, SHOWN, STRATEGIES, TYPES,
 
 SWITCHED: Final = [("as rules and settings say", "auto"), ("on", "on"), ("off", "off")]
 PRESET_NAMES: Final = {
-    "none": "none", "general": "0.50 (general)", "search_knowledge": "0.65 (search_knowledge)",
-    "semantic_search": "0.70 (semantic_search)", "conversation": "0.40 (conversation)",
-}  # fmt: skip
+    "none": "none",
+    "general": "0.50 (general)",
+    "search_knowledge": "0.65 (search_knowledge)",
+    "semantic_search": "0.70 (semantic_search)",
+    "conversation": "0.40 (conversation)",
+}
 PACK_NAMES: Final = {
-    "off": "no context", "general": "2,000 tokens", "chat": "chat: 2,000", "recipe": "recipe: 4,000",
+    "off": "no context",
+    "general": "2,000 tokens",
+    "chat": "chat: 2,000",
+    "recipe": "recipe: 4,000",
     "code": "code: 3,000",
-}  # fmt: skip
+}
 STRATEGY_NAMES: Final = {"hybrid": "hybrid: words and meaning", "keyword": "only words", "vector": "only meaning"}
 
 
@@ -38,9 +44,14 @@ def draw_form() -> Form:
     plain = Asked()
     with gr.Row(elem_classes="lab-ask", equal_height=True):
         question = gr.Textbox(
-            label="Question", placeholder="What do you want to find in the documents?", scale=6, min_width=260,
-            max_length=4_000, autofocus=True, elem_id="lab-question",
-        )  # fmt: skip
+            label="Question",
+            placeholder="What do you want to find in the documents?",
+            scale=6,
+            min_width=260,
+            max_length=4_000,
+            autofocus=True,
+            elem_id="lab-question",
+        )
         search = gr.Button("Search", variant="primary", scale=1, min_width=110)
         ask = gr.Button("Ask", scale=1, min_width=110)
         stop = gr.Button("Stop", scale=1, min_width=80, visible=False)

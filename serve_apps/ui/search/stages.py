@@ -95,13 +95,14 @@ def strip(explain: Mapping[str, Any]) -> Html:
     """The stages one after another: on or off, with what, and how many passages were left."""
     stages = [
         tag(
-            "li", tag("b", stage["name"].replace("_", " ")),
+            "li",
+            tag("b", stage["name"].replace("_", " ")),
             tag("span", "off" if not stage["on"] else f"{stage['kept']} left" if stage["kept"] is not None else ""),
             tag("small", stage["detail"].removeprefix("off: "), title=stage["detail"]),
             class_=None if stage["on"] else "off",
         )
         for stage in explain["stages"]
-    ]  # fmt: skip
+    ]
     said = None
     if explain["variations"]:
         listed = [tag("li", one) for one in explain["variations"]]
@@ -118,6 +119,6 @@ def context(packed: Mapping[str, Any] | None, most: str) -> Html | None:
         tag("span", f"{many(len(packed['chunks']), 'passage')} of {many(len(packed['sources']), 'document')}"),
         tag("span", f"diversity {percent(packed['diversity_score'])}"),
         tag("span", f"{percent(packed['information_gain'])} of the value of all candidates"),
-    ]  # fmt: skip
+    ]
     text = tag("details", tag("summary", "Show the context"), tag("pre", packed["formatted_context"], tabindex=0))
     return card("Packed context", tag("div", facts, class_="lab-facts"), text)

@@ -14,11 +14,19 @@ Address = Callable[[str, str | None], str | None]  # of a run, compared with a b
 HIGH: Final = 84  # pixels of a chart
 EDGE: Final = 10
 NAMES: Final[Mapping[str, str]] = {
-    "ndcg@10": "nDCG@10", "recall@10": "Recall@10", "recall@5": "Recall@5", "recall@1": "Recall@1", "mrr": "MRR",
-    "passage_recall@10": "Passage recall@10", "answer_f1": "Answer F1", "answer_contained": "Answer contained",
-    "answered_when_answerable": "Answered where it should", "abstained_when_unanswerable": "Abstained where it should",
-    "citations_valid": "Citations valid", "cited_expected": "Cites what was expected",
-}  # fmt: skip
+    "ndcg@10": "nDCG@10",
+    "recall@10": "Recall@10",
+    "recall@5": "Recall@5",
+    "recall@1": "Recall@1",
+    "mrr": "MRR",
+    "passage_recall@10": "Passage recall@10",
+    "answer_f1": "Answer F1",
+    "answer_contained": "Answer contained",
+    "answered_when_answerable": "Answered where it should",
+    "abstained_when_unanswerable": "Abstained where it should",
+    "citations_valid": "Citations valid",
+    "cited_expected": "Cites what was expected",
+}
 
 
 def trends(runs: Sequence[Run], address: Address) -> Html:
@@ -36,9 +44,13 @@ def trends(runs: Sequence[Run], address: Address) -> Html:
 
 
 def chart(
-    title: str, runs: Sequence[Run], value: Callable[[Run], float | None], address: Address,
-    told: Callable[[float | None], str], most: float | None,
-) -> Html | None:  # fmt: skip
+    title: str,
+    runs: Sequence[Run],
+    value: Callable[[Run], float | None],
+    address: Address,
+    told: Callable[[float | None], str],
+    most: float | None,
+) -> Html | None:
     """A line through what `value` says of each run; every point leads to its run."""
     points = [(run, found) for run in runs if (found := value(run)) is not None]
     if not points:
@@ -58,11 +70,14 @@ def chart(
     ]
     dots = [
         tag(
-            "a", tag("title", f"{title} {told(found)}"), tag("circle", cx=x(n), cy=y(found), r=5),
-            href=address(str(run["id"]), None), aria_label=f"Run {n + 1}: {told(found)}",
+            "a",
+            tag("title", f"{title} {told(found)}"),
+            tag("circle", cx=x(n), cy=y(found), r=5),
+            href=address(str(run["id"]), None),
+            aria_label=f"Run {n + 1}: {told(found)}",
         )
         for n, (run, found) in enumerate(points)
-    ]  # fmt: skip
+    ]
     zero = tag("line", x1=0, x2="100%", y1=HIGH - EDGE, y2=HIGH - EDGE, class_="zero")
     svg = tag("svg", zero, lines, dots, width="100%", height=HIGH, class_="lab-line", role="group", aria_label=title)
     change = points[-1][1] - points[-2][1] if len(points) > 1 else None
@@ -84,12 +99,16 @@ def runs_table(runs: Sequence[Run], total: int, address: Address) -> Html:
         done = progress(run["done"], run["total"]) if not run["finished_at"] else number(run["total"])
         rows.append(
             (
-                link(moment(run["created_at"]), address(str(run["id"]), None)), state, done,
-                run["generation_id"] or "–", _share(_figure(run, "ndcg@10", "mean")),
-                _share(_figure(run, "recall@10", "mean")), _time(_figure(run, "search_ms", "p50")),
+                link(moment(run["created_at"]), address(str(run["id"]), None)),
+                state,
+                done,
+                run["generation_id"] or "–",
+                _share(_figure(run, "ndcg@10", "mean")),
+                _share(_figure(run, "recall@10", "mean")),
+                _time(_figure(run, "search_ms", "p50")),
                 _compare(run, before, address),
             )
-        )  # fmt: skip
+        )
     names = ("When", "State", "Questions", "Generation", "nDCG@10", "Recall@10", "Search", "")
     more = tag("p", f"The latest {len(runs)} of {total} runs.", class_="quiet") if total > len(runs) else None
     return join(table(names, rows, numbers=(2, 3, 4, 5, 6)), more)
@@ -109,11 +128,15 @@ def results_view(run: Run, items: Sequence[Mapping[str, Any]]) -> Html:
     )
     rows = [
         (
-            one["question"], meter(one["measured"].get("ndcg@10")), meter(one["measured"].get("recall@10")),
-            _time(one["measured"].get("search_ms")), _documents(one["retrieved"]), _answered(one),
+            one["question"],
+            meter(one["measured"].get("ndcg@10")),
+            meter(one["measured"].get("recall@10")),
+            _time(one["measured"].get("search_ms")),
+            _documents(one["retrieved"]),
+            _answered(one),
         )
         for one in items
-    ]  # fmt: skip
+    ]
     names = ("Question", "nDCG@10", "Recall@10", "Search", "Found first", "Answer")
     return card(
         ("Run of ", moment(run["created_at"])), missing, table(names, rows, numbers=(3,)), aside=badge(run["state"])
@@ -148,19 +171,28 @@ def meter(value: float | None) -> Html:
 def comparison(found: Mapping[str, Any]) -> Html:
     """Two runs: what became better or worse, and on which questions."""
     head = tag(
-        "p", "Run of ", moment(found["candidate"]["created_at"]), " against that of ",
-        moment(found["baseline"]["created_at"]), ".", class_="quiet",
-    )  # fmt: skip
+        "p",
+        "Run of ",
+        moment(found["candidate"]["created_at"]),
+        " against that of ",
+        moment(found["baseline"]["created_at"]),
+        ".",
+        class_="quiet",
+    )
     changed = found["settings_changed"]
     settings = tag("p", "Settings that differ: ", tag("b", ", ".join(changed) if changed else "none"))
     rows = [
         (
-            NAMES.get(one["measure"], one["measure"]), f"{one['baseline']:.3f}", f"{one['candidate']:.3f}",
-            _delta(one["delta"]), f"{one['low']:+.3f} … {one['high']:+.3f}",
-            f"{one['better']} better, {one['worse']} worse, {one['equal']} equal", _chance(one),
+            NAMES.get(one["measure"], one["measure"]),
+            f"{one['baseline']:.3f}",
+            f"{one['candidate']:.3f}",
+            _delta(one["delta"]),
+            f"{one['low']:+.3f} … {one['high']:+.3f}",
+            f"{one['better']} better, {one['worse']} worse, {one['equal']} equal",
+            _chance(one),
         )
         for one in found["differences"]
-    ]  # fmt: skip
+    ]
     names = ("Measure", "Before", "Now", "Change", "95 % interval", "Questions", "")
     whole = table(names, rows, numbers=(1, 2, 3, 4))
     return card("Comparison", head, settings, whole, _changed(found))

@@ -17,9 +17,10 @@ from serve_apps.ui.sessions import Role
 LOOK_SECONDS: Final = 3.0
 STEPS: Final = ("Enrolled", "References read", "Examined", "Graduated")
 WHY: Final[Mapping[str, str]] = {
-    "not_retrieved": "was not found in its documents", "not_said": "was found, but not said",
+    "not_retrieved": "was not found in its documents",
+    "not_said": "was found, but not said",
     "wrong_source": "was said, but not with its source",
-}  # fmt: skip
+}
 NOBODY: Final = Problem(Trouble("No agent was chosen.", "", "Choose who is to study.", 422, "invalid"))
 
 
@@ -38,11 +39,12 @@ def tracks_view(tracks: Sequence[Mapping[str, Any]]) -> Html:
     """Table of the tracks that an agent can study."""
     rows = [
         (
-            one["track"], "a quiz of your own" if one["questions"] is None else many(one["questions"], "question"),
+            one["track"],
+            "a quiz of your own" if one["questions"] is None else many(one["questions"], "question"),
             ", ".join(one["sources"]) or "what the quiz names",
         )
         for one in tracks
-    ]  # fmt: skip
+    ]
     return card("Tracks", table(("Track", "Quiz", "Answered by"), rows))
 
 
@@ -53,17 +55,22 @@ def standing_view(desk: Desk, agent: str, standing: Mapping[str, Any], jobs: Seq
     open_ = [job for job in jobs if job["state"] in ("queued", "running")]
     done = step_of(standing, len(open_))
     steps = [
-        tag("li", name, class_="done" if n < done else "now" if n == done else None,
-            aria_current="step" if n == done else None)
+        tag(
+            "li",
+            name,
+            class_="done" if n < done else "now" if n == done else None,
+            aria_current="step" if n == done else None,
+        )
         for n, name in enumerate(STEPS)
-    ]  # fmt: skip
+    ]
     reading = [
         tag(
-            "div", link(f"Reading, {job['kind']}", desk.link("ingest", job=job["id"])),
+            "div",
+            link(f"Reading, {job['kind']}", desk.link("ingest", job=job["id"])),
             progress(job["documents"]["done"], job["documents"]["expected"], "documents"),
         )
         for job in open_
-    ]  # fmt: skip
+    ]
     status = badge(standing["status"] or "enrolled", _colour(standing["status"]))
     about = tag("p", "Track ", tag("b", standing["track"]), ", enrolled ", moment(standing["enrolled_at"]), ".")
     where = link("The agent", desk.link("agents", id=agent))
@@ -96,7 +103,7 @@ def _report(report: Mapping[str, Any] | None) -> Html | None:
             [tag("div", f"{place['file']}, page {place['page']}") for place in one["cited"]] or "nothing",
         )
         for one in questions
-    ]  # fmt: skip
+    ]
     shown = table(("Question and answer", "Facts", "Missed, and why", "Cited"), rows)
     return card("Last examination", tag("p", said, " ", moment(report["at"])), shown, aside=passed)
 
@@ -127,9 +134,11 @@ class Campus:
         may = api.session.role.reaches(Role.OPERATOR)
         names = [one["track"] for one in tracks if one["questions"] is not None]
         return [
-            tracks_view(tracks), gr.update(choices=names, value=names[0] if names else None, visible=may),
-            gr.update(visible=may), gr.update(visible=may),
-        ]  # fmt: skip
+            tracks_view(tracks),
+            gr.update(choices=names, value=names[0] if names else None, visible=may),
+            gr.update(visible=may),
+            gr.update(visible=may),
+        ]
 
     async def look(self, request: gr.Request, agent: str | None, jobs: Sequence[str]) -> tuple[Html, Any]:
         """Refresh the agent's status; the timer repeats it while its documents are ingested."""

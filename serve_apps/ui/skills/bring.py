@@ -18,9 +18,10 @@ from serve_apps.ui.kit.waiting import waiting
 KINDS: Final = [".skill", ".zip"]
 NO_AGENT: Final = ("none: the skills are only registered", "")
 TRUST: Final[Mapping[str, tuple[str, Colour]]] = {
-    "trusted": ("signed by a known key", "green"), "unknown_key": ("signed by an unknown key", "amber"),
+    "trusted": ("signed by a known key", "green"),
+    "unknown_key": ("signed by an unknown key", "amber"),
     "unsigned": ("not signed", "grey"),
-}  # fmt: skip
+}
 
 
 def draw(desk: Desk) -> gr.Dropdown:
@@ -49,12 +50,13 @@ def imported_view(desk: Desk, made: Mapping[str, Any]) -> Html:
     skills = [made["skill"], *made["scripts"]]
     rows = [
         (
-            link(one["name"], desk.link("skills", skill=one["name"])), one["type"],
+            link(one["name"], desk.link("skills", skill=one["name"])),
+            one["type"],
             badge("new version", "green") if one["name"] in made["created"] else badge("as it was", "grey"),
             "given to the agent" if one["name"] in made["attached"] else "–",
         )
         for one in skills
-    ]  # fmt: skip
+    ]
     documents = [
         (link(one["path"], desk.link("documents", id=one["document_id"])), badge(one["change"]))
         for one in made["documents"]

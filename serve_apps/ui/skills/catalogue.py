@@ -25,11 +25,13 @@ def narrowed(
     it."""
     wanted = (words or "").lower().split()
     return [
-        one for one in all_
+        one
+        for one in all_
         if all(word in f"{one['name']} {one['category']} {one['description']}".lower() for word in wanted)
         and (not category or one["category"] == category or one["category"].startswith(f"{category}/"))
-        and type_ in (ANY, one["type"]) and risk in (ANY, one["risk"])
-    ]  # fmt: skip
+        and type_ in (ANY, one["type"])
+        and risk in (ANY, one["risk"])
+    ]
 
 
 def choices(all_: Sequence[Mapping[str, Any]], key: str) -> list[tuple[str, str]]:

@@ -16,9 +16,7 @@ from serve_apps.ui.skills.write import Workbench
 
 GO: Final = "(to) => { if (to && to.startsWith('/console/')) location.assign(to); }"
 # Who is offered what: scripts are tried by developers, too; what they write is given to agents by operators.
-TABS: Final = {
-    "catalogue": Role.VIEWER, "import": Role.OPERATOR, "write": Role.DEVELOPER, "academy": Role.VIEWER,
-}  # fmt: skip
+TABS: Final = {"catalogue": Role.VIEWER, "import": Role.OPERATOR, "write": Role.DEVELOPER, "academy": Role.VIEWER}
 ABOUT: Final = "What agents can be given: what each skill does, what it may change, and what it needs."
 
 
@@ -52,26 +50,28 @@ def draw(desk: Desk, blocks: gr.Blocks) -> None:
             choices = await trial.agents(api)
             if name is not None:
                 found = await api.get(f"/api/skills/{name}")
-                registered = found["origin"] != "shipped"
-                return [
-                    skill_view(found), found if may else None, choices, gr.update(visible=may), hidden,
-                    gr.update(visible=registered and may), *[gr.skip()] * 5,
-                ]  # fmt: skip
+                removable = gr.update(visible=found["origin"] != "shipped" and may)
+                known = found if may else None
+                return [skill_view(found), known, choices, gr.update(visible=may), hidden, removable, *[gr.skip()] * 5]
         except Problem as problem:
             return [problem_card(problem.told), None, (), hidden, hidden if name else shown, hidden, *[gr.skip()] * 5]
         asked = query.get("agent")
         tab = query.get("tab", "")
         return [
-            heading("Skills", ABOUT), None, choices, hidden,
-            gr.update(visible=True, selected=tab if offers(role, tab) else "catalogue"), hidden,
-            gr.update(visible=may), gr.update(visible=offers(role, "write")),
-            gr.update(choices=[bring.NO_AGENT, *choices]), gr.update(choices=choices),
+            heading("Skills", ABOUT),
+            None,
+            choices,
+            hidden,
+            gr.update(visible=True, selected=tab if offers(role, tab) else "catalogue"),
+            hidden,
+            gr.update(visible=may),
+            gr.update(visible=offers(role, "write")),
+            gr.update(choices=[bring.NO_AGENT, *choices]),
+            gr.update(choices=choices),
             gr.update(choices=choices, value=asked if asked in {id_ for _, id_ in choices} else None),
-        ]  # fmt: skip
+        ]
 
-    outputs = [
-        head, skill, people, one, tabs, removal, import_tab, write_tab, takers, bench.agent, pupil,
-    ]  # fmt: skip
+    outputs = [head, skill, people, one, tabs, removal, import_tab, write_tab, takers, bench.agent, pupil]
     blocks.load(load, None, outputs, **QUIET)
     remove()
 

@@ -9,13 +9,24 @@ from serve_apps.ui.kit.problem import Problem, Trouble
 
 Sort = Literal["text", "choice", "whole", "number", "yes_no", "lines", "json"]
 _SORTS: Final[Mapping[str, Sort]] = {
-    "string": "text", "integer": "whole", "number": "number", "boolean": "yes_no", "object": "json",
-}  # fmt: skip
+    "string": "text",
+    "integer": "whole",
+    "number": "number",
+    "boolean": "yes_no",
+    "object": "json",
+}
 _BOUNDS: Final = (
-    ("minimum", "at least"), ("exclusiveMinimum", "more than"), ("maximum", "at most"),
-    ("exclusiveMaximum", "less than"), ("minLength", "at least characters:"), ("maxLength", "at most characters:"),
-    ("minItems", "at least items:"), ("maxItems", "at most items:"), ("pattern", "of the form"), ("format", "a"),
-)  # fmt: skip
+    ("minimum", "at least"),
+    ("exclusiveMinimum", "more than"),
+    ("maximum", "at most"),
+    ("exclusiveMaximum", "less than"),
+    ("minLength", "at least characters:"),
+    ("maxLength", "at most characters:"),
+    ("minItems", "at least items:"),
+    ("maxItems", "at most items:"),
+    ("pattern", "of the form"),
+    ("format", "a"),
+)
 YES_NO: Final = {"yes": True, "no": False}
 
 

@@ -52,9 +52,11 @@ def draw(desk: Desk, skill: gr.State, people: gr.State) -> None:
         form = fields(one["parameters"])
         boxes = [_box(field) for field in form]
         agent = gr.Dropdown(
-            [NOBODY, *((name, id_) for name, id_ in people)], value="", label="As if it were called by",
+            [NOBODY, *((name, id_) for name, id_ in people)],
+            value="",
+            label="As if it were called by",
             info="Its documents and its credentials are used; your role is yours.",
-        )  # fmt: skip
+        )
         button = gr.Button("Call it", variant="primary", elem_classes="aos-narrow")
         result = part()
 

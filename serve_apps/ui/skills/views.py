@@ -25,12 +25,14 @@ def list_view(desk: Desk, found: Sequence[Mapping[str, Any]], total: int) -> Htm
                 link(one["name"], desk.link("skills", skill=one["name"])),
                 tag("div", one["description"], class_="quiet"),
             ),
-            spaced(one["category"]), one["type"], risk_badge(one["risk"]),
+            spaced(one["category"]),
+            one["type"],
+            risk_badge(one["risk"]),
             (one["credential"] or "nothing").replace("_", " "),
             "ships" if one["origin"] == "shipped" else f"made here, version {one['version']}",
         )
         for one in found
-    ]  # fmt: skip
+    ]
     return table(("Skill", "Category", "Type", "Risk", "Credential", "Origin"), rows)
 
 
@@ -40,20 +42,27 @@ def skill_view(skill: Mapping[str, Any]) -> Html:
     origin = "ships with AOS" if skill["origin"] == "shipped" else "was made in this workspace"
     head = heading(skill["name"], (skill["description"], " ", link("All skills", HERE)), risk_badge(skill["risk"]))
     facts: list[tuple[str, Child]] = [
-        ("Type", skill["type"]), ("Category", spaced(skill["category"])), ("May be used by", _roles(skill)),
-        ("Time limit", span(skill["timeout"])), ("Credential", (skill["credential"] or "none").replace("_", " ")),
-        ("Origin", f"It {origin}."), ("Runs", "in the sandbox" if skill["sandbox"] else "as part of AOS"),
+        ("Type", skill["type"]),
+        ("Category", spaced(skill["category"])),
+        ("May be used by", _roles(skill)),
+        ("Time limit", span(skill["timeout"])),
+        ("Credential", (skill["credential"] or "none").replace("_", " ")),
+        ("Origin", f"It {origin}."),
+        ("Runs", "in the sandbox" if skill["sandbox"] else "as part of AOS"),
         *[(name.replace("_", " ").capitalize(), shown(value)) for name, value in skill["options"].items()],
-    ]  # fmt: skip
+    ]
     more = [
         tag("details", tag("summary", title), tag("pre", text, class_="aos-text"), class_="aos-card")
-        for title, text in (("Its text", newest["text"]), ("Its code", newest["code"])) if text
-    ]  # fmt: skip
+        for title, text in (("Its text", newest["text"]), ("Its code", newest["code"]))
+        if text
+    ]
     versions = card("Versions", _versions(skill["versions"])) if skill["origin"] != "shipped" else None
     return join(
-        head, columns(card("Parameters", parameters_view(skill["parameters"])), card("About", table(("", ""), facts))),
-        more, versions,
-    )  # fmt: skip
+        head,
+        columns(card("Parameters", parameters_view(skill["parameters"])), card("About", table(("", ""), facts))),
+        more,
+        versions,
+    )
 
 
 def parameters_view(schema: Mapping[str, Any]) -> Html:
@@ -70,7 +79,7 @@ def parameters_view(schema: Mapping[str, Any]) -> Html:
             "–" if one.default is None else str(one.default),
         )
         for one in lines
-    ]  # fmt: skip
+    ]
     return table(("Parameter", "Is", "Meaning", "Default"), rows)
 
 
@@ -86,9 +95,11 @@ def _roles(skill: Mapping[str, Any]) -> str:
 def _versions(versions: Sequence[Mapping[str, Any]]) -> Html:
     rows = [
         (
-            join(str(one["version"]), " ", badge("newest", "green") if n == 0 else None), one["description"],
-            moment(one["created_at"]), tag("code", one["sha256"][:12]),
+            join(str(one["version"]), " ", badge("newest", "green") if n == 0 else None),
+            one["description"],
+            moment(one["created_at"]),
+            tag("code", one["sha256"][:12]),
         )
         for n, one in enumerate(versions)
-    ]  # fmt: skip
+    ]
     return table(("Version", "Description", "Made", "Fingerprint"), rows)

@@ -15,9 +15,21 @@ PAGE_OF: Final = 50
 FILTERS: Final = ("actor", "action", "object", "outcome", "from", "to")
 OUTCOMES: Final = ("done", "denied", "failed")
 ACTIONS: Final = (
-    "session", "user", "api_key", "credential", "llm_connection", "schedule", "settings", "restart", "document",
-    "agent", "skill", "workspace", "tenant", "approval",
-)  # fmt: skip
+    "session",
+    "user",
+    "api_key",
+    "credential",
+    "llm_connection",
+    "schedule",
+    "settings",
+    "restart",
+    "document",
+    "agent",
+    "skill",
+    "workspace",
+    "tenant",
+    "approval",
+)
 _FORM: Final = Form("audit")
 
 
@@ -65,12 +77,15 @@ def entries(body: Mapping[str, Any]) -> Html:
         return empty("No entry fits.", "Take a filter away, or choose a longer time.")
     rows = [
         (
-            moment(one["at"]), one["actor_email"] or one["actor"], join(tag("b", one["action"]), _details(one)),
-            _object(one["object"]), _outcome(one["outcome"]),
+            moment(one["at"]),
+            one["actor_email"] or one["actor"],
+            join(tag("b", one["action"]), _details(one)),
+            _object(one["object"]),
+            _outcome(one["outcome"]),
             tag("span", dot(*_light(one)), f" {one['seq']}", title=one["hash"]),
         )
         for one in body["items"]
-    ]  # fmt: skip
+    ]
     return table(("When", "Who", "Did what", "To", "Outcome", "Chain"), rows)
 
 

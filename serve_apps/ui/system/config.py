@@ -16,8 +16,11 @@ MASK: Final = "••••••••"
 PATH: Final = "/api/admin/config"
 OTHER: Final = "grey"
 SOURCES: Final[Mapping[str, str]] = {
-    "default": "built in", "yaml": "from a file", "row": "set here", "environment": "from the environment"
-}  # fmt: skip
+    "default": "built in",
+    "yaml": "from a file",
+    "row": "set here",
+    "environment": "from the environment",
+}
 FORM: Final = Form("config.save")
 SHORT: Final = frozenset({
     "ai", "api", "cors", "cpu", "cpus", "db", "dpi", "ef", "gpu", "http", "id", "ip", "k1", "llm", "mcp", "nfs", "ocr",
@@ -36,15 +39,20 @@ def view(body: Mapping[str, Any]) -> Html:
     coloured = [_coloured(group) for group in body["groups"] if group["colour"] != OTHER]
     others = [_group(group) for group in body["groups"] if group["colour"] == OTHER and group["keys"]]
     save = tag(
-        "div", tag("span", "Nothing is changed.", data_count=True, role="status"),
+        "div",
+        tag("span", "Nothing is changed.", data_count=True, role="status"),
         tag("button", "Discard", type="reset", class_="aos-button", disabled=True),
         tag("button", "Save", type="submit", class_="aos-button primary", disabled=True),
         class_="aos-save",
-    )  # fmt: skip
+    )
     search = tag(
-        "input", type="search", data_filter="#other-settings", placeholder="Search by name, key or description",
-        aria_label="Search the other settings", class_="aos-search",
-    )  # fmt: skip
+        "input",
+        type="search",
+        data_filter="#other-settings",
+        placeholder="Search by name, key or description",
+        aria_label="Search the other settings",
+        class_="aos-search",
+    )
     found = tag("span", class_="quiet", data_found=True, role="status")
     rest = card("All other settings", tag("div", search, found), tag("div", others, id="other-settings"))
     form = FORM.bare(tag("div", coloured, class_="aos-groups"), rest, save, changed=True, version=str(body["version"]))
@@ -125,9 +133,15 @@ def _box(one: Setting) -> Html:
     said = f"{id_}-said"
     if one["secret"]:
         return tag(
-            "input", id=id_, name=name, type="password", value=MASK if one["value"] else "", data_masked=True,
-            autocomplete="new-password", aria_describedby=said,
-        )  # fmt: skip
+            "input",
+            id=id_,
+            name=name,
+            type="password",
+            value=MASK if one["value"] else "",
+            data_masked=True,
+            autocomplete="new-password",
+            aria_describedby=said,
+        )
     if one["type"] in ("switch", "choice"):
         known = [True, False] if one["type"] == "switch" else list(one["choices"])
         options = [(written(each), _called(each)) for each in known]
@@ -140,9 +154,16 @@ def _box(one: Setting) -> Html:
         return tag("textarea", "\n" + value, id=id_, name=name, rows=rows, aria_describedby=said)
     numeric = one["type"] in ("integer", "number")
     return tag(
-        "input", id=id_, name=name, type="text", inputmode="decimal" if numeric else None, value=value,
-        placeholder="not set" if one["nullable"] else None, autocomplete="off", aria_describedby=said,
-    )  # fmt: skip
+        "input",
+        id=id_,
+        name=name,
+        type="text",
+        inputmode="decimal" if numeric else None,
+        value=value,
+        placeholder="not set" if one["nullable"] else None,
+        autocomplete="off",
+        aria_describedby=said,
+    )
 
 
 def _fixed(one: Setting) -> Html:

@@ -20,17 +20,34 @@ class Form:
     act: str
 
     def text(
-        self, name: str, label: Child, value: str = "", about: Child = None, *, kind: str = "text",
-        required: bool = False, hint: str = "", options: Iterable[str] = (), **more: str | int | float | bool | None,
-    ) -> Html:  # fmt: skip
+        self,
+        name: str,
+        label: Child,
+        value: str = "",
+        about: Child = None,
+        *,
+        kind: str = "text",
+        required: bool = False,
+        hint: str = "",
+        options: Iterable[str] = (),
+        **more: str | int | float | bool | None,
+    ) -> Html:
         """A line of text; `options` are suggested."""
         id_ = self._id(name)
         suggested = [tag("option", value=option) for option in options]
         box = tag(
-            "input", id=id_, name=name, type=kind, value=value, required=required, placeholder=hint or None,
-            autocomplete="new-password" if kind == "password" else "off", aria_describedby=f"{id_}-said",
-            list=f"{id_}-options" if suggested else None, **more,
-        )  # fmt: skip
+            "input",
+            id=id_,
+            name=name,
+            type=kind,
+            value=value,
+            required=required,
+            placeholder=hint or None,
+            autocomplete="new-password" if kind == "password" else "off",
+            aria_describedby=f"{id_}-said",
+            list=f"{id_}-options" if suggested else None,
+            **more,
+        )
         listed = tag("datalist", suggested, id=f"{id_}-options") if suggested else None
         return self.around(name, label, join(box, listed), about)
 
@@ -86,9 +103,11 @@ class Form:
     def confirmed(self, ask: str, about: Child, send: str, **kept: str) -> Html:
         """A button that first says what it will do."""
         return tag(
-            "details", tag("summary", ask, class_="aos-button"),
-            tag("div", tag("p", about), self.button(send, "danger", **kept), class_="aos-sure"), class_="aos-confirm",
-        )  # fmt: skip
+            "details",
+            tag("summary", ask, class_="aos-button"),
+            tag("div", tag("p", about), self.button(send, "danger", **kept), class_="aos-sure"),
+            class_="aos-confirm",
+        )
 
     def _id(self, name: str) -> str:
         return f"{self.act}-{name}".replace(".", "-")

@@ -62,8 +62,9 @@ def adding(mine: Role) -> Html:
             ADD.text("name", "Name", required=True, about="What will use it."),
             ADD.choice("role", "Role", roles, "viewer", about="As few rights as it needs; never more than yours."),
         ),
-        send="Make the key", colour="primary",
-    )  # fmt: skip
+        send="Make the key",
+        colour="primary",
+    )
     return card("Make a key", form)
 
 

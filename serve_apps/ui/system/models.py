@@ -17,12 +17,17 @@ TEST, DELETE, DEFAULT = Form("models.test"), Form("models.delete"), Form("models
 MOST_LISTED: Final = 12
 # Where a provider usually is; `…` is for the person.
 PLACES: Final[Mapping[str, str]] = {
-    "openai": "https://api.openai.com/v1", "azure": "https://….openai.azure.com/openai",
-    "anthropic": "https://api.anthropic.com/v1", "cohere": "https://api.cohere.com/compatibility/v1",
-    "vllm": "http://…:8000/v1", "ollama": "http://127.0.0.1:11434/v1", "textgen": "http://127.0.0.1:5001/v1",
-    "llamacpp": "http://127.0.0.1:8080/v1", "huggingface": "https://api-inference.huggingface.co/v1",
+    "openai": "https://api.openai.com/v1",
+    "azure": "https://….openai.azure.com/openai",
+    "anthropic": "https://api.anthropic.com/v1",
+    "cohere": "https://api.cohere.com/compatibility/v1",
+    "vllm": "http://…:8000/v1",
+    "ollama": "http://127.0.0.1:11434/v1",
+    "textgen": "http://127.0.0.1:5001/v1",
+    "llamacpp": "http://127.0.0.1:8080/v1",
+    "huggingface": "https://api-inference.huggingface.co/v1",
     "custom": "https://…/v1",
-}  # fmt: skip
+}
 FIXES: Final[Mapping[str, str]] = {
     "unreachable": "Is the server running, and do host and port of the address lead there from the gateway's machine?",
     "timeout": "The server is slow or a firewall drops the connection. Try again, or allow it more seconds.",
@@ -36,9 +41,13 @@ FIXES: Final[Mapping[str, str]] = {
     "no_api": "Something answers there, but no such API. Correct port and path.",
 }
 MODES: Final = (
-    ("", "as the provider usually does"), ("bearer", "bearer token"), ("api_key", "key header of the provider"),
-    ("basic", "user:password"), ("custom", "a header of its own"), ("none", "no key"),
-)  # fmt: skip
+    ("", "as the provider usually does"),
+    ("bearer", "bearer token"),
+    ("api_key", "key header of the provider"),
+    ("basic", "user:password"),
+    ("custom", "a header of its own"),
+    ("none", "no key"),
+)
 Connection = Mapping[str, Any]
 
 
@@ -92,11 +101,14 @@ def adding(providers: Sequence[Mapping[str, Any]], wanted: str) -> Html:
     if chosen is None:
         tiles = [
             tag(
-                "a", tag("b", one["label"]), tag("span", PLACES.get(one["provider"], ""), class_="quiet"),
-                href=address("models", new=one["provider"]), class_="aos-tile",
+                "a",
+                tag("b", one["label"]),
+                tag("span", PLACES.get(one["provider"], ""), class_="quiet"),
+                href=address("models", new=one["provider"]),
+                class_="aos-tile",
             )
             for one in providers
-        ]  # fmt: skip
+        ]
         return join(back, card("Which provider?", tag("div", tiles, class_="aos-tiles")))
     place = PLACES.get(chosen["provider"], "")
     whole = "…" not in place
@@ -108,8 +120,10 @@ def adding(providers: Sequence[Mapping[str, Any]], wanted: str) -> Html:
             ADD.text("key", "Key", kind="password", about="Stored sealed, never shown again."),
         ),
         tag("details", tag("summary", "More"), grid(*_more(ADD, {"auth_mode": chosen["auth_mode"]}))),
-        send="Add", colour="primary", provider=chosen["provider"],
-    )  # fmt: skip
+        send="Add",
+        colour="primary",
+        provider=chosen["provider"],
+    )
     return join(back, card(f"Connect {chosen['label']}", form))
 
 
@@ -238,10 +252,13 @@ def tested(name: str, found: Mapping[str, Any]) -> Html:
         what = (found["reason"] or "failed").replace("_", " ")
         fix = FIXES.get(found["reason"] or "", "Check address and key.")
         return tag(
-            "div", tag("strong", f"{name} does not answer as it should: {what}, after {took}."),
-            tag("p", found["detail"]) if found["detail"] else None, tag("p", tag("b", "What to try: "), fix),
-            class_="aos-problem", role="alert",
-        )  # fmt: skip
+            "div",
+            tag("strong", f"{name} does not answer as it should: {what}, after {took}."),
+            tag("p", found["detail"]) if found["detail"] else None,
+            tag("p", tag("b", "What to try: "), fix),
+            class_="aos-problem",
+            role="alert",
+        )
     listed = _listed(found)
     return good(
         tag("strong", f"{name} answers in {took}"), tag("p", "at ", tag("code", found["endpoint"] or "?")), listed
@@ -257,6 +274,9 @@ def _listed(found: Mapping[str, Any]) -> Child:
 
 
 SECTION = Section(
-    "models", "Models", Role.OPERATOR, show,
+    "models",
+    "Models",
+    Role.OPERATOR,
+    show,
     {ADD.act: add, CHANGE.act: change, KEY.act: rotate, TEST.act: test, DELETE.act: delete},
-)  # fmt: skip
+)

@@ -29,9 +29,15 @@ from serve_apps.ui.system.forms import refusal
 from serve_apps.ui.system.section import Act, Done, Query, Section, address
 
 SECTIONS: Final[Sequence[Section]] = (
-    config.SECTION, models.SECTION, people.SECTION, keys.SECTION, skill_credentials.SECTION, schedule_table.SECTION,
-    audit_page.SECTION, tenants.SECTION,
-)  # fmt: skip
+    config.SECTION,
+    models.SECTION,
+    people.SECTION,
+    keys.SECTION,
+    skill_credentials.SECTION,
+    schedule_table.SECTION,
+    audit_page.SECTION,
+    tenants.SECTION,
+)
 LOOK_SECONDS: Final = 3.0
 ANSWERED: Final = "() => { document.dispatchEvent(new CustomEvent('aos-system', { detail: '%s' })); }"
 UNKNOWN: Final = Trouble("This cannot be done here.", "", "Reload the page.", 400, "unknown_act")
@@ -41,9 +47,12 @@ def draw(desk: Desk, blocks: gr.Blocks) -> None:
     """One part shows all; forms and links in it come back as events."""
     said = part()
     body = gr.HTML(
-        loading(), elem_classes="aos-page aos-system", padding=False, apply_default_css=False,
+        loading(),
+        elem_classes="aos-page aos-system",
+        padding=False,
+        apply_default_css=False,
         js_on_load=Path(__file__).with_name("forms.js").read_text(encoding="utf-8"),
-    )  # fmt: skip
+    )
     rolling = part()
     timer = gr.Timer(LOOK_SECONDS, active=False)
 
@@ -70,10 +79,13 @@ def draw(desk: Desk, blocks: gr.Blocks) -> None:
 
 
 PAGE = Page(
-    "system", "System", Role.VIEWER, draw,
+    "system",
+    "System",
+    Role.VIEWER,
+    draw,
     "M12 9a3 3 0 1 0 0 6 3 3 0 0 0 0-6M4 12h2m12 0h2M12 4v2m0 12v2M6.3 6.3l1.5 1.5m8.4 8.4 1.5 1.5m0-11.4-1.5 1.5"
     "m-8.4 8.4-1.5 1.5",
-)  # fmt: skip
+)
 
 
 def asked(text: object) -> Query:

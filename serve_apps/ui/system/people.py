@@ -64,11 +64,14 @@ def listing(body: Mapping[str, Any], asked: Query, changes: bool) -> Html:
         )
     rows = [
         (
-            link(one["email"], address("people", who=one["email"])), badge(one["role"] or "not a member"),
-            badge(one["tenant_role"]), _state(one), moment(one["created_at"]),
+            link(one["email"], address("people", who=one["email"])),
+            badge(one["role"] or "not a member"),
+            badge(one["tenant_role"]),
+            _state(one),
+            moment(one["created_at"]),
         )
         for one in body["items"]
-    ]  # fmt: skip
+    ]
     kept = address("people", q=asked.get("q"), everywhere=asked.get("everywhere"))
     paged = pager(kept, at(asked), PAGE_OF, body["total"]) if body["total"] > PAGE_OF else None
     about = None if changes else tag("p", "An administrator of the tenant adds and changes people.", class_="quiet")
@@ -91,8 +94,9 @@ def adding() -> Html:
             ADD.choice("tenant_role", "Role across the tenant", (("", "viewer, or as it is"), *ROLES)),
             ADD.text("password", "First password", kind="password", about="Left empty, one is made and shown once."),
         ),
-        send="Add", colour="primary",
-    )  # fmt: skip
+        send="Add",
+        colour="primary",
+    )
 
 
 def person(one: User, mine: str, changes: bool) -> Html:
@@ -126,12 +130,16 @@ def person(one: User, mine: str, changes: bool) -> Html:
         "Reset the password …",
         "Every session ends at once, running streams within five seconds, and API keys made in a session of the last "
         "weeks are revoked and named. A new first password is made and shown once.",
-        "Reset it", **id_,
-    )  # fmt: skip
+        "Reset it",
+        **id_,
+    )
     keeping = RESET.confirmed(
-        "Reset it, keep API keys …", "As above, but API keys go on: for somebody who has only forgotten the password.",
-        "Reset, keep keys", keep_keys="true", **id_,
-    )  # fmt: skip
+        "Reset it, keep API keys …",
+        "As above, but API keys go on: for somebody who has only forgotten the password.",
+        "Reset, keep keys",
+        keep_keys="true",
+        **id_,
+    )
     return join(
         back,
         head,
@@ -193,18 +201,28 @@ async def reset(api: Api, values: Values) -> Done:
     keep = values.get("keep_keys") == "true"
     made = await api.post(route("users", values["id"], "password"), {"keep_keys": keep})
     shown = good(once(f"First password of {made['email']}", made["password"] or "", FIRST))
-    return Done(join(shown, _keys("These API keys were revoked", made["revoked_keys"]),
-                     _keys("These API keys go on", made["kept_keys"])))  # fmt: skip
+    return Done(
+        join(
+            shown,
+            _keys("These API keys were revoked", made["revoked_keys"]),
+            _keys("These API keys go on", made["kept_keys"]),
+        )
+    )
 
 
 def _keys(title: str, keys: Sequence[Mapping[str, Any]]) -> Html | None:
     if not keys:
         return None
     rows = [
-        (one["name"], f"aos_{one['prefix']}_…", badge(one["role"]), moment(one["created_at"]),
-         moment(one["last_used_at"]) if one["last_used_at"] else "never")
+        (
+            one["name"],
+            f"aos_{one['prefix']}_…",
+            badge(one["role"]),
+            moment(one["created_at"]),
+            moment(one["last_used_at"]) if one["last_used_at"] else "never",
+        )
         for one in keys
-    ]  # fmt: skip
+    ]
     return card(title, table(("Name", "Begins with", "Role", "Made", "Last used"), rows))
 
 
@@ -223,6 +241,9 @@ async def leave(api: Api, values: Values) -> Done:
 
 
 SECTION = Section(
-    "people", "People", Role.ADMIN, show,
+    "people",
+    "People",
+    Role.ADMIN,
+    show,
     {ADD.act: add, CHANGE.act: change, SWITCH.act: switch, SIGN_OUT.act: sign_out, RESET.act: reset, LEAVE.act: leave},
-)  # fmt: skip
+)

@@ -15,9 +15,13 @@ SHOWN: Final = 5
 WAITING: Final = Form("restart.waiting")
 CHOSEN: Final = Form("restart.chosen")
 PARTS: Final = (
-    ("gateway", "Gateway and agents"), ("worker", "Worker"), ("embedding", "Embedding"), ("reranker", "Reranker"),
-    ("llm", "Language model"), ("console", "Console"),
-)  # fmt: skip
+    ("gateway", "Gateway and agents"),
+    ("worker", "Worker"),
+    ("embedding", "Embedding"),
+    ("reranker", "Reranker"),
+    ("llm", "Language model"),
+    ("console", "Console"),
+)
 WHOLE: Final = "whole"
 
 
@@ -52,9 +56,11 @@ def by_choice() -> Html:
     """A restart of one part without a reason in the settings."""
     choice = CHOSEN.choice("part", "Part", PARTS, about="What has begun is ended by the old replica.")
     return tag(
-        "details", tag("summary", "Restart a part"), CHOSEN(choice, send="Restart it", colour="danger"),
+        "details",
+        tag("summary", "Restart a part"),
+        CHOSEN(choice, send="Restart it", colour="danger"),
         class_="aos-card aos-fold",
-    )  # fmt: skip
+    )
 
 
 async def restart_waiting(api: Api, values: Values) -> Done:
@@ -73,9 +79,11 @@ ACTS: Final[Mapping[str, Act]] = {WAITING.act: restart_waiting, CHOSEN.act: rest
 def hinted(hint: Mapping[str, Any]) -> Html:
     """Result of a restart request: begun, queued, or the command to run by hand."""
     said = {
-        "rolling": "The restart has begun.", "asked": "The restart was asked for.",
-        "by_hand": "This has to be done by hand.", "nothing": "Nothing waits for a restart.",
-    }.get(hint["state"], hint["state"])  # fmt: skip
+        "rolling": "The restart has begun.",
+        "asked": "The restart was asked for.",
+        "by_hand": "This has to be done by hand.",
+        "nothing": "Nothing waits for a restart.",
+    }.get(hint["state"], hint["state"])
     command = tag("p", "Run: ", tag("code", hint["command"])) if hint["command"] else None
     return good(tag("strong", said), tag("p", hint["detail"]), command)
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from serve_apps.ui.kit.api import Api
-from serve_apps.ui.kit.blocks import badge, card, empty, link, pager, table
+from serve_apps.ui.kit.blocks import Colour, badge, card, empty, link, pager, table
 from serve_apps.ui.kit.formats import moment
 from serve_apps.ui.kit.html import Html, join, tag
 from serve_apps.ui.sessions import Role, Session
@@ -15,13 +15,22 @@ PAGE_OF, RUNS_OF = 50, 20
 ADD, CHANGE, RUN = Form("schedules.add"), Form("schedules.change"), Form("schedules.run")
 SWITCH, DELETE = Form("schedules.switch"), Form("schedules.delete")
 TIMES: Final[Mapping[str, str]] = {
-    "*/15 * * * *": "every 15 minutes", "0 * * * *": "every hour", "0 2 * * *": "every day at 2:00",
-    "0 7 * * 1-5": "Monday to Friday at 7:00", "0 6 * * 1": "every Monday at 6:00", "0 3 1 * *": "on the first at 3:00",
-}  # fmt: skip
+    "*/15 * * * *": "every 15 minutes",
+    "0 * * * *": "every hour",
+    "0 2 * * *": "every day at 2:00",
+    "0 7 * * 1-5": "Monday to Friday at 7:00",
+    "0 6 * * 1": "every Monday at 6:00",
+    "0 3 1 * *": "on the first at 3:00",
+}
 ACTIONS: Final = (("message", "send the agent a message"), ("academy", "let the agent study and examine it"))
-ENDED: Final = {
-    "completed": "green", "failed": "red", "timeout": "red", "refused": "red", "waiting": "amber", "cancelled": "grey"
-}  # fmt: skip
+ENDED: Final[Mapping[str, Colour]] = {
+    "completed": "green",
+    "failed": "red",
+    "timeout": "red",
+    "refused": "red",
+    "waiting": "amber",
+    "cancelled": "grey",
+}
 WHEN: Final = "Minute, hour, day, month, weekday: 0 2 * * * is every day at 2:00, 0 7 * * 1-5 Monday to Friday at 7:00."
 Schedule = Mapping[str, Any]
 
@@ -78,7 +87,7 @@ def _last(one: Schedule) -> Html:
     if not one["last_at"]:
         return tag("span", "never", class_="quiet")
     ended = one["last_status"]
-    return join(moment(one["last_at"], relative=True), " ", badge(ended, ENDED.get(ended, "grey")) if ended else None)  # type: ignore[arg-type]
+    return join(moment(one["last_at"], relative=True), " ", badge(ended, ENDED.get(ended, "grey")) if ended else None)
 
 
 def _state(one: Schedule) -> Html:
@@ -166,9 +175,13 @@ def _change(one: Schedule) -> Html:
     if one["action"] == "message":
         message = CHANGE.area("message", "Message to the agent", (one["payload"] or {}).get("message", ""))
     form = CHANGE(
-        grid(CHANGE.text("name", "Name", one["name"]), *_when(CHANGE, one["cron"], one["timezone"])), message,
-        send="Save", colour="primary", changed=True, id=one["id"],
-    )  # fmt: skip
+        grid(CHANGE.text("name", "Name", one["name"]), *_when(CHANGE, one["cron"], one["timezone"])),
+        message,
+        send="Save",
+        colour="primary",
+        changed=True,
+        id=one["id"],
+    )
     return card("Change", form)
 
 
@@ -180,11 +193,14 @@ def history(one: Schedule, runs: Mapping[str, Any], skip: int) -> Html:
         )
     rows = [
         (
-            moment(run["due_at"]), badge(run["status"], ENDED.get(run["status"], "blue")), run["attempts"],  # type: ignore[arg-type]
-            moment(run["ended_at"], relative=True), run["error"] or _led_to(run),
+            moment(run["due_at"]),
+            badge(run["status"], ENDED.get(run["status"], "blue")),
+            run["attempts"],
+            moment(run["ended_at"], relative=True),
+            run["error"] or _led_to(run),
         )
         for run in runs["items"]
-    ]  # fmt: skip
+    ]
     paged = pager(address("schedules", id=one["id"]), skip, RUNS_OF, runs["total"]) if runs["total"] > RUNS_OF else None
     return card("History", table(("Due", "State", "Attempts", "Ended", "What came of it"), rows), paged)
 
@@ -240,6 +256,9 @@ async def delete(api: Api, values: Values) -> Done:
 
 
 SECTION = Section(
-    "schedules", "Schedules", Role.VIEWER, show,
+    "schedules",
+    "Schedules",
+    Role.VIEWER,
+    show,
     {ADD.act: add, CHANGE.act: change, SWITCH.act: switch, RUN.act: run, DELETE.act: delete},
-)  # fmt: skip
+)

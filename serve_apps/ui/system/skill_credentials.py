@@ -73,11 +73,15 @@ def listing(body: Mapping[str, Any], skip: int, admin: bool) -> Html:
         return card("Credentials", empty("There is no credential.", todo))
     rows = [
         (
-            link(one["name"], address("credentials", id=one["id"])), LABELS.get(one["type"], one["type"]),
-            ", ".join(one["fields"]), _open_to(one), _state(one), moment(one["updated_at"], relative=True),
+            link(one["name"], address("credentials", id=one["id"])),
+            LABELS.get(one["type"], one["type"]),
+            ", ".join(one["fields"]),
+            _open_to(one),
+            _state(one),
+            moment(one["updated_at"], relative=True),
         )
         for one in body["items"]
-    ]  # fmt: skip
+    ]
     paged = pager(address("credentials"), skip, PAGE_OF, body["total"]) if body["total"] > PAGE_OF else None
     shown = table(("Name", "Type", "Sealed fields", "For", "State", "Changed"), rows)
     return card("Credentials", tag("p", "Secrets are sealed and never shown.", class_="quiet"), shown, paged, aside=new)
@@ -197,11 +201,14 @@ def _binding(one: Credential, agents: Sequence[tuple[str, str]], skills: Sequenc
     roles = [(role.value, role.value) for role in Role]
     form = BIND(
         grid(
-            BIND.choice("agent_id", "Agent", (ANY, *agents)), BIND.choice("skill", "Skill", (ANY, *skills)),
+            BIND.choice("agent_id", "Agent", (ANY, *agents)),
+            BIND.choice("skill", "Skill", (ANY, *skills)),
             BIND.choice("role", "Role of who asks", (ANY, *roles)),
         ),
-        send="Bind", colour="primary", id=one["id"],
-    )  # fmt: skip
+        send="Bind",
+        colour="primary",
+        id=one["id"],
+    )
     return card("Bind it", tag("p", "Calls that fit all three may use it.", class_="quiet"), form)
 
 
@@ -278,6 +285,9 @@ async def unbind(api: Api, values: Values) -> Done:
 
 
 SECTION = Section(
-    "credentials", "Credentials", Role.OPERATOR, show,
+    "credentials",
+    "Credentials",
+    Role.OPERATOR,
+    show,
     {ADD.act: add, CHANGE.act: change, ROTATE.act: rotate, DELETE.act: delete, BIND.act: bind, UNBIND.act: unbind},
-)  # fmt: skip
+)

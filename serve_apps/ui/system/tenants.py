@@ -41,10 +41,13 @@ async def show(api: Api, asked: Query) -> Html:
 def workspaces(items: Sequence[Mapping[str, Any]], here: str, skip: int) -> Html:
     """Table of the user's workspaces; the bar above chooses among them."""
     rows = [
-        (join(tag("b", one["name"]), " ", badge("you are here", "blue") if one["id"] == here else None),
-         badge(one["role"]), moment(one["created_at"]))
+        (
+            join(tag("b", one["name"]), " ", badge("you are here", "blue") if one["id"] == here else None),
+            badge(one["role"]),
+            moment(one["created_at"]),
+        )
         for one in items[:PAGE_OF]
-    ]  # fmt: skip
+    ]
     about = tag("p", "Those you belong to. Choose one in the bar above.", class_="quiet")
     back = link("← Earlier", address("tenants", skip=max(0, skip - PAGE_OF))) if skip else None
     on = link("Further →", address("tenants", skip=skip + PAGE_OF)) if len(items) > PAGE_OF else None
@@ -78,8 +81,9 @@ def _new_tenant() -> Html:
     form = TENANT(
         TENANT.text("name", "Name", required=True),
         TENANT.text("admin_email", "E-mail of its administrator", kind="email", required=True),
-        send="Make the tenant", colour="primary",
-    )  # fmt: skip
+        send="Make the tenant",
+        colour="primary",
+    )
     return card(
         "New tenant", tag("p", "With a workspace “default” and an administrator of its own.", class_="quiet"), form
     )
@@ -95,9 +99,10 @@ def _erase(form: Form, title: str, about: str, those: Sequence[tuple[str, str]])
         form(
             form.choice("id", "Which", those),
             form.text("confirm", "Its name, to be sure", required=True),
-            send="Delete it for good", colour="danger",
+            send="Delete it for good",
+            colour="danger",
         ),
-    )  # fmt: skip
+    )
 
 
 async def erase_workspace(api: Api, values: Values) -> Done:
@@ -134,9 +139,14 @@ async def add_tenant(api: Api, values: Values) -> Done:
 
 
 SECTION = Section(
-    "tenants", "Workspaces", Role.VIEWER, show,
+    "tenants",
+    "Workspaces",
+    Role.VIEWER,
+    show,
     {
-        WORKSPACE.act: add_workspace, TENANT.act: add_tenant,
-        ERASE_WORKSPACE.act: erase_workspace, ERASE_TENANT.act: erase_tenant,
+        WORKSPACE.act: add_workspace,
+        TENANT.act: add_tenant,
+        ERASE_WORKSPACE.act: erase_workspace,
+        ERASE_TENANT.act: erase_tenant,
     },
-)  # fmt: skip
+)

@@ -21,9 +21,14 @@ from tests.acceptance.console.places import addresses, made, stocked
 from tests.acceptance.console.walked import Walked, walk
 
 FLAGS = (
-    "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync",
-)  # fmt: skip
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
 # Pictures, and what axe measures, are not to catch colours on their way.
 STILL = """document.addEventListener('DOMContentLoaded', () => {
   const style = document.createElement('style');

@@ -52,7 +52,7 @@ PAGE_TASKS: Final[Mapping[str, str]] = {
     "agents": "test_agents.py::test_an_agent_is_made_changed_equipped_and_deleted",
     "skills": "test_skills.py::test_a_script_is_tried_then_given_to_an_agent_then_removed",
     "system": "test_system.py::test_ad_01_to_04_settings_are_searched_changed_refused_and_saved",
-}  # fmt: skip
+}
 
 
 @dataclass

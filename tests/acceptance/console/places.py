@@ -46,9 +46,13 @@ def stocked(http: httpx.Client, asker: httpx.Client, product: Product) -> Stock:
     given = {"name": skill, "description": "Cuts a text.", "code": CODE, "timeout": 5}
     made(http, f"/api/agents/{agent}/skills:create_and_attach", given)
     wanted = {
-        "name": f"looked at {some}", "agent": "assistant", "cron": "0 2 1 1 *", "timezone": "UTC", "action": "message",
+        "name": f"looked at {some}",
+        "agent": "assistant",
+        "cron": "0 2 1 1 *",
+        "timezone": "UTC",
+        "action": "message",
         "payload": {"message": "Say what is new."},
-    }  # fmt: skip
+    }
     schedule = made(http, "/api/scheduler/jobs", wanted)["id"]
     said = made(asker, "/api/chat/assistant", {"message": "Who is called below 49.8 hertz?", "stream": False})
     job = _scanned(http, Path(product.settings.read.nfs_base_path or "") / f"looked-at-{some}")

@@ -16,8 +16,17 @@ from playwright.sync_api import Page, expect
 from tests.acceptance.console.fields import SLOW
 
 USED: Final = (
-    "button", "checkbox", "combobox", "listbox", "radio", "searchbox", "slider", "spinbutton", "switch", "textbox",
-)  # fmt: skip
+    "button",
+    "checkbox",
+    "combobox",
+    "listbox",
+    "radio",
+    "searchbox",
+    "slider",
+    "spinbutton",
+    "switch",
+    "textbox",
+)
 NAMED: Final = re.compile(rf"""^\s*- '?({"|".join((*USED, "link"))})(?: "((?:[^"\\]|\\.)*)")?""", re.MULTILINE)
 UNFOLD: Final = """() => {
   document.querySelectorAll('details:not([open])').forEach((one) => { one.open = true; });

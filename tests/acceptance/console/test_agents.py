@@ -28,8 +28,10 @@ def test_an_agent_is_made_changed_equipped_and_deleted(page: Page, http: httpx.C
     expect(page.get_by_text("Saved: description.")).to_be_visible(timeout=SLOW)
     body = http.get(f"/api/agents/{agent}").json()
     assert (body["description"], body["system_prompt"], body["config"]) == (
-        "Knows the harbour.", "You bring ships in.", {},
-    )  # fmt: skip
+        "Knows the harbour.",
+        "You bring ships in.",
+        {},
+    )
     shot(page, "agents-instructions")
 
     page.get_by_role("tab", name="Planning and tools").click()

@@ -30,8 +30,11 @@ def said(page: Page) -> Locator:
 def test_ad_01_to_04_settings_are_searched_changed_refused_and_saved(page: Page, seen: Seen, shot: Shot) -> None:
     shown = opened(page, "config")
     for colour, title in (
-        ("blue", "App server"), ("green", "Database"), ("amber", "Worker and models"), ("purple", "Storage")
-    ):  # fmt: skip
+        ("blue", "App server"),
+        ("green", "Database"),
+        ("amber", "Worker and models"),
+        ("purple", "Storage"),
+    ):
         expect(shown.locator(f".aos-group.{colour} h2")).to_have_text(title)
     shot(page, "system-config")
     box = page.get_by_label("Search the other settings")

@@ -41,10 +41,7 @@ class Finding:
 
 
 def walk(
-    pages: Mapping[str, Page],
-    places: Mapping[str, Sequence[str]],
-    looks: Mapping[str, Sequence[Look]],
-    shot: Shot,
+    pages: Mapping[str, Page], places: Mapping[str, Sequence[str]], looks: Mapping[str, Sequence[Look]], shot: Shot
 ) -> Walked:
     """Every address by each of `pages`, in the looks of whoever looks; `shot` takes pictures of the first one's."""
     found, first = Walked({who: {} for who in pages}), next(iter(pages.values()))

@@ -61,9 +61,13 @@ def _share(made: Instance, model: ModelServer, folder: Path) -> str:
 def _stop(made: Instance, model: ModelServer, folder: Path) -> str:
     """What a client asks of the sampling reaches the model, or is refused; nothing is dropped in silence."""
     sampling = {
-        "stop": ["morning"], "top_p": 0.5, "seed": 7, "presence_penalty": 0.1, "frequency_penalty": 0.2,
+        "stop": ["morning"],
+        "top_p": 0.5,
+        "seed": 7,
+        "presence_penalty": 0.1,
+        "frequency_penalty": 0.2,
         "logprobs": True,
-    }  # fmt: skip
+    }
     for name, value in sampling.items():
         model.requests.clear()
         message = {"role": "user", "content": f"Good morning ({name})"}

@@ -34,9 +34,7 @@ def read_cases(folder: Path) -> Iterable[Case]:
     yield case("05-*/kaigi-sjis.txt", includes=("会議",), instead=ENCODING)
     yield case("05-*/kucun-gbk.csv", includes=("冷却水泵",), instead=ENCODING)
     yield case(
-        "07-*/fussnoten.pdf",
-        includes=(("1250²", "1250 [2]"), ("48¹", "48 [1]")),
-        excludes=("12502", "481 Mega"),
+        "07-*/fussnoten.pdf", includes=(("1250²", "1250 [2]"), ("48¹", "48 [1]")), excludes=("12502", "481 Mega")
     )
     yield case(
         "07-*/sup.html",

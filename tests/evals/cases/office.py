@@ -70,9 +70,12 @@ def _merged(folder: Path) -> Iterable[Case]:
     sheet.merge_cells("A202:A401")
     book.save(folder / "merged.xlsx")
     yield Case(
-        "merged cells", "two long blocks", folder / "merged.xlsx",
-        ("Grimsby | P-001 | 1", "Grimsby | P-199", "Leith | P-201", "Leith | P-399"), clean=True,
-    )  # fmt: skip
+        "merged cells",
+        "two long blocks",
+        folder / "merged.xlsx",
+        ("Grimsby | P-001 | 1", "Grimsby | P-199", "Leith | P-201", "Leith | P-399"),
+        clean=True,
+    )
     writer = xlsxwriter.Workbook(str(folder / "merged2.xlsx"))
     sheet2 = writer.add_worksheet()
     sheet2.write_row(0, 0, ["Group", "Item"])
@@ -171,9 +174,12 @@ def _words(folder: Path) -> Iterable[Case]:
     document.add_picture(lines_picture(["Only a picture says 31 tonnes."], 1400), width=Inches(6))
     document.save(str(folder / "only-picture.docx"))
     yield Case(
-        "pictures in office files", "nothing else", folder / "only-picture.docx", ("Only a picture says 31 tonnes",),
+        "pictures in office files",
+        "nothing else",
+        folder / "only-picture.docx",
+        ("Only a picture says 31 tonnes",),
         instead=PICTURES | {CaveatKind.NO_TEXT},
-    )  # fmt: skip
+    )
 
 
 def _chunks(folder: Path) -> Iterable[Case]:
@@ -186,12 +192,13 @@ def _chunks(folder: Path) -> Iterable[Case]:
         ("txt", b"The imported text says 53 bars.", "text/plain", "The imported text says 53 bars."),
         ("rtf", rb"{\rtf1\ansi The letter says 54 bars.\par}", "application/rtf", "The letter says 54 bars."),
         (
-            "docx", held.getvalue(),
+            "docx",
+            held.getvalue(),
             "application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml",
             "The inner file says the valve is 9 mm.",
         ),
         ("mht", b"Content-Type: text/html\r\n\r\n<p>Archived: 55 bars.</p>", "message/rfc822", "Archived: 55 bars."),
-    )  # fmt: skip
+    )
     for suffix, data, mime, sentence in kinds:
         path = folder / f"chunk-{suffix}.docx"
         _with_chunk(path, suffix, data, mime)
@@ -273,9 +280,13 @@ def _slides(folder: Path) -> Iterable[Case]:
             run.font._element.set("baseline", baseline)
     deck.save(str(folder / "raised.pptx"))
     yield Case(
-        "raised runs", "slide", folder / "raised.pptx", (("310⁴ units", "310 [4] units"), ("NO₂ fell", "NO [2] fell")),
-        ("3104",), clean=True,
-    )  # fmt: skip
+        "raised runs",
+        "slide",
+        folder / "raised.pptx",
+        (("310⁴ units", "310 [4] units"), ("NO₂ fell", "NO [2] fell")),
+        ("3104",),
+        clean=True,
+    )
     deck = Presentation()
     slide = deck.slides.add_slide(deck.slide_layouts[6])
     slide.shapes.add_picture(
@@ -283,9 +294,12 @@ def _slides(folder: Path) -> Iterable[Case]:
     )
     deck.save(str(folder / "picture.pptx"))
     yield Case(
-        "pictures in office files", "slide", folder / "picture.pptx", ("The slide picture says 88 knots",),
+        "pictures in office files",
+        "slide",
+        folder / "picture.pptx",
+        ("The slide picture says 88 knots",),
         instead=PICTURES | {CaveatKind.NO_TEXT},
-    )  # fmt: skip
+    )
 
 
 _ODF = (
@@ -306,9 +320,12 @@ def _open_documents(folder: Path) -> Iterable[Case]:
     )
     _odf(folder / "notes.odt", "text", text)
     yield Case(
-        "open documents", "notes", folder / "notes.odt", ("Since 1990.", "By whom?", "twice."),
+        "open documents",
+        "notes",
+        folder / "notes.odt",
+        ("Since 1990.", "By whom?", "twice."),
         ("stands3Since", "standsSince", "CheckedBo", "CheckedBy"),
-    )  # fmt: skip
+    )
 
     def cell(shown: str, more: str = "") -> str:
         return f"<table:table-cell {more}><text:p>{shown}</text:p></table:table-cell>"

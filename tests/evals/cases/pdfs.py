@@ -29,7 +29,7 @@ _STAMPS: tuple[tuple[str, Any, float, float, int, float], ...] = (
     ("CONFIDENTIAL", A5, 150, 580, 300, 4.0),
     ("Page 1 of 1", A4, 270, 15, 200, 0.0),
     ("Tern Line Ltd, 4 Quay Street, Hull, HU1 2AB, registered in England, VAT 123 4567 89", A4, 40, 822, 200, 0.0),
-)  # fmt: skip
+)
 
 
 def pdf_cases(folder: Path) -> Iterable[Case]:
@@ -86,10 +86,12 @@ def _stamped(folder: Path) -> Iterable[Case]:
 
     path = _pdf(folder / "figure.pdf", letter)
     yield Case(
-        "line over a scan", "a table as a picture below text", path,
+        "line over a scan",
+        "a table as a picture below text",
+        path,
         ("Clause 13", "Class one 5,120 t", "Class two 2,870 t"),
         instead=frozenset({CaveatKind.PICTURES_UNREAD}),
-    )  # fmt: skip
+    )
 
 
 _GARBLED = {
@@ -128,9 +130,12 @@ def _layers(folder: Path) -> Iterable[Case]:
 
     for name, layer in _GARBLED.items():
         yield Case(
-            "bad layer", name, layered(name, layer), ("7,410 crowns", "second Monday of October"),
+            "bad layer",
+            name,
+            layered(name, layer),
+            ("7,410 crowns", "second Monday of October"),
             instead=frozenset({CaveatKind.OCR_LAYER_UNSURE}),
-        )  # fmt: skip
+        )
     yield Case("bad layer", "a good one", layered("good", _SCANNED), ("7,410 crowns", "second Monday"), clean=True)
 
 
@@ -215,9 +220,12 @@ def _remarks(folder: Path) -> Iterable[Case]:
         canvas.textAnnotation("Approved by the night warden.", Rect=(400, 780, 420, 800), relative=0)
 
     yield Case(
-        "remarks", "free text and note", _pdf(folder / "remarks.pdf", draw),
-        ("shut at night", "Wrong: it is open on Fridays.", "Approved by the night warden."), clean=True,
-    )  # fmt: skip
+        "remarks",
+        "free text and note",
+        _pdf(folder / "remarks.pdf", draw),
+        ("shut at night", "Wrong: it is open on Fridays.", "Approved by the night warden."),
+        clean=True,
+    )
 
     def highlighted(canvas: Canvas) -> None:
         canvas.setFont("Helvetica", 12)

@@ -147,9 +147,12 @@ def _mails(folder: Path) -> Iterable[Case]:
 
     plain = b"Content-Type: text/plain; charset=utf-8\r\n\r\n"
     yield Case(
-        "mail", "three text parts", put("three", parts(plain + b"One 11.", plain + b"Two 22.", plain + b"Three 33.")),
-        ("One 11.", "Two 22.", "Three 33."), clean=True,
-    )  # fmt: skip
+        "mail",
+        "three text parts",
+        put("three", parts(plain + b"One 11.", plain + b"Two 22.", plain + b"Three 33.")),
+        ("One 11.", "Two 22.", "Three 33."),
+        clean=True,
+    )
     html = b"Content-Type: text/html; charset=utf-8\r\n\r\n<p>Gate <b>44</b></p>"
     yield Case("mail", "text, then html", put("html", parts(plain + b"One 11.", html)), ("One 11.", "Gate 44"))
     base = b"Content-Type: text/plain; charset=iso-8859-1\r\nContent-Transfer-Encoding: base64\r\n\r\n"
@@ -162,9 +165,11 @@ def _mails(folder: Path) -> Iterable[Case]:
         b"Content-Type: message/rfc822\r\n\r\nFrom: Cy <cy@c.example>\r\nSubject: inner\r\n\r\nThe ferry leaves at 7."
     )
     yield Case(
-        "mail", "forwarded letter", put("forward", parts(plain + b"See below.", inner)),
+        "mail",
+        "forwarded letter",
+        put("forward", parts(plain + b"See below.", inner)),
         ("See below.", "inner", "The ferry leaves at 7."),
-    )  # fmt: skip
+    )
     for encoding, subject in (("latin-1", "Prüfung läuft"), ("utf-8", "Prüfung läuft"), ("gb18030", "设备检查报告")):
         raw = head + b"Subject: " + subject.encode(encoding) + b"\r\n\r\nBody 77."
         yield Case(
@@ -175,9 +180,12 @@ def _mails(folder: Path) -> Iterable[Case]:
     message.set_content("The sheet is enclosed.")
     message.add_attachment(b"%PDF-1.4 not read", maintype="application", subtype="pdf", filename="sheet.pdf")
     yield Case(
-        "mail", "attachment is named as unread", put("attached", message.as_bytes()),
-        ("The sheet is enclosed.", "sheet.pdf"), needs=frozenset({CaveatKind.ATTACHMENTS_UNREAD}),
-    )  # fmt: skip
+        "mail",
+        "attachment is named as unread",
+        put("attached", message.as_bytes()),
+        ("The sheet is enclosed.", "sheet.pdf"),
+        needs=frozenset({CaveatKind.ATTACHMENTS_UNREAD}),
+    )
 
 
 def _put(folder: Path, name: str, data: bytes) -> Path:

@@ -158,9 +158,15 @@ class Appended:
         page = opened.page(inner)
         text = f"[embedded document {name}]\n\n{page.text}".rstrip() if inner == 1 else page.text
         return Page(
-            number, text, engine=page.engine, confidence=page.confidence, attempts=page.attempts, ms=page.ms,
-            failure=page.failure, caveats=page.caveats,
-        )  # fmt: skip
+            number,
+            text,
+            engine=page.engine,
+            confidence=page.confidence,
+            attempts=page.attempts,
+            ms=page.ms,
+            failure=page.failure,
+            caveats=page.caveats,
+        )
 
     def picture(self, number: int, dpi: int) -> bytes:
         """A picture of a page of the document itself."""

@@ -226,10 +226,7 @@ def _belong(shown: str, kinds: Sequence[str], here: tuple[int, int], after: tupl
 
 
 def _order(
-    start: int,
-    end: int,
-    pieces: Sequence[tuple[int, int]],
-    joined: dict[tuple[tuple[int, int], tuple[int, int]], bool],
+    start: int, end: int, pieces: Sequence[tuple[int, int]], joined: dict[tuple[tuple[int, int], tuple[int, int]], bool]
 ) -> list[tuple[int, bool]]:
     """Everything reversed, except inside the pieces and between those that are joined."""
     blocks: list[tuple[int, int]] = []

@@ -55,10 +55,7 @@ def native_text(page: pdfium.PdfPage) -> Native:
     shown = [glyph for glyph in glyphs if not glyph.char.isspace()]
     damaged = sum([glyph.doubtful or (glyph.char >= "\ue000" and is_unread(glyph.char)) for glyph in shown])
     return Native(
-        tuple(with_paragraphs(without_steps(tokens))),
-        len(shown),
-        damaged / len(shown) if shown else 0.0,
-        unsure,
+        tuple(with_paragraphs(without_steps(tokens))), len(shown), damaged / len(shown) if shown else 0.0, unsure
     )
 
 

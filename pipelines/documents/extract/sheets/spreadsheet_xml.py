@@ -15,11 +15,21 @@ from pipelines.documents.extract.sheets.number_format import number_of, shown, s
 _SS = "{urn:schemas-microsoft-com:office:spreadsheet}"
 _EXCEL = "{urn:schemas-microsoft-com:office:excel}"
 _NAMED_FORMATS = {
-    "General Number": "General", "General Date": "yyyy-mm-dd h:mm", "Long Date": "yyyy-mm-dd",
-    "Medium Date": "d-mmm-yy", "Short Date": "yyyy-mm-dd", "Long Time": "h:mm:ss", "Medium Time": "h:mm AM/PM",
-    "Short Time": "h:mm", "Currency": "#,##0.00", "Euro Currency": "#,##0.00 [$€-1]", "Fixed": "0.00",
-    "Standard": "#,##0.00", "Percent": "0.00%", "Scientific": "0.00E+00",
-}  # fmt: skip
+    "General Number": "General",
+    "General Date": "yyyy-mm-dd h:mm",
+    "Long Date": "yyyy-mm-dd",
+    "Medium Date": "d-mmm-yy",
+    "Short Date": "yyyy-mm-dd",
+    "Long Time": "h:mm:ss",
+    "Medium Time": "h:mm AM/PM",
+    "Short Time": "h:mm",
+    "Currency": "#,##0.00",
+    "Euro Currency": "#,##0.00 [$€-1]",
+    "Fixed": "0.00",
+    "Standard": "#,##0.00",
+    "Percent": "0.00%",
+    "Scientific": "0.00E+00",
+}
 _DECLARATION = re.compile(rb"<!(DOCTYPE|ENTITY)", re.IGNORECASE)
 _FURTHEST = 1_048_576 * 16
 _DEEPEST_STYLE = 10

@@ -38,10 +38,18 @@ _CANDIDATES: Final[Mapping[str, tuple[tuple[str, ...], float]]] = {
 }  # fmt: skip
 # Names under which other encodings travel.
 _CALLED: Final[Mapping[str, str]] = {
-    "latin-1": "cp1252", "iso8859-1": "cp1252", "gb2312": "gb18030", "gbk": "gb18030", "shift_jis": "cp932",
-    "euc_kr": "cp949", "big5": "cp950", "iso8859-9": "cp1254", "tis-620": "cp874", "iso8859-11": "cp874",
+    "latin-1": "cp1252",
+    "iso8859-1": "cp1252",
+    "gb2312": "gb18030",
+    "gbk": "gb18030",
+    "shift_jis": "cp932",
+    "euc_kr": "cp949",
+    "big5": "cp950",
+    "iso8859-9": "cp1254",
+    "tis-620": "cp874",
+    "iso8859-11": "cp874",
     "iso8859-8": "cp1255",
-}  # fmt: skip
+}
 _DECLARED = re.compile(rb"""(?:encoding|charset|coding)\s*[=:]\s*["']?\s*([A-Za-z0-9][\w.:-]*)""", re.IGNORECASE)
 
 _BEYOND = re.compile(rb"[\x80-\xff]")

@@ -24,8 +24,14 @@ from pipelines.documents.extract.text.raised import lowered, raised
 # Marks that pass through the library as letters: none of these is in any text.
 _CELL, _ROW, _TABLE, _HIGH, _LOW, _LEVEL = "\ue000", "\ue001", "\ue002", "\ue003", "\ue004", "\ue005"
 _MARKED: Final = {
-    "cell": _CELL, "row": _ROW, "trowd": _TABLE, "super": _HIGH, "sub": _LOW, "nosupersub": _LEVEL, "plain": _LEVEL,
-}  # fmt: skip
+    "cell": _CELL,
+    "row": _ROW,
+    "trowd": _TABLE,
+    "super": _HIGH,
+    "sub": _LOW,
+    "nosupersub": _LEVEL,
+    "plain": _LEVEL,
+}
 _WORDS: Final = re.compile(r"\\(cell|row|trowd|super|sub|nosupersub|plain)(0?)(?![a-z0-9-]) ?")
 _SHIFTED: Final = re.compile(r"\{[^{}]*\\(?:super|sub)(?![a-z0-9])[^{}]*(?=\})")
 _RUN: Final = re.compile(f"([{_HIGH}{_LOW}])([^{_HIGH}{_LOW}{_LEVEL}\n{_CELL}]*){_LEVEL}?")

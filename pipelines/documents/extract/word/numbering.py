@@ -130,10 +130,7 @@ def numbering_of(found: etree._Element | None) -> tuple[str | None, int | None]:
     if found is None:
         return None, None
     number, level = found.find(f"{_W}numId"), found.find(f"{_W}ilvl")
-    return (
-        _value(number) if number is not None else None,
-        _whole(_value(level), 0) if level is not None else None,
-    )
+    return (_value(number) if number is not None else None, _whole(_value(level), 0) if level is not None else None)
 
 
 def _level(item: etree._Element) -> tuple[int, _Level]:

@@ -7,9 +7,13 @@ _WINGDINGS = {
     0xFE: "☑",
 }  # fmt: skip
 _WINGDINGS_2 = {0x4F: "✗", 0x50: "✓", 0x51: "☒", 0x52: "☑", 0x53: "☒", 0x54: "☒", 0xA3: "☐", 0x2A: "☐", 0x97: "•"}
-_SYMBOL_LETTERS = dict(zip("ABGDEZHQIKLMNXOPRSTUFCYWabgdezhqiklmnxoprstufcyw", (
-    *"ΑΒΓΔΕΖΗΘΙΚΛΜΝΞΟΠΡΣΤΥΦΧΨΩ", *"αβγδεζηθικλμνξοπρστυφχψω",
-), strict=True))  # fmt: skip
+_SYMBOL_LETTERS = dict(
+    zip(
+        "ABGDEZHQIKLMNXOPRSTUFCYWabgdezhqiklmnxoprstufcyw",
+        (*"ΑΒΓΔΕΖΗΘΙΚΛΜΝΞΟΠΡΣΤΥΦΧΨΩ", *"αβγδεζηθικλμνξοπρστυφχψω"),
+        strict=True,
+    )
+)
 _SYMBOL = {
     **{ord(latin): greek for latin, greek in _SYMBOL_LETTERS.items()},
     0x4A: "ϑ", 0x56: "ς", 0x6A: "ϕ", 0x76: "ϖ", 0x22: "∀", 0x24: "∃", 0x27: "∋", 0x2A: "∗", 0x2D: "−", 0x40: "≅",

@@ -142,9 +142,12 @@ async def standing(agent_id: AgentInPath, me: Me, parts: Its) -> Standing:
     if last is not None:
         report = Report(**{name: last[name] for name in Report.model_fields if name in last}, **last["report"])
     return Standing(
-        agent_id=agent_id, status=None if status is None else str(status), track=enrolment and enrolment.track,
-        enrolled_at=enrolment and enrolment.at, report=report,
-    )  # fmt: skip
+        agent_id=agent_id,
+        status=None if status is None else str(status),
+        track=enrolment and enrolment.track,
+        enrolled_at=enrolment and enrolment.at,
+        report=report,
+    )
 
 
 def _track(track: Track) -> TrackShape:

@@ -46,11 +46,14 @@ class Rule(BaseModel):
         # Where no entry holds for all calls, one that none holds for is refused.
         last = next((one for one in found if not one.when), None)
         return cls(
-            tool=manifest.name, source=source, type=manifest.kind, risk=manifest.risk,
+            tool=manifest.name,
+            source=source,
+            type=manifest.kind,
+            risk=manifest.risk,
             decision="refuse" if last is None else last.decision,
             reason="Nothing in the approval list allows it." if last is None else last.reason,
             conditions=[_condition(one) for one in some],
-        )  # fmt: skip
+        )
 
 
 class Rules(BaseModel):

@@ -139,9 +139,14 @@ async def add_agent(body: AgentRequest, me: Me, parts: Its) -> Agent:
     _within_caps(body.config, parts.agents)
     config = {key: value for key, value in body.config.given().items() if value is not None}
     wanted = NewAgent(
-        body.name, body.description, body.system_prompt, body.auto_link_uploads, config, body.metadata,
+        body.name,
+        body.description,
+        body.system_prompt,
+        body.auto_link_uploads,
+        config,
+        body.metadata,
         body.whole_workspace,
-    )  # fmt: skip
+    )
     async with parts.database.transaction(me.scope) as tx:
         row = await parts.links.add_agent(tx, me.scope, wanted)
         await parts.audit.record(tx, me.scope, "agent.add", str(row["id"]), detail={"name": body.name})
@@ -162,9 +167,14 @@ async def change_agent(agent_id: AgentInPath, body: AgentPatch, me: Me, parts: I
     _within_caps(body.config, parts.agents)
     config = body.config.given()
     wanted = AgentChange(
-        body.name, body.description, body.system_prompt, body.auto_link_uploads, body.whole_workspace, config,
+        body.name,
+        body.description,
+        body.system_prompt,
+        body.auto_link_uploads,
+        body.whole_workspace,
+        config,
         body.metadata,
-    )  # fmt: skip
+    )
     detail = {"fields": sorted(body.model_fields_set), "config": sorted(config), "metadata": sorted(body.metadata)}
     async with parts.database.transaction(me.scope) as tx:
         row = await parts.links.change_agent(tx, me.scope, str(agent_id), wanted)

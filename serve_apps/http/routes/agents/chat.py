@@ -138,10 +138,16 @@ async def chat(agent_id: AgentInPath, body: ChatRequest, request: Request, me: M
     agree(me, body.tenant_id, body.workspace_id)
     stream = wants_stream(request, body.stream)
     message, verbosity = incoming(
-        agent_id, body.message, body.session(), body.verbose,
-        stream=stream, temperature=body.temperature, max_tokens=body.max_tokens, use_rag=body.use_rag,
+        agent_id,
+        body.message,
+        body.session(),
+        body.verbose,
+        stream=stream,
+        temperature=body.temperature,
+        max_tokens=body.max_tokens,
+        use_rag=body.use_rag,
         documents=body.document_ids,
-    )  # fmt: skip
+    )
     events = parts.orchestrator.process(me.scope, message)
     if stream:
         return await streamed(events, verbosity, s3, parts.pace.beat)

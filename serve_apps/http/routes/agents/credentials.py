@@ -149,9 +149,15 @@ async def add_credential(body: CredentialRequest, me: Me, parts: Its) -> Credent
     """Store a credential."""
     agree(me, body.tenant_id, body.workspace_id)
     wanted = Wanted(
-        body.name, body.type, body.values, body.extra, body.is_active, body.bound,
-        None if body.context_id is None else str(body.context_id), body.expires_at,
-    )  # fmt: skip
+        body.name,
+        body.type,
+        body.values,
+        body.extra,
+        body.is_active,
+        body.bound,
+        None if body.context_id is None else str(body.context_id),
+        body.expires_at,
+    )
     async with parts.database.transaction(me.scope) as tx:
         row = await parts.credentials.add(tx, me.scope, wanted)
         detail = {"name": body.name, "type": body.type, "fields": row["fields"]}

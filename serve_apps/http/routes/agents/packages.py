@@ -135,17 +135,24 @@ async def _accept(
                 await parts.audit.record(tx, me.scope, "skill.attach", agent, detail=detail)
         job = await accept(parts, tx, me, name, references, agent)
         detail = {
-            "agent": agent, "trust": str(package.trust), "signed_by": package.signed_by,
+            "agent": agent,
+            "trust": str(package.trust),
+            "signed_by": package.signed_by,
             "documents": [one.document for one in references if one.location][:100],
-        }  # fmt: skip
+        }
         await parts.audit.record(tx, me.scope, "skill.import", name, detail=detail)
     return Imported(
-        skill=SkillShape.of(kept[0]), scripts=[SkillShape.of(one) for one in kept[1:]], created=created,
-        agent_id=None if agent is None else UUID(agent), attached=attached,
+        skill=SkillShape.of(kept[0]),
+        scripts=[SkillShape.of(one) for one in kept[1:]],
+        created=created,
+        agent_id=None if agent is None else UUID(agent),
+        attached=attached,
         documents=[ImportedDocument(path=r.path, document_id=r.document, change=r.change) for r in references],
-        job_id=None if job is None else UUID(job), trust=package.trust, signed_by=package.signed_by or None,
+        job_id=None if job is None else UUID(job),
+        trust=package.trust,
+        signed_by=package.signed_by or None,
         ignored=list(package.ignored),
-    )  # fmt: skip
+    )
 
 
 def _storable(manifest: Manifest) -> None:

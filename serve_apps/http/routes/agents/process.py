@@ -122,12 +122,7 @@ async def process(body: ProcessRequest, request: Request, me: Me, parts: Its) ->
 
 
 @router.get("/api/v1/agents/stream/{session_id}", response_class=Response, responses=STREAM)
-async def stream(
-    session_id: SessionInPath,
-    me: Me,
-    parts: Its,
-    last_event_id: LastEventId = None,
-) -> Response:
+async def stream(session_id: SessionInPath, me: Me, parts: Its, last_event_id: LastEventId = None) -> Response:
     """The newest turn of a session as stream chunks, followed to its end."""
     session = as_uuid(session_id) or (await parts.conversations.show(me.scope, session_id)).id
     rows, _ = await parts.runs.page(me.scope, session=session, user=readers_of(me), limit=1)

@@ -66,10 +66,14 @@ class FoundTool(BaseModel):
         """From the value."""
         skill = one.manifest
         return cls(
-            tool=one.tool, name=skill and skill.name, description=skill.description if skill else "",
-            risk=skill and skill.risk, parameters=dict(skill.parameters) if skill else None, problem=one.problem,
+            tool=one.tool,
+            name=skill and skill.name,
+            description=skill.description if skill else "",
+            risk=skill and skill.risk,
+            parameters=dict(skill.parameters) if skill else None,
+            problem=one.problem,
             version=version,
-        )  # fmt: skip
+        )
 
 
 class FoundTools(BaseModel):
@@ -93,10 +97,15 @@ async def discover_mcp(body: DiscoverRequest, me: Me, parts: Its) -> FoundTools:
     if agent is not None:
         await parts.links.agent(me.scope, agent)
     front = {
-        "name": "mcp", "description": "An MCP server.", "type": "mcp", "category": CATEGORY,
-        "permissions": body.permissions, "timeout": body.timeout, "credential": body.credential,
+        "name": "mcp",
+        "description": "An MCP server.",
+        "type": "mcp",
+        "category": CATEGORY,
+        "permissions": body.permissions,
+        "timeout": body.timeout,
+        "credential": body.credential,
         "options": body.options(),
-    }  # fmt: skip
+    }
     like = replace(manifest_of(front), name=PROBE)
     call = Call(me.scope, agent, uuid4().hex, {})
     found = await discover(parts.ground, call, like, options_of(like, Place), body.prefix)
@@ -119,8 +128,11 @@ async def _added(parts: Parts, tx: Transaction, scope: Caller, one: Offered) -> 
     stored, new = await parts.skills.register(tx, scope, one.manifest)
     if new:
         detail = {
-            "skill": stored.manifest.name, "version": stored.manifest.version, "kind": str(Kind.MCP),
-            "risk": str(stored.manifest.risk), "sha256": stored.sha256,
-        }  # fmt: skip
+            "skill": stored.manifest.name,
+            "version": stored.manifest.version,
+            "kind": str(Kind.MCP),
+            "risk": str(stored.manifest.risk),
+            "sha256": stored.sha256,
+        }
         await parts.audit.record(tx, scope, "skill.register", stored.manifest.name, detail=detail)
     return stored.manifest.version, new

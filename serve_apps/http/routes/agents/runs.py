@@ -159,9 +159,15 @@ async def runs(
 ) -> RunList:
     """Runs, newest first: one's own, for operators those of the workspace."""
     rows, total = await parts.runs.page(
-        me.scope, state=state, session=_text(session_id), agent=_text(agent_id), thumb=thumb,
-        user=None if me.role in _WATCHERS and not mine else me.user, skip=skip, limit=limit,
-    )  # fmt: skip
+        me.scope,
+        state=state,
+        session=_text(session_id),
+        agent=_text(agent_id),
+        thumb=thumb,
+        user=None if me.role in _WATCHERS and not mine else me.user,
+        skip=skip,
+        limit=limit,
+    )
     return RunList(items=[_shape(me, row) for row in rows], total=total)
 
 

@@ -85,10 +85,11 @@ class ScheduleShape(BaseModel):
         return cls(
             **{
                 **{name: row[name] for name in cls.model_fields if name in row},
-                "payload": row["payload"] if seen else None, "next_at": min(due, default=None),
+                "payload": row["payload"] if seen else None,
+                "next_at": min(due, default=None),
                 "running_since": row["due_at"],
             }
-        )  # fmt: skip
+        )
 
 
 class ScheduleList(BaseModel):

@@ -41,10 +41,16 @@ class SessionShape(BaseModel):
     def of(cls, session: conversations.Session) -> "SessionShape":
         """From what is stored."""
         return cls(
-            id=UUID(session.id), agent_id=None if session.agent is None else UUID(session.agent),
-            user_id=UUID(session.user), key=session.key, title=session.title, status=session.status,
-            messages=session.messages, created_at=session.created_at, updated_at=session.updated_at,
-        )  # fmt: skip
+            id=UUID(session.id),
+            agent_id=None if session.agent is None else UUID(session.agent),
+            user_id=UUID(session.user),
+            key=session.key,
+            title=session.title,
+            status=session.status,
+            messages=session.messages,
+            created_at=session.created_at,
+            updated_at=session.updated_at,
+        )
 
 
 class FactShape(BaseModel):
@@ -164,12 +170,16 @@ async def messages(
     return MessageList(
         items=[
             MessageShape(
-                seq=one.seq, role=one.role, text=one.text, run_id=None if one.run is None else UUID(one.run),
-                findings=dict(one.findings), created_at=one.at,
+                seq=one.seq,
+                role=one.role,
+                text=one.text,
+                run_id=None if one.run is None else UUID(one.run),
+                findings=dict(one.findings),
+                created_at=one.at,
             )
             for one in stored
         ]
-    )  # fmt: skip
+    )
 
 
 @router.patch("/api/sessions/{session_id}")

@@ -66,9 +66,13 @@ class OnTheSpot(Body):
         """The value; it reads, because nothing outside can be reached from where it runs."""
         schema = self.parameters if self.parameters is not None else parameters(self.code, self.sample_payload)
         front = {
-            "name": self.name, "description": self.description, "type": self.type, "parameters": schema,
-            "timeout": self.timeout, "category": "Own/Python",
-        }  # fmt: skip
+            "name": self.name,
+            "description": self.description,
+            "type": self.type,
+            "parameters": schema,
+            "timeout": self.timeout,
+            "category": "Own/Python",
+        }
         return manifest_of(front, code=self.code)
 
 
@@ -101,11 +105,20 @@ class SkillShape(BaseModel):
         """From the value."""
         one = stored.manifest
         return cls(
-            name=one.name, description=one.description, type=one.kind, category=one.category, risk=one.risk,
-            permissions=list(one.permissions), timeout=one.seconds, credential=one.credential,
-            parameters=dict(one.parameters), options=dict(one.options), version=one.version,
-            origin="shipped" if stored.ships else "registered", sandbox=bool(one.code),
-        )  # fmt: skip
+            name=one.name,
+            description=one.description,
+            type=one.kind,
+            category=one.category,
+            risk=one.risk,
+            permissions=list(one.permissions),
+            timeout=one.seconds,
+            credential=one.credential,
+            parameters=dict(one.parameters),
+            options=dict(one.options),
+            version=one.version,
+            origin="shipped" if stored.ships else "registered",
+            sandbox=bool(one.code),
+        )
 
 
 class Counts(BaseModel):
@@ -141,9 +154,14 @@ class Version(BaseModel):
         """From the value."""
         one = stored.manifest
         return cls(
-            version=one.version, description=one.description, text=one.text, code=one.code, sha256=stored.sha256,
-            created_by=stored.by, created_at=stored.at,
-        )  # fmt: skip
+            version=one.version,
+            description=one.description,
+            text=one.text,
+            code=one.code,
+            sha256=stored.sha256,
+            created_by=stored.by,
+            created_at=stored.at,
+        )
 
 
 class SkillDetail(SkillShape):
@@ -173,9 +191,14 @@ class AgentSkill(BaseModel):
         """From the value."""
         found = None if one.stored is None else one.stored.manifest
         return cls(
-            name=one.name, version=found and found.version, pinned=one.pinned is not None, type=found and found.kind,
-            risk=found and found.risk, description="" if found is None else found.description, attached_at=one.at,
-        )  # fmt: skip
+            name=one.name,
+            version=found and found.version,
+            pinned=one.pinned is not None,
+            type=found and found.kind,
+            risk=found and found.risk,
+            description="" if found is None else found.description,
+            attached_at=one.at,
+        )
 
 
 class AgentSkills(BaseModel):

@@ -40,9 +40,11 @@ async def skills(me: Me, parts: Its) -> SkillList:
     kinds, categories = Counter(str(one.manifest.kind) for one in found), Counter(_category(one) for one in found)
     ours = sum(one.ships for one in found)
     counts = Counts(
-        shipped=ours, stored=len(found) - ours, by_type=dict(sorted(kinds.items())),
+        shipped=ours,
+        stored=len(found) - ours,
+        by_type=dict(sorted(kinds.items())),
         by_category=dict(sorted(categories.items())),
-    )  # fmt: skip
+    )
     return SkillList(items=[SkillShape.of(one) for one in found], total=len(found), counts=counts)
 
 
@@ -134,7 +136,7 @@ async def create_and_attach(agent_id: AgentInPath, body: OnTheSpot, me: Me, part
     assert how is not None
     return WrittenOnTheSpot(
         agent_id=agent_id, skill=SkillShape.of(stored), created=new, attached=changed, tried=how, sample_result=given
-    )  # fmt: skip
+    )
 
 
 async def checked(
@@ -175,6 +177,9 @@ def told(stored: Stored) -> dict[str, Any]:
     """Audit detail of a skill."""
     manifest = stored.manifest
     return {
-        "skill": manifest.name, "version": manifest.version, "kind": str(manifest.kind), "risk": str(manifest.risk),
+        "skill": manifest.name,
+        "version": manifest.version,
+        "kind": str(manifest.kind),
+        "risk": str(manifest.risk),
         "sha256": stored.sha256,
-    }  # fmt: skip
+    }

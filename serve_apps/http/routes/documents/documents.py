@@ -218,11 +218,7 @@ async def page(document_id: DocumentInPath, number: PageInPath, me: Me, parts: I
     responses={200: {"content": {"image/png": {}}, "description": "The page as PNG."}},
 )
 async def image(
-    document_id: DocumentInPath,
-    number: PageInPath,
-    me: Me,
-    parts: Its,
-    dpi: Annotated[int, Query(ge=36, le=300)] = 110,
+    document_id: DocumentInPath, number: PageInPath, me: Me, parts: Its, dpi: Annotated[int, Query(ge=36, le=300)] = 110
 ) -> Response:
     """The picture of a page, drawn from the file that was read; 409 with reason `changed` where that is another now."""
     row = await parts.library.require(me.scope, document_id)

@@ -144,28 +144,50 @@ def _words(search: str | None) -> str | None:
 
 def _node(node: Node) -> EntityShape:
     return EntityShape(
-        id=node.id, name=node.name, type=node.type, aliases=list(node.aliases), confidence=node.confidence,
-        occurrences=node.occurrences, documents=node.documents,
-    )  # fmt: skip
+        id=node.id,
+        name=node.name,
+        type=node.type,
+        aliases=list(node.aliases),
+        confidence=node.confidence,
+        occurrences=node.occurrences,
+        documents=node.documents,
+    )
 
 
 def _evidence(one: Evidence) -> EvidenceShape:
     return EvidenceShape(
-        document_id=one.document_id, version_id=one.version_id, filename=one.filename, page=one.page, start=one.start,
-        end=one.end, quote=one.quote, confidence=one.sure, found_by=one.found_by, url=one.url,
-    )  # fmt: skip
+        document_id=one.document_id,
+        version_id=one.version_id,
+        filename=one.filename,
+        page=one.page,
+        start=one.start,
+        end=one.end,
+        quote=one.quote,
+        confidence=one.sure,
+        found_by=one.found_by,
+        url=one.url,
+    )
 
 
 def _edge(edge: Edge) -> RelationShape:
     return RelationShape(
-        id=edge.id, type=RelationType(edge.type), source=_node(edge.source), target=_node(edge.target),
-        strength=edge.strength, sentences=edge.sentences, documents=edge.documents,
+        id=edge.id,
+        type=RelationType(edge.type),
+        source=_node(edge.source),
+        target=_node(edge.target),
+        strength=edge.strength,
+        sentences=edge.sentences,
+        documents=edge.documents,
         evidence=[_evidence(one) for one in edge.evidence],
-    )  # fmt: skip
+    )
 
 
 def _line(edge: Edge) -> EdgeShape:
     return EdgeShape(
-        id=edge.id, source=edge.source.id, target=edge.target.id, type=RelationType(edge.type), weight=edge.strength,
+        id=edge.id,
+        source=edge.source.id,
+        target=edge.target.id,
+        type=RelationType(edge.type),
+        weight=edge.strength,
         title=edge.evidence[0].quote if edge.evidence else "",
-    )  # fmt: skip
+    )

@@ -18,16 +18,7 @@ from pipelines.documents.ingest.page_quota import OverQuota, pages_left
 from pipelines.documents.store.library import NewUpload
 from serve_apps.http.auth.guard import Guarded, Its, Me, agree
 from serve_apps.http.deps import Parts
-from serve_apps.http.fields import (
-    AgentInQuery,
-    Body,
-    DocumentKey,
-    IdempotencyKey,
-    Name,
-    Text,
-    listed,
-    storable,
-)
+from serve_apps.http.fields import AgentInQuery, Body, DocumentKey, IdempotencyKey, Name, Text, listed, storable
 from serve_apps.http.response_shapes import Started
 from serve_apps.http.routes.documents.scanning import Estimated, base_of, dry_run, found
 from serve_apps.http.routes.documents.uploads import as_reader, clean_name, digest, named_readers, origin_of, store
@@ -205,8 +196,11 @@ async def _accept(parts: Parts, me: Member, new: NewUpload, agent: str | None) -
     file = {"origin": new.origin, "filename": new.filename, "location": new.location}
     payload = {
         "files": [file],
-        "agent_id": agent, "description": new.description, "tags": list(new.tags), "readers": list(new.readers),
-    }  # fmt: skip
+        "agent_id": agent,
+        "description": new.description,
+        "tags": list(new.tags),
+        "readers": list(new.readers),
+    }
     async with parts.database.transaction(me.scope) as tx:
         await parts.library.announce(tx, me.scope, new)
         await parts.links.auto_link(tx, me.scope, new.document)

@@ -51,10 +51,7 @@ async def failures(job_id: JobInPath, me: Me, parts: Its, skip: Skip = 0, limit:
 
 @router.get("/api/jobs/{job_id}/events", response_class=Response, responses={200: _STREAM, 204: {}})
 async def events(
-    job_id: JobInPath,
-    me: Me,
-    parts: Its,
-    last_event_id: Annotated[int | None, Header(ge=0, le=2**62)] = None,
+    job_id: JobInPath, me: Me, parts: Its, last_event_id: Annotated[int | None, Header(ge=0, le=2**62)] = None
 ) -> Response:
     """The job's events as server-sent events; `Last-Event-ID` goes on after that one, 204 where all is told."""
     id_ = JobId(str(job_id))

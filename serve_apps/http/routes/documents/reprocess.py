@@ -35,11 +35,7 @@ class Reading(Body):
 @router.post("/api/documents/{document_id}/process", status_code=202)
 @router.post("/api/documents/{document_id}/reprocess", status_code=202)
 async def process(
-    document_id: DocumentInPath,
-    me: Me,
-    parts: Its,
-    body: Reading | None = None,
-    idempotency_key: IdempotencyKey = None,
+    document_id: DocumentInPath, me: Me, parts: Its, body: Reading | None = None, idempotency_key: IdempotencyKey = None
 ) -> Processing:
     """Cut and embed one document's stored text again; its file is not read. 409 where no text is stored yet.
 

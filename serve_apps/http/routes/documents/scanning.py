@@ -91,9 +91,12 @@ async def folders(
         raise Forbidden(f"{at or 'it'} cannot be entered: {error.strerror}") from error
     below = root.relative_to(base.resolve())
     return Folders(
-        base=str(base), path="" if below == Path() else _shown(below), files=inside.files, more=inside.more,
+        base=str(base),
+        path="" if below == Path() else _shown(below),
+        files=inside.files,
+        more=inside.more,
         folders=[_shown(Path(name)) for name in inside.folders],
-    )  # fmt: skip
+    )
 
 
 def base_of(read: ReadSettings) -> Path:
@@ -130,11 +133,22 @@ async def dry_run(parts: Parts, scope: Scope, root: Path) -> Estimated:
     left = await pages_left(parts.database, scope, parts.read.tenant_pages)
     pace = rate.per_second
     return Estimated(
-        base=str(base_of(parts.read)), root=_shown(root), files=estimate.files, complete=complete,
-        looked_at=estimate.looked_at, exact=estimate.exact, unchanged=estimate.unchanged, pages=estimate.pages,
-        pages_left=left, passed_over=dict(passed), kinds=dict(estimate.kinds), reasons=dict(estimate.reasons),
-        pages_per_second=pace, seconds=estimate.pages / pace if pace else None, jobs=rate.jobs,
-    )  # fmt: skip
+        base=str(base_of(parts.read)),
+        root=_shown(root),
+        files=estimate.files,
+        complete=complete,
+        looked_at=estimate.looked_at,
+        exact=estimate.exact,
+        unchanged=estimate.unchanged,
+        pages=estimate.pages,
+        pages_left=left,
+        passed_over=dict(passed),
+        kinds=dict(estimate.kinds),
+        reasons=dict(estimate.reasons),
+        pages_per_second=pace,
+        seconds=estimate.pages / pace if pace else None,
+        jobs=rate.jobs,
+    )
 
 
 def _survey(read: ReadSettings, root: Path, passed: Counter[str]) -> tuple[int, bool, list[Looked]]:

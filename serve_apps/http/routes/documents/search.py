@@ -93,10 +93,21 @@ class SearchRequest(Narrowed, Body):
         if least is None and self.preset is not None:
             least = LEAST_SIMILARITY[self.preset]
         return Query(
-            self.query, self.limit, agent, self.narrowed(), least, self.strategy, self.enhance, self.rerank,
-            self.budget(), self.round_robin, patience_ms=self.patience_ms, history=tuple(self.history),
-            explain=self.explain, fresh=not self.cache,
-        )  # fmt: skip
+            self.query,
+            self.limit,
+            agent,
+            self.narrowed(),
+            least,
+            self.strategy,
+            self.enhance,
+            self.rerank,
+            self.budget(),
+            self.round_robin,
+            patience_ms=self.patience_ms,
+            history=tuple(self.history),
+            explain=self.explain,
+            fresh=not self.cache,
+        )
 
 
 @router.post("/api/documents/search")

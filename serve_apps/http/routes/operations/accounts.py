@@ -183,9 +183,12 @@ async def reset_password(user_id: UserInPath, body: PasswordReset, me: Me, parts
         detail = {"revoked_keys": [str(key["id"]) for key in reset.revoked]}
         await parts.audit.record(tx, me.scope, "user.password", str(user_id), detail=detail)
     return NewPassword(
-        id=reset.user["id"], email=reset.user["email"], password=made,
-        revoked_keys=[KeyOfUser(**key) for key in reset.revoked], kept_keys=[KeyOfUser(**key) for key in reset.kept],
-    )  # fmt: skip
+        id=reset.user["id"],
+        email=reset.user["email"],
+        password=made,
+        revoked_keys=[KeyOfUser(**key) for key in reset.revoked],
+        kept_keys=[KeyOfUser(**key) for key in reset.kept],
+    )
 
 
 @router.delete("/api/users/{user_id}/sessions", status_code=204)

@@ -240,11 +240,25 @@ def _shape(key: Key, found: Layered, kept: Kept) -> KeyShape:
     if key.secret:
         value = None if value is None else MASK
     return KeyShape(
-        key=key.name, name=key.environment, type=key.kind, value=value, default=key.default, source=source,
-        editable=not why, why=why, secret=key.secret, nullable=key.nullable, minimum=key.minimum, maximum=key.maximum,
-        above=key.above, choices=list(key.choices), pattern=key.pattern, live=list(key.live), restart=list(key.restart),
+        key=key.name,
+        name=key.environment,
+        type=key.kind,
+        value=value,
+        default=key.default,
+        source=source,
+        editable=not why,
+        why=why,
+        secret=key.secret,
+        nullable=key.nullable,
+        minimum=key.minimum,
+        maximum=key.maximum,
+        above=key.above,
+        choices=list(key.choices),
+        pattern=key.pattern,
+        live=list(key.live),
+        restart=list(key.restart),
         changed_at=kept.changed.get(key.name),
-    )  # fmt: skip
+    )
 
 
 def _vector_db(generation: str | None) -> list[KeyShape]:
@@ -253,9 +267,24 @@ def _vector_db(generation: str | None) -> list[KeyShape]:
     whys = ("vectors are stored in Postgres", "the live index of this workspace; a re-index makes another")
     return [
         KeyShape(
-            key=key, name=key.upper().replace(".", "_"), type="text", value=value, default=None, source=Source.DEFAULT,
-            editable=False, why=why, secret=False, nullable=True, minimum=None, maximum=None, above=None, choices=[],
-            pattern=None, live=[], restart=[], changed_at=None,
+            key=key,
+            name=key.upper().replace(".", "_"),
+            type="text",
+            value=value,
+            default=None,
+            source=Source.DEFAULT,
+            editable=False,
+            why=why,
+            secret=False,
+            nullable=True,
+            minimum=None,
+            maximum=None,
+            above=None,
+            choices=[],
+            pattern=None,
+            live=[],
+            restart=[],
+            changed_at=None,
         )
         for key, value, why in zip(VECTOR_DB, values, whys, strict=True)
-    ]  # fmt: skip
+    ]

@@ -147,9 +147,14 @@ class TestResult(BaseModel):
     def of(cls, found: Probe) -> "TestResult":
         """From the value."""
         return cls(
-            ok=found.ok, endpoint=found.endpoint, models=list(found.models), model_listed=found.model_listed,
-            latency_ms=found.ms, reason=found.reason, detail=found.detail,
-        )  # fmt: skip
+            ok=found.ok,
+            endpoint=found.endpoint,
+            models=list(found.models),
+            model_listed=found.model_listed,
+            latency_ms=found.ms,
+            reason=found.reason,
+            detail=found.detail,
+        )
 
 
 @router.get("/api/llm-connections")
@@ -164,11 +169,16 @@ async def providers() -> ProviderList:
     """The ten providers and how each is recognised."""
     rows = [
         ProviderShape(
-            provider=t.provider, label=t.label, pattern=t.url, supports_tools=t.tools, forms=t.forms,
-            auth_mode=t.auth, base_path=t.base,
+            provider=t.provider,
+            label=t.label,
+            pattern=t.url,
+            supports_tools=t.tools,
+            forms=t.forms,
+            auth_mode=t.auth,
+            base_path=t.base,
         )
         for t in TRAITS
-    ]  # fmt: skip
+    ]
     return ProviderList(items=rows)
 
 
@@ -183,10 +193,19 @@ async def add_connection(body: ConnectionRequest, me: Me, parts: Its) -> Connect
     await _check(me, parts, body.base_url)
     provider = body.provider or detect(body.base_url)
     wanted = Connection(
-        ConnectionId(""), body.name, body.base_url, body.model, provider,
-        body.auth_mode or usual_auth(provider, with_key=body.key is not None), body.auth_header, body.supports_tools,
-        body.price_in, body.price_out, body.seconds, body.enabled,
-    )  # fmt: skip
+        ConnectionId(""),
+        body.name,
+        body.base_url,
+        body.model,
+        provider,
+        body.auth_mode or usual_auth(provider, with_key=body.key is not None),
+        body.auth_header,
+        body.supports_tools,
+        body.price_in,
+        body.price_out,
+        body.seconds,
+        body.enabled,
+    )
     async with parts.database.transaction(me.scope) as tx:
         made = await parts.connections.add(tx, me.scope, wanted, body.key)
         if body.default:

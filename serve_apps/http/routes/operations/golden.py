@@ -214,6 +214,9 @@ async def _put(set_id: UUID, me: Me, parts: Its, found: list[GoldenQuestion], *,
         detail = {"questions": len(found), "removed": filled.removed}
         await parts.audit.record(tx, me.scope, "golden_set.fill", str(set_id), detail=detail)
     return Filled(
-        set_id=set_id, questions=filled.total, written=len(found), removed=filled.removed,
+        set_id=set_id,
+        questions=filled.total,
+        written=len(found),
+        removed=filled.removed,
         keys=[one.key for one in found],
-    )  # fmt: skip
+    )

@@ -41,9 +41,13 @@ class RestartShape(BaseModel):
     def of(cls, restart: Restart) -> "RestartShape":
         """From the value."""
         return cls(
-            id=restart.id, parts=list(restart.parts), asked_at=restart.asked_at, taken_at=restart.taken_at,
-            done_at=restart.done_at, error=restart.error,
-        )  # fmt: skip
+            id=restart.id,
+            parts=list(restart.parts),
+            asked_at=restart.asked_at,
+            taken_at=restart.taken_at,
+            done_at=restart.done_at,
+            error=restart.error,
+        )
 
 
 class Hint(BaseModel):
