@@ -12,15 +12,15 @@ from fastapi.responses import FileResponse
 from configs.sections import ConsoleSettings
 from serve_apps.ui import now, pictures, sign_in
 from serve_apps.ui.agents.page import PAGE as AGENTS
-from serve_apps.ui.chat import PAGE as CHAT
-from serve_apps.ui.documents import PAGE as DOCUMENTS
+from serve_apps.ui.chat.page import PAGE as CHAT
+from serve_apps.ui.documents.page import PAGE as DOCUMENTS
 from serve_apps.ui.index.page import PAGE as INDEX
-from serve_apps.ui.ingest import PAGE as INGEST
+from serve_apps.ui.ingest.page import PAGE as INGEST
 from serve_apps.ui.kit.api import Door, open_client
 from serve_apps.ui.kit.frame import NAME
 from serve_apps.ui.kit.page import PREFIX, Desk, Page
 from serve_apps.ui.kit.theme import make_theme
-from serve_apps.ui.runs import PAGE as RUNS
+from serve_apps.ui.runs.page import PAGE as RUNS
 from serve_apps.ui.search.page import PAGE as SEARCH
 from serve_apps.ui.session_gc import MOST, Windows
 from serve_apps.ui.session_guard import Guard

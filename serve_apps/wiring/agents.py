@@ -63,11 +63,11 @@ from serve_apps.agents.memory.remember import Memory, memory_of
 from serve_apps.agents.memory.summary import Learning
 from serve_apps.agents.plan.general import General
 from serve_apps.agents.turn.cited_answers import keeping
+from serve_apps.agents.turn.conversation import Crew
 from serve_apps.agents.turn.delegation import StoredAgents
 from serve_apps.agents.turn.documents_path import Documents
 from serve_apps.agents.turn.knowledge import Knowledge
 from serve_apps.agents.turn.quotes import StoredPlaces
-from serve_apps.agents.turn.tool_loop import Crew
 from serve_apps.agents.turn_ports import Handler, Path
 from serve_apps.retrieval.answers.answerer import Answerer
 from serve_apps.retrieval.answers.stored_answers import StoredAnswers
@@ -83,7 +83,7 @@ from skills.framework.open_credential import Vaulted
 from skills.framework.redaction import guard_output
 from skills.framework.skill_guard import Fence
 from skills.framework.skill_store import Skills
-from skills.sandbox import Sandbox
+from skills.sandbox.fence import Sandbox
 
 _log = logging.getLogger("aos.agents")
 

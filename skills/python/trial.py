@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from cluster.basics.errors import Permanent
 from skills.framework.dependencies import Scripts
-from skills.sandbox import ScriptFailed, ScriptMemory, ScriptTimeout, ScriptTooBig
+from skills.sandbox.sandbox_errors import ScriptFailed, ScriptMemory, ScriptTimeout, ScriptTooBig
 
 Tried = Literal["sample", "loaded"]
 

@@ -24,28 +24,3 @@ What this does not protect against:
   then refused, unless `sandbox.untrusted_without` gives the layer up, and then it is not there.
 - Whoever can already change this program's files, settings or interpreter.
 """
-
-from skills.sandbox.fence import Outcome, Sandbox, report
-from skills.sandbox.layers import Layer, Layers
-from skills.sandbox.sandbox_errors import (
-    ForbiddenImport,
-    SandboxMissing,
-    ScriptFailed,
-    ScriptMemory,
-    ScriptTimeout,
-    ScriptTooBig,
-)
-
-__all__ = [
-    "ForbiddenImport",
-    "Layer",
-    "Layers",
-    "Outcome",
-    "Sandbox",
-    "SandboxMissing",
-    "ScriptFailed",
-    "ScriptMemory",
-    "ScriptTimeout",
-    "ScriptTooBig",
-    "report",
-]

@@ -10,7 +10,8 @@ import pytest
 
 from tests.acceptance import conversation
 from tests.acceptance.conftest import Product
-from tests.fakes.model_server import ModelServer, Say, Use, serve_model
+from tests.fakes.model_server import ModelServer, serve_model
+from tests.fakes.model_wires import Say, Use
 
 pytestmark = pytest.mark.acceptance
 QUOTE = "Below 49.5 hertz: start the gas generator at Harrow Mill"

@@ -14,7 +14,8 @@ import pytest
 
 from tests.acceptance.conftest import ROOT, Product
 from tests.acceptance.test_conversation import scripted
-from tests.fakes.model_server import ModelServer, Say, Use
+from tests.fakes.model_server import ModelServer
+from tests.fakes.model_wires import Say, Use
 
 pytestmark = [
     pytest.mark.acceptance,

@@ -37,7 +37,8 @@ from serve_apps.http.streams.turn_response import frame
 from serve_apps.wiring.http import assemble
 from tests.fakes.agents import MemoryJournal, turn
 from tests.fakes.crew import FakeTool, crew
-from tests.fakes.model_server import Say, serve_model
+from tests.fakes.model_server import serve_model
+from tests.fakes.model_wires import Say
 from tests.fakes.models import FakeEmbedder
 
 POOL = 5

@@ -18,7 +18,7 @@ from cluster.basics.priority import Priority, step_back
 from configs.settings import load
 from pipelines.documents.extract.reader import Reader
 from pipelines.documents.ingest.pulse import tree
-from pipelines.documents.sources.files import Kind
+from pipelines.documents.sources.sniff import Kind
 from pipelines.worker import share_of_a_core
 from tests.evals.report import Report
 

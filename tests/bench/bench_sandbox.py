@@ -7,7 +7,7 @@ import sys
 import time
 
 from configs.sections_skills import SandboxSettings
-from skills.sandbox import Sandbox
+from skills.sandbox.fence import Sandbox
 from tests.evals.report import Report
 
 ROUNDS = 40

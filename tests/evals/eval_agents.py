@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from cluster.models.messages import Reply, ToolCall, ToolSpec
-from serve_apps.agents.parse import Parsed, read
+from serve_apps.agents.parse.found import Parsed
+from serve_apps.agents.parse.read import read
 from serve_apps.agents.turn.recovery import FUTURE, PAST, claims
 from tests.evals.agents_render import NATIVE, PROSE, TEXTUAL, Rendered, noisy, prose
 from tests.evals.report import ROOT, Report

@@ -34,7 +34,8 @@ from serve_apps.wiring.agents import Workshop, desk, ground
 from tests.evals.documents_shelf import DOCUMENTS, PHRASINGS, Phrasing
 from tests.evals.report import Report
 from tests.fakes import agents_contract, corpus
-from tests.fakes.model_server import ModelServer, Say, failing, serve_model
+from tests.fakes.model_server import ModelServer, serve_model
+from tests.fakes.model_wires import Say, failing
 
 GOAL = "DOCUMENTS path: 60 phrasings (yours; commands, follow-ups, chit-chat with trigger words): 0 dead ends."
 OWN_WORDS = "I am glad to help, and this I say of my own knowledge."

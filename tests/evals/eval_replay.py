@@ -33,7 +33,8 @@ from tests.evals.report import Report
 from tests.fakes import agents_contract as contract
 from tests.fakes import corpus
 from tests.fakes.corpus import Book, Passage, hash_vector
-from tests.fakes.model_server import ModelServer, Say, Use, serve_model
+from tests.fakes.model_server import ModelServer, serve_model
+from tests.fakes.model_wires import Say, Use
 from tests.fakes.models import FakeEmbedder
 
 GOAL = (

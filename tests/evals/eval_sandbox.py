@@ -14,7 +14,8 @@ from pathlib import Path
 
 from cluster.basics.errors import AosError
 from configs.sections_skills import SandboxSettings
-from skills.sandbox import Sandbox, SandboxMissing
+from skills.sandbox.fence import Sandbox
+from skills.sandbox.sandbox_errors import SandboxMissing
 from tests.evals.report import ROOT, Report
 from tests.evals.sandbox_attacks import ATTACKS, NAMED
 from tests.evals.sandbox_watch import Watch

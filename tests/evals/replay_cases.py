@@ -10,7 +10,8 @@ import yaml
 
 from cluster.connect import free_port
 from cluster.state.approvals import Verdict
-from tests.fakes.model_server import Answer, Say, Use
+from tests.fakes.model_server import Answer
+from tests.fakes.model_wires import Say, Use
 
 Ending = Literal["completed", "failed", "cancelled"]
 Way = Literal["through", "interrupted", "killed", "cancelled"]

@@ -18,7 +18,8 @@ from cluster.state.work.run_queries import RunDesk
 from serve_apps.agents.events import Event, EventKind
 from serve_apps.agents.turn_ports import Incoming, Orchestrator, RunId
 from tests.fakes.http import open_office
-from tests.fakes.model_server import ModelServer, Say, Use
+from tests.fakes.model_server import ModelServer
+from tests.fakes.model_wires import Say, Use
 
 PAGE = "The gauge at the north gate shows 4.2 bar."
 

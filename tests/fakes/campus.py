@@ -15,7 +15,8 @@ from configs.sections_retrieval import RerankSettings, SearchSettings
 from configs.sections_skills import SandboxSettings, SkillSettings
 from serve_apps.retrieval.answers.answerer import Answerer
 from serve_apps.retrieval.search.pipeline import Search
-from skills.sandbox import Layer, Sandbox
+from skills.sandbox.fence import Sandbox
+from skills.sandbox.layers import Layer
 from tests.fakes.ground import ground
 from tests.fakes.http import Api, Office, make_parts, open_office, serve
 from tests.fakes.ledger import Bench, bench

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from serve_apps.agents.plan import prompts
-from tests.fakes.model_server import Say, Use
-from tests.fakes.model_wires import Json
+from tests.fakes.model_wires import Json, Say, Use
 from tests.fakes.obedient import Heard, Obedient
 
 _TASK = re.compile(r"\[task ([\w-]+)\]")

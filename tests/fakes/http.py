@@ -55,7 +55,7 @@ from pipelines.documents.document import Box, PageBox, Span
 from pipelines.documents.graph.browse import KnowledgeGraph
 from pipelines.documents.graph.lexicon import Lexicon
 from pipelines.documents.index.switch import Switchover
-from pipelines.documents.sources.files import Kind
+from pipelines.documents.sources.sniff import Kind
 from pipelines.documents.store.agent_links import Links
 from pipelines.documents.store.blobs import FolderBlobs
 from pipelines.documents.store.library import Library

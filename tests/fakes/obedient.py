@@ -9,8 +9,7 @@ from typing import Any
 from zlib import crc32
 
 from serve_apps.agents.plan import prompts
-from tests.fakes.model_server import Say, Use
-from tests.fakes.model_wires import Json
+from tests.fakes.model_wires import Json, Say, Use
 
 ORDERS = 3  # obeyed in one reply
 ROUNDS = 7  # replies that obey; then it repeats what it has read

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from pipelines.documents.document import Caveat, CaveatKind, Failure, Page, Reason, Unreadable
 from pipelines.documents.extract.reader import Survey
-from pipelines.documents.sources.files import Kind, hash_file
+from pipelines.documents.sources.files import hash_file
+from pipelines.documents.sources.sniff import Kind
 
 
 class WorkerKilled(BaseException):

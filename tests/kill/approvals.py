@@ -26,7 +26,8 @@ import configs
 from cluster import connect
 from tests.evals.report import ROOT, Report
 from tests.fakes.marks import Marks
-from tests.fakes.model_server import Say, Use, serve_model
+from tests.fakes.model_server import serve_model
+from tests.fakes.model_wires import Say, Use
 from tests.instance import Instance, instance
 
 GOAL = (

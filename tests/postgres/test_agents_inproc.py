@@ -10,7 +10,8 @@ from configs.settings import load
 from serve_apps.agents import turn_ports
 from serve_apps.wiring.agents import Workshop, desk, ground
 from tests.fakes import agents_contract as contract
-from tests.fakes.model_server import ModelServer, Say, serve_model
+from tests.fakes.model_server import ModelServer, serve_model
+from tests.fakes.model_wires import Say
 from tests.fakes.models import FakeEmbedder
 
 pytestmark = pytest.mark.postgres

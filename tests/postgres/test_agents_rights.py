@@ -21,7 +21,8 @@ from serve_apps.agents.turn_ports import Journal, Outcome, Path, Turn
 from serve_apps.wiring.agents import Workshop, desk, ground
 from tests.fakes.agents import MemoryJournal, turn
 from tests.fakes.agents_contract import Bench, person
-from tests.fakes.model_server import Say, Use, serve_model
+from tests.fakes.model_server import serve_model
+from tests.fakes.model_wires import Say, Use
 from tests.fakes.models import FakeEmbedder
 
 GONE = ["delete from memberships where user_id = %s", "update users set disabled = true where id = %s"]

@@ -18,9 +18,10 @@ from serve_apps.agents.intake.turn import load as thaw
 from serve_apps.agents.turn_ports import Incoming, Path
 from serve_apps.wiring.agents import Ground, Workshop, desk, ground
 from skills.framework.manifest import Kind, Manifest, Risk
-from skills.sandbox import Layer
+from skills.sandbox.layers import Layer
 from tests.fakes import agents_contract as contract
-from tests.fakes.model_server import ModelServer, Say, Use, serve_model
+from tests.fakes.model_server import ModelServer, serve_model
+from tests.fakes.model_wires import Say, Use
 from tests.fakes.models import FakeEmbedder
 
 SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"], "additionalProperties": False}

@@ -21,7 +21,8 @@ from cluster.state.db.postgres import Database
 from cluster.state.vault import Sealed, Vault, VaultKey
 from configs.sections import LlmSettings, ModelsSettings
 from tests.fakes.http import Office, one_client, open_office
-from tests.fakes.model_server import Say, serve_model
+from tests.fakes.model_server import serve_model
+from tests.fakes.model_wires import Say
 
 KEY = VaultKey(b"k" * 32)
 SECRET = "sk-a-secret-of-ours"

@@ -32,7 +32,8 @@ from tests.fakes.collector import Collector, collecting
 from tests.fakes.corpus import open_agent
 from tests.fakes.http import Api, Office, make_parts, open_office, serve
 from tests.fakes.leaky import WAYS, leaky
-from tests.fakes.model_server import ModelServer, Say, Use, failing, serve_model
+from tests.fakes.model_server import ModelServer, serve_model
+from tests.fakes.model_wires import Say, Use, failing
 from tests.fakes.models import FakeEmbedder
 
 KEY = base64.b64encode(b"k" * 32).decode()  # the one that `make_parts` seals with

@@ -19,7 +19,7 @@ from configs.sections import WorkerSettings
 from pipelines.documents.document import Page, VersionId
 from pipelines.documents.index.generations import Indexed
 from pipelines.documents.ingest.job_loop import Shift
-from pipelines.documents.sources.files import Kind
+from pipelines.documents.sources.sniff import Kind
 from pipelines.documents.store.blobs import FolderBlobs
 from tests.fakes.http import Office, make_parts, serve
 from tests.fakes.ledger import Bench

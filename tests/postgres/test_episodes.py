@@ -24,7 +24,8 @@ from serve_apps.agents.memory.recent_messages import History
 from serve_apps.agents.memory.remember import Memory
 from serve_apps.wiring.agents import Workshop
 from tests.fakes.ledger import new_workspace
-from tests.fakes.model_server import ModelServer, Say, serve_model
+from tests.fakes.model_server import ModelServer, serve_model
+from tests.fakes.model_wires import Say
 from tests.fakes.models import FakeEmbedder
 from tests.fakes.workplace import Workplace, workplace
 

@@ -18,7 +18,8 @@ from cluster.models.connections.model_resolver import Switchboard
 from cluster.state.vault import Vault, VaultKey
 from configs.sections import ModelsSettings
 from tests.fakes.http import Api, Office, make_parts, one_client, open_office, serve
-from tests.fakes.model_server import Say, failing, serve_model
+from tests.fakes.model_server import serve_model
+from tests.fakes.model_wires import Say, failing
 
 PATH = "/api/llm-connections"
 SECRET = "sk-a-secret-of-ours"

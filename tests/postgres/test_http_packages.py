@@ -16,7 +16,8 @@ from cluster.basics.signature import new_key, sign
 from cluster.state.work.jobs import Lane
 from configs.sections_skills import SandboxSettings, SkillSettings
 from skills.framework.package import read_package
-from skills.sandbox import Layer, Sandbox
+from skills.sandbox.fence import Sandbox
+from skills.sandbox.layers import Layer
 from tests.fakes.ground import ground
 from tests.fakes.http import Api, Office, make_parts, open_office, serve
 from tests.fakes.ledger import Bench

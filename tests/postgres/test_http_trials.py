@@ -13,7 +13,8 @@ import pytest
 from cluster.basics.scope import Role
 from configs.sections_skills import SandboxSettings, SkillSettings
 from serve_apps.agents.approval import load
-from skills.sandbox import Layer, Sandbox
+from skills.sandbox.fence import Sandbox
+from skills.sandbox.layers import Layer
 from tests.fakes.ground import ground
 from tests.fakes.http import Api, Office, make_parts, serve
 

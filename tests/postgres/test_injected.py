@@ -12,7 +12,8 @@ from serve_apps.agents.events import EventKind
 from serve_apps.wiring.agents import Workshop
 from tests.fakes.corpus import Book, Passage, hash_vector, load, open_generation
 from tests.fakes.http import make_parts, serve
-from tests.fakes.model_server import ModelServer, Say, serve_model
+from tests.fakes.model_server import ModelServer, serve_model
+from tests.fakes.model_wires import Say
 from tests.fakes.workplace import Workplace, workplace
 
 pytestmark = pytest.mark.postgres

@@ -20,7 +20,8 @@ from serve_apps.agents.turn_ports import Incoming
 from serve_apps.wiring.agents import Workshop, desk, ground
 from tests.fakes.frames import frames
 from tests.fakes.http import make_parts, serve
-from tests.fakes.model_server import ModelServer, Say, Use, serve_model
+from tests.fakes.model_server import ModelServer, serve_model
+from tests.fakes.model_wires import Say, Use
 from tests.fakes.models import FakeEmbedder
 from tests.fakes.workplace import Workplace, workplace
 

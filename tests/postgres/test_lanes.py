@@ -19,7 +19,7 @@ from pipelines.documents.extract.reader import Survey
 from pipelines.documents.ingest.job_loop import Shift
 from pipelines.documents.ingest.slices import ReadPage, Slice
 from pipelines.documents.ingest.stages import HereStages
-from pipelines.documents.sources.files import Kind
+from pipelines.documents.sources.sniff import Kind
 from tests.fakes.ledger import Bench, new_workspace
 from tests.fakes.reading import FormFeedReader
 

@@ -10,7 +10,8 @@ import pytest
 
 from cluster.models.messages import Message
 from serve_apps.wiring.agents import Workshop
-from tests.fakes.model_server import ModelServer, Say, Use, serve_model
+from tests.fakes.model_server import ModelServer, serve_model
+from tests.fakes.model_wires import Say, Use
 from tests.fakes.workplace import Workplace, workplace
 
 pytestmark = pytest.mark.postgres

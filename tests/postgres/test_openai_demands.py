@@ -17,7 +17,8 @@ from configs.settings import load
 from serve_apps.wiring.http import assemble
 from tests.fakes.http import open_office
 from tests.fakes.listening import listening, token
-from tests.fakes.model_server import ModelServer, Say, Use, serve_model
+from tests.fakes.model_server import ModelServer, serve_model
+from tests.fakes.model_wires import Say, Use
 from tests.fakes.models import FakeEmbedder
 from tests.fakes.orchestrator import ScriptedOrchestrator
 

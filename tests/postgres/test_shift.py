@@ -19,7 +19,7 @@ from pipelines.documents.index.chunk_and_embed import Indexer
 from pipelines.documents.index.generations import Recipe
 from pipelines.documents.ingest.job_loop import Shift
 from pipelines.documents.ingest.stages import HereStages
-from pipelines.documents.sources.files import Kind
+from pipelines.documents.sources.sniff import Kind
 from tests.fakes.bent import WordEmbedder
 from tests.fakes.ledger import Bench, new_workspace
 from tests.fakes.models import MovingEmbedder

@@ -27,7 +27,8 @@ from serve_apps.http.streams.sse import Pace
 from serve_apps.wiring.http import assemble
 from tests.fakes.http import make_parts, open_office
 from tests.fakes.listening import listening, token, wait_for
-from tests.fakes.model_server import Say, Use, serve_model
+from tests.fakes.model_server import serve_model
+from tests.fakes.model_wires import Say, Use
 from tests.fakes.models import DIMENSION, FakeEmbedder
 from tests.fakes.orchestrator import Act, ScriptedOrchestrator, asks_first, says
 

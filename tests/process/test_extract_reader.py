@@ -14,7 +14,7 @@ from cluster.basics.priority import Priority
 from configs.sections import OcrSettings, ReadSettings
 from pipelines.documents.document import Reason, Unreadable
 from pipelines.documents.extract.reader import Reader, fingerprint
-from pipelines.documents.sources.files import Kind
+from pipelines.documents.sources.sniff import Kind
 from tests.fakes import files
 from tests.fakes.apart import apart
 

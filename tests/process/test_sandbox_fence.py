@@ -16,20 +16,18 @@ import pytest
 
 from cluster.basics.errors import Invalid
 from configs.sections_skills import SandboxSettings
-from skills.sandbox import (
+from skills.sandbox.fence import Outcome, Sandbox, report
+from skills.sandbox.launch import Way, bubblewrap, command, limits, ways
+from skills.sandbox.layers import Layer
+from skills.sandbox.pool import Pool
+from skills.sandbox.sandbox_errors import (
     ForbiddenImport,
-    Layer,
-    Outcome,
-    Sandbox,
     SandboxMissing,
     ScriptFailed,
     ScriptMemory,
     ScriptTimeout,
     ScriptTooBig,
-    report,
 )
-from skills.sandbox.launch import Way, bubblewrap, command, limits, ways
-from skills.sandbox.pool import Pool
 from skills.sandbox.worker import START_SECONDS, Worker
 from tests.evals.report import ROOT
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from configs.sections_skills import SandboxSettings
-from skills.sandbox import Sandbox
+from skills.sandbox.fence import Sandbox
 from skills.sandbox.launch import bubblewrap
 from tests.evals.eval_sandbox import Case, attempt, ours
 from tests.evals.sandbox_watch import Watch

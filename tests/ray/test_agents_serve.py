@@ -17,7 +17,8 @@ from serve_apps.agents.events import EventKind
 from serve_apps.agents.streams.event_wire import RemoteOrchestrator
 from serve_apps.agents.turn_ports import Incoming
 from tests.fakes import agents_contract as contract
-from tests.fakes.model_server import ModelServer, Say, serve_model
+from tests.fakes.model_server import ModelServer, serve_model
+from tests.fakes.model_wires import Say
 
 pytestmark = pytest.mark.ray
 

@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 
-from serve_apps.ui import runs
-from serve_apps.ui.chat import PAGE
 from serve_apps.ui.chat.chat_events import Heard, hear, listen
 from serve_apps.ui.chat.conversations import grouped, in_full
+from serve_apps.ui.chat.page import PAGE
 from serve_apps.ui.chat.turn_view import answer, said
 from serve_apps.ui.kit.api import Told
 from serve_apps.ui.kit.citations import chips, place
@@ -18,6 +17,7 @@ from serve_apps.ui.kit.markdown import prose
 from serve_apps.ui.kit.page import Desk
 from serve_apps.ui.kit.problem import Problem
 from serve_apps.ui.kit.value_tables import shown
+from serve_apps.ui.runs.page import PAGE as RUNS
 from serve_apps.ui.sessions import Role, Sessions
 from tests.ui.test_html import EVIL
 
@@ -41,7 +41,7 @@ class Nobody:
 @pytest.fixture
 def desk() -> Desk:
     documents = type(PAGE)("documents", "Documents", Role.VIEWER, PAGE.draw, "")
-    return Desk(Sessions(60, lambda: 0.0), Nobody(), (PAGE, runs.PAGE, documents))  # type: ignore[arg-type]
+    return Desk(Sessions(60, lambda: 0.0), Nobody(), (PAGE, RUNS, documents))  # type: ignore[arg-type]
 
 
 def told(kind: str, id_: str | None = "1", content: str = "", **data: Any) -> Told:

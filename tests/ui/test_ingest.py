@@ -7,9 +7,9 @@ import gradio as gr
 import httpx
 import pytest
 
-from serve_apps.ui.ingest import PAGE
 from serve_apps.ui.ingest.job import job_view
 from serve_apps.ui.ingest.job_history import listed
+from serve_apps.ui.ingest.page import PAGE
 from serve_apps.ui.ingest.scan import estimated, form
 from serve_apps.ui.ingest.send import sent
 from serve_apps.ui.kit.api import Api, Door

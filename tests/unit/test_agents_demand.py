@@ -15,9 +15,9 @@ from cluster.models.chat.response_format import Form
 from cluster.models.messages import Message
 from serve_apps.agents.events import EventKind
 from serve_apps.agents.intake.response_demand import ANSWER, NotCalled, NotInForm, answer_tool, form_of, given
-from serve_apps.agents.parse import Parsed
-from serve_apps.agents.turn.conversation import LAST
-from serve_apps.agents.turn.tool_loop import Crew, converse
+from serve_apps.agents.parse.found import Parsed
+from serve_apps.agents.turn.conversation import LAST, Crew
+from serve_apps.agents.turn.tool_loop import converse
 from serve_apps.agents.turn_ports import Outcome, Turn
 from tests.fakes.agents import MemoryJournal, ScriptedModels, calls, turn
 from tests.fakes.crew import FakeTool, crew, hit

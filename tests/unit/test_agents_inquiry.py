@@ -12,7 +12,8 @@ from serve_apps.agents.plan.general import General
 from serve_apps.agents.streams.collect import Collected
 from serve_apps.agents.streams.completions import Chunks, whole
 from serve_apps.agents.streams.encode import is_last, s3, s4
-from serve_apps.agents.turn.tool_loop import Crew, converse
+from serve_apps.agents.turn.conversation import Crew
+from serve_apps.agents.turn.tool_loop import converse
 from serve_apps.agents.turn_errors import Waiting
 from serve_apps.agents.turn_ports import Agent, AgentId, Outcome, Turn
 from skills.framework.catalogue import Catalog

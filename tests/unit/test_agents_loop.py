@@ -11,8 +11,8 @@ from cluster.basics.errors import Invalid, Unavailable
 from cluster.models.messages import ChatRequest, Delta, Fallback, Message, Reply, ToolCall, Usage
 from serve_apps.agents.approval import Policy
 from serve_apps.agents.events import EventKind
-from serve_apps.agents.turn.conversation import LAST, UNDONE
-from serve_apps.agents.turn.tool_loop import Crew, Loop, converse
+from serve_apps.agents.turn.conversation import LAST, UNDONE, Crew
+from serve_apps.agents.turn.tool_loop import Loop, converse
 from serve_apps.agents.turn_errors import NoModel, NoReply, OverBudget, Waiting
 from serve_apps.agents.turn_ports import Outcome, Turn
 from skills.framework.contract import Effect

@@ -6,7 +6,8 @@ import pytest
 
 from cluster.models.messages import ChatRequest
 from serve_apps.agents.events import Event, EventKind
-from serve_apps.agents.turn.tool_loop import Crew, converse
+from serve_apps.agents.turn.conversation import Crew
+from serve_apps.agents.turn.tool_loop import converse
 from serve_apps.agents.turn_errors import Waiting
 from serve_apps.agents.turn_ports import Outcome, Turn
 from skills.framework.contract import Effect

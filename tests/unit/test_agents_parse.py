@@ -9,7 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cluster.models.messages import Reply, ToolCall, ToolSpec
-from serve_apps.agents.parse import Parsed, react_instructions, read, stop_sequences
+from serve_apps.agents.parse.found import Parsed
+from serve_apps.agents.parse.prompt import react_instructions, stop_sequences
+from serve_apps.agents.parse.read import read
 
 SAMPLES = Path(__file__).resolve().parents[1] / "samples" / "agents"
 TEXT, WHOLE = {"type": "string"}, {"type": "integer"}

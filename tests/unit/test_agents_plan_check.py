@@ -9,8 +9,9 @@ import pytest
 
 from serve_apps.agents.plan import supervise
 from serve_apps.agents.plan.check import Checked, Verdict, check
+from serve_apps.agents.plan.reasoned import Reasoned
 from serve_apps.agents.plan.shape import Plan, Step, Unread, read_as, read_plan, wants_to_be_plan
-from serve_apps.agents.plan.specialists import Critiqued, Reasoned
+from serve_apps.agents.plan.specialists import Critiqued
 from serve_apps.agents.plan.supervise import Reviewed, StepOutcome, after_failure, from_model, rule
 from skills.framework.contract import Effect
 

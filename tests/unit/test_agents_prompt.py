@@ -3,7 +3,7 @@
 import pytest
 
 from cluster.models.messages import Message
-from serve_apps.agents.parse import react_instructions
+from serve_apps.agents.parse.prompt import react_instructions
 from serve_apps.agents.turn.knowledge import Source
 from serve_apps.agents.turn.prompt import HEADING, messages, neutral, observation, passages, planning, system
 from serve_apps.agents.turn.tool_loop import converse

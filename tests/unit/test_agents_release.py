@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from cluster.models.messages import Reply, ToolSpec
-from serve_apps.agents.parse import read
+from serve_apps.agents.parse.read import read
 from serve_apps.agents.turn.knowledge import Sources
 from serve_apps.agents.turn.quotes import Quotes
 from serve_apps.agents.turn.stream_filter import LEAST, Guard, Release

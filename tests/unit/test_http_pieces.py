@@ -17,7 +17,7 @@ from cluster.state.work.jobs import JobId
 from configs.sections import AuthSettings
 from pipelines.documents.document import Reason, Span, Unreadable
 from pipelines.documents.ingest.remedies import remedy
-from pipelines.documents.sources.files import Kind
+from pipelines.documents.sources.sniff import Kind
 from serve_apps.http.auth.passwords import Passwords
 from serve_apps.http.auth.permissions import MATRIX, MatrixMismatch, check_complete
 from serve_apps.http.auth.throttle import ANYWHERE, FREE, GOOD_SECONDS, Guesses, ProcessThrottle, TooManyAttempts

@@ -10,7 +10,8 @@ import pytest
 from cluster.basics.errors import Forbidden, NotFound, TooLarge
 from pipelines.documents.document import Reason, Unreadable
 from pipelines.documents.ingest.stages import FileTask, survey_file
-from pipelines.documents.sources.files import Kind, Limits, confine, hash_file, sniff, walk
+from pipelines.documents.sources.files import Limits, confine, hash_file, walk
+from pipelines.documents.sources.sniff import Kind, sniff
 from tests.fakes import files
 from tests.fakes.reading import FormFeedReader
 

@@ -20,7 +20,8 @@ from cluster.models.connections.endpoint_connection import AuthMode, Connection,
 from cluster.models.messages import ChatRequest, Delta, Message, Reply, ToolCall, ToolSpec
 from cluster.models.model_errors import Busy, Unusable
 from cluster.models.ports import ChatModel
-from tests.fakes.model_server import ModelServer, Say, Use, busy, failing, serve_model
+from tests.fakes.model_server import ModelServer, serve_model
+from tests.fakes.model_wires import Say, Use, busy, failing
 
 ASK = ChatRequest((Message("system", "Be brief."), Message("user", "hello there")), temperature=0.2, max_tokens=50)
 SUM = ToolSpec("sum", "adds", {"type": "object", "properties": {"a": {"type": "number"}}})

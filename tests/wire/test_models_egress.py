@@ -11,7 +11,8 @@ from cluster.models.connections.egress import AddressRefused, Egress, ModelClien
 from cluster.models.connections.endpoint_connection import Connection, ConnectionId, Provider
 from cluster.models.connections.probe import Reason, probe
 from cluster.models.messages import ChatRequest, Message, Reply
-from tests.fakes.model_server import Say, serve_model
+from tests.fakes.model_server import serve_model
+from tests.fakes.model_wires import Say
 
 PUBLIC = "93.184.215.14"
 

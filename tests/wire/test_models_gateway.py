@@ -17,7 +17,8 @@ from cluster.models.messages import Reply
 from cluster.models.ports import ChatModel
 from cluster.models.routing.router import Router
 from configs.sections import LlmSettings
-from tests.fakes.model_server import ModelServer, Say, serve_model
+from tests.fakes.model_server import ModelServer, serve_model
+from tests.fakes.model_wires import Say
 from tests.fakes.routing import HELLO, SCOPE, MemoryPurse
 
 ROLES = {"planning": "planner", "classify": "supervisor", "tool_call": "skillsrunner", "chat": "composer"}

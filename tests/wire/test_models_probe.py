@@ -9,7 +9,8 @@ import pytest
 
 from cluster.models.connections.endpoint_connection import AuthMode, Connection, ConnectionId, Provider, detect
 from cluster.models.connections.probe import Probe, Reason, probe
-from tests.fakes.model_server import Say, failing, serve_model
+from tests.fakes.model_server import serve_model
+from tests.fakes.model_wires import Say, failing
 
 
 def at(url: str, provider: Provider | None = None, model: str = "scripted-1") -> Connection:

@@ -17,7 +17,8 @@ from cluster.models.messages import Delta, Fallback, Reply, ToolSpec, Usage
 from cluster.models.model_errors import NoModel, OverBudget, Unusable
 from cluster.models.routing.router import Router
 from cluster.models.routing.spend import Spent, budget_of
-from tests.fakes.model_server import Say, failing, serve_model
+from tests.fakes.model_server import serve_model
+from tests.fakes.model_wires import Say, failing
 from tests.fakes.routing import HELLO, SCOPE, MemoryPurse, ScriptedModel, Shelf, connection
 from tests.fakes.routing import failing as fails
 

@@ -15,7 +15,8 @@ from pipelines.documents import document
 from pipelines.documents.document import Page, Reason, Unreadable
 from pipelines.documents.extract.guarded_child import Died, Guard, TookTooLong, TookTooMuch
 from pipelines.documents.extract.opened import PageReader
-from pipelines.documents.sources.files import Kind, hash_file
+from pipelines.documents.sources.files import hash_file
+from pipelines.documents.sources.sniff import Kind
 
 STAGE = "read"
 LOW_PATIENCE = 4

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from pipelines.documents.document import Failure, Page, Reason, Unreadable, VersionId, page_id
-from pipelines.documents.sources.files import Kind, hash_file
+from pipelines.documents.sources.files import hash_file
+from pipelines.documents.sources.sniff import Kind
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from pipelines.documents.document import Failure, Reason, Unreadable, VersionId
 from pipelines.documents.index.chunk_and_embed import Indexer
 from pipelines.documents.index.generations import Indexed
 from pipelines.documents.ingest.slices import PageReader, ReadPage, Slice, read_slice
-from pipelines.documents.sources.files import Kind
+from pipelines.documents.sources.sniff import Kind
 
 Item = TypeVar("Item")
 

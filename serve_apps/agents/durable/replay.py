@@ -18,7 +18,7 @@ from serve_apps.agents.events import Event, EventKind
 from serve_apps.agents.inquiries.inquiry import NAME as INQUIRY
 from serve_apps.agents.intake.toolset import recorded
 from serve_apps.agents.intake.turn import load
-from serve_apps.agents.parse import read
+from serve_apps.agents.parse.read import read
 from serve_apps.agents.streams.cancellation import closing
 from serve_apps.agents.turn_errors import Diverged, Waiting
 from serve_apps.agents.turn_ports import Handler, Json, Outcome, Path, Perform, Redo, RunId, Said, Saying, Turn

@@ -8,7 +8,7 @@ from typing import Literal
 from cluster.basics.errors import AosError
 from cluster.models.messages import Message, Reply
 from cluster.models.routing.tasks import Task
-from serve_apps.agents.parse import read
+from serve_apps.agents.parse.read import read
 from serve_apps.agents.plan import prompts
 from serve_apps.agents.plan.planner import HOPELESS
 from serve_apps.agents.plan.shape import wants_to_be_plan

@@ -15,12 +15,13 @@ from serve_apps.agents.plan.choose import Chosen, Mode
 from serve_apps.agents.plan.planner import Planned
 from serve_apps.agents.plan.synthesis import CRITICISED, DEFAULT, FALLBACK, Synthesis, synthesise
 from serve_apps.agents.plan.work import Limits, Work
+from serve_apps.agents.turn.conversation import Crew
 from serve_apps.agents.turn.delegation import TurnDelegations
 from serve_apps.agents.turn.limits import Allowance, OutOfTime, positive
 from serve_apps.agents.turn.model_call import choose as choose_model
 from serve_apps.agents.turn.model_call import first, told_usage
 from serve_apps.agents.turn.quotes import tell
-from serve_apps.agents.turn.tool_loop import Crew, converse
+from serve_apps.agents.turn.tool_loop import converse
 from serve_apps.agents.turn_errors import NoReply
 from serve_apps.agents.turn_ports import Journal, Json, Outcome, Turn
 from skills.framework.catalogue import Catalog

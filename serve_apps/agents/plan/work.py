@@ -15,13 +15,13 @@ from serve_apps.agents.events import EventKind
 from serve_apps.agents.plan import prompts
 from serve_apps.agents.plan.shape import Step, Unread, read_as
 from serve_apps.agents.plan.supervise import StepOutcome
+from serve_apps.agents.turn.conversation import Crew
 from serve_apps.agents.turn.knowledge import Sources
 from serve_apps.agents.turn.limits import Allowance, OutOfTime
 from serve_apps.agents.turn.model_call import first, hear, told_usage
 from serve_apps.agents.turn.quotes import Quotes
 from serve_apps.agents.turn.stream_filter import Guard, Release
 from serve_apps.agents.turn.tool_call import Done
-from serve_apps.agents.turn.tool_loop import Crew
 from serve_apps.agents.turn_ports import Journal, Json, Turn
 from skills.framework.catalogue import Catalog
 

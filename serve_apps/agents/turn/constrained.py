@@ -15,7 +15,7 @@ from serve_apps.agents.intake.response_demand import (
     uncalled,
     which,
 )
-from serve_apps.agents.parse import Parsed
+from serve_apps.agents.parse.found import Parsed
 from serve_apps.agents.turn import prompt
 from serve_apps.agents.turn.conversation import Conversation, Crew
 from serve_apps.agents.turn.delegation import CarryOut

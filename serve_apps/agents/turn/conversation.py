@@ -14,7 +14,9 @@ from serve_apps.agents.events import EventKind
 from serve_apps.agents.inquiries.inquiry import inquiring
 from serve_apps.agents.intake.tool_offer import offer
 from serve_apps.agents.intake.toolset import DELEGATE, delegating, equipped
-from serve_apps.agents.parse import Parsed, react_instructions, read, stop_sequences
+from serve_apps.agents.parse.found import Parsed
+from serve_apps.agents.parse.prompt import react_instructions, stop_sequences
+from serve_apps.agents.parse.read import read
 from serve_apps.agents.turn import prompt
 from serve_apps.agents.turn.delegation import Agents, CarryOut, TurnDelegations
 from serve_apps.agents.turn.dispatch import dispatch

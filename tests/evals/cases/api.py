@@ -12,7 +12,8 @@ from typing import Any
 import httpx
 
 from tests.evals.cases.given import read_cases
-from tests.fakes.model_server import ModelServer, Say, serve_model
+from tests.fakes.model_server import ModelServer, serve_model
+from tests.fakes.model_wires import Say
 from tests.instance import AOS, Instance, instance
 
 INTERNALS = ("functools", "validator", "0x7f", "function-after", "pydantic")

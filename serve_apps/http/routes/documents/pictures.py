@@ -7,7 +7,8 @@ from typing import Protocol
 
 from cluster.basics.errors import Overloaded
 from pipelines.documents.document import Unreadable
-from pipelines.documents.sources.files import Kind, hash_file
+from pipelines.documents.sources.files import hash_file
+from pipelines.documents.sources.sniff import Kind
 from serve_apps.http.problems import FileChanged, refused
 
 

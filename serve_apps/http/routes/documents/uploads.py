@@ -13,7 +13,7 @@ from fastapi import UploadFile
 from cluster.basics.errors import Invalid, TooLarge
 from cluster.state.identity.identity import Member
 from pipelines.documents.document import Reason, Unreadable, fingerprint
-from pipelines.documents.sources.files import sniff
+from pipelines.documents.sources.sniff import sniff
 from pipelines.documents.store.blobs import BlobStore, Location
 from serve_apps.http.problems import FileRefused, refused
 
